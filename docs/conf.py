@@ -56,6 +56,9 @@ nitpick_ignore_regex = [
     (r"py:.*", rf"(?!({'|'.join(TOP)})\b)\w+\..*"),
     (r"py:.*", r".*\._\w+|policies\.registry\.T|experiments\.recordings\.replay\.\w+"),  # not documented
     (r"py:class", r"Floats|Ints"),  # aliases
+    (r"py:class", r"locals>\..*"),  # defaults that a function makes
+    (r"py:class", r"experiments\.recordings\.measurement\.Measurement"),
+    (r"py:obj", r"experiments\.learning\.vector\.vector"),
 ]
 
 # Pages are read on GitHub as well: links are relative, to files and to headings as GitHub names them.
@@ -103,4 +106,7 @@ def homes(module: str) -> dict[str, list[str]]:
 
 
 autosummary_context = {"homes": homes, "children": children}
-suppress_warnings = ["config.cache"]  # functions in the context of a template are not cached, and need not be
+suppress_warnings = [
+    "config.cache",
+    "ref.python",
+]  # functions in the context of a template are not cached, and need not be

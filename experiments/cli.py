@@ -1,7 +1,8 @@
 """The command line: ``holdfast COMMAND ...``.
 
-Each command is a module of :mod:`experiments.commands` with ``add_arguments(parser)``, ``main(arguments)`` and, if it
-writes several files, ``KEPT``: what is kept when a signal ends it, and how to go on. Only the module of the command
+Each command is a module of :mod:`experiments.commands` with ``Arguments``, a dataclass that declares its options, and
+``main(arguments)``; if it writes several files, ``KEPT``, what is kept when a signal ends it, and how to go on; and if
+its options take several values, ``LISTED``, which splits them. Only the module of the command
 that is called is imported, so that ``--help`` and a plain replay pay for nothing else.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -30,6 +32,7 @@ _GROUPS = {
         "demo": "make a Theta-like year and replay it under the baseline and all six mechanisms",
         "generate": "write a Theta-like trace",
         "info": "describe a trace: jobs left out, load, sizes, estimates, waits",
+        "machine": "describe a machine, from slurm.conf, sinfo or a log: kinds of nodes, partitions, limits",
         "prepare": "turn a trace into a job table: draw types, notices and overheads",
         "run": "replay a trace or a job table under one or more mechanisms",
     },
@@ -42,7 +45,7 @@ _GROUPS = {
     },
     "study": {
         "verify": "check by their digests that results, archives, plans and costs are as they were written",
-        "compare": "compare two results of the same jobs, group by group: who gains, who loses",
+        "compare": "compare two results of the same jobs, group by group: gains and losses",
         "sweep": "run a grid of simulations, on this machine or a cluster, or continue an interrupted one",
         "policies": "list the plug-ins (orders, rules, strategies, readers), or check that one keeps its contract",
         "plan": "plan the reservations of a job, from the distribution of its runtime or from past runs",
@@ -108,7 +111,7 @@ class _HelpAll(argparse._HelpAction):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that reports an error in one sentence, and whose help fits two screens.
+    """A parser that reports an error in one sentence, with help that fits two screens.
 
     Attributes
     ----------
@@ -126,6 +129,15 @@ class _Parser(argparse.ArgumentParser):
         if action.option_strings and action.nargs is None and arg_strings == ["--"]:
             self.error(f"{action.option_strings[-1]} must have a value other than '--'")
         return super()._get_values(action, arg_strings)
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        # A duration such as -1h is a wrong value, not an unknown option: the message should be about the value.
+        self._negative_number_matcher = re.compile(r"^-\.?\d.*$")
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        # argparse would catch the error of a value, and name the type in place of what is legal.
+        return super()._get_value(action, arg_string) if action.type is None else action.type(arg_string)  # type: ignore[operator]
 
     def error(self, message: str) -> NoReturn:
         refuse(f"{self.prog}: {message[:_LONGEST]}; see '{self.prog} --help'")
@@ -188,7 +200,36 @@ def _module(command: str) -> Any:
     return import_module(f"experiments.commands.{command.replace('-', '_')}")
 
 
-def _parser(chosen: str | None) -> argparse.ArgumentParser:
+def _add_options(parser: argparse.ArgumentParser, module: Any) -> None:
+    """Add the options of a command, and its subcommands if it has any."""
+    from experiments.parsing import add_options
+
+    if hasattr(module, "USAGE"):
+        parser.usage = f"{parser.prog} {module.USAGE}"
+    if not hasattr(module, "SUBCOMMANDS"):
+        add_options(parser, module.Arguments, getattr(module, "LISTED", None))
+        return
+    parsers = parser.add_subparsers(
+        dest="subcommand", metavar="WORD", required=True, help=f"one of {', '.join(module.SUBCOMMANDS)}"
+    )
+    for name, purpose in module.SUBCOMMANDS.items():
+        own = parsers.add_parser(
+            name, help=purpose, description=f"{purpose[0].upper()}{purpose[1:]}.", formatter_class=_Help
+        )
+        own.allow_abbrev = False
+        _add_options(own, module.subcommand(name))
+
+
+def _reading_defaults(parsed: argparse.Namespace) -> Mapping[str, str]:
+    """What a reading of the hybrid paper gives to the options of a command: those that are given win."""
+    from experiments.paperreadings import find_reading, option_defaults
+
+    found = option_defaults(find_reading(str(parsed.reading)))
+    return {name: value for name, value in found.items() if hasattr(parsed, name)}
+
+
+def _parser(chosen: str | None, defaults: Mapping[str, str] = MappingProxyType({})) -> argparse.ArgumentParser:
+    """The parser of all commands, with the options of the chosen one, and these defaults in place of its own."""
     parser = _Parser(
         prog="holdfast",
         description="Simulate an HPC cluster, plan reservations, and reproduce the evaluation of both.",
@@ -206,7 +247,8 @@ def _parser(chosen: str | None) -> argparse.ArgumentParser:
             if name in _BRIEF:
                 command.add_argument("--help-all", action=_HelpAll, help="explain all options and exit")
                 command.brief = _BRIEF[name]
-            _module(name).add_arguments(command)
+            _add_options(command, _module(name))
+            command.set_defaults(**defaults)
             if any(action.metavar == "TIME" for action in command._actions):
                 command.epilog = _TIME
             if command.brief:
@@ -264,6 +306,7 @@ class _Call:
         self._words = words
         self._parsed = argparse.Namespace(command=next((word for word in words if not word.startswith("-")), None))
         self._module: Any = None
+        self._given: Any = None
 
     @property
     def name(self) -> str:
@@ -275,24 +318,32 @@ class _Call:
         """Parse the words and run the command; returns its exit status."""
         chosen = self._parsed.command
         parser = _parser(chosen)
+        module: Any = _module(chosen) if chosen in COMMANDS else None
+        subcommands = getattr(module, "SUBCOMMANDS", ())
+        self._parsed.subcommand = next((word for word in self._words if word in subcommands), None)
         try:
             self._parsed = parser.parse_args(self._words)
+            if getattr(self._parsed, "reading", None) is not None:
+                self._parsed = _parser(chosen, _reading_defaults(self._parsed)).parse_args(self._words)
         except SystemExit:
             sys.stdout.flush()  # the help
             raise
         if self._parsed.command is None:
             parser.print_help()
             return 0
-        self._module = _module(self._parsed.command)
+        from experiments.parsing import read_arguments
+
+        self._module = module.subcommand(self._parsed.subcommand) if subcommands else module
         with sentences(self.name), trust(getattr(self._parsed, "trust", False)):
-            status: int | None = self._module.main(self._parsed)
+            self._given = read_arguments(self._module.Arguments, self._parsed)
+            status: int | None = self._module.main(self._given)
         return status or 0
 
     def end(self, stop: Interrupted) -> int:
         """Report what the command has written before it was interrupted; returns its exit status."""
         kept = getattr(self._module, "KEPT", "nothing was written; run it again")
-        if not stop.kept and self._module is not None:
-            kept = kept.format(**vars(self._parsed))
+        if not stop.kept and self._given is not None:
+            kept = kept.format(output=getattr(self._given, "output", ""))
         with suppress(OSError, ValueError):  # the terminal may be gone
             words = " ".join(word for word in ("holdfast", self.name) if word)
             print(f"{words}: ended by {stop.name}: {stop.kept or kept}", file=sys.stderr, flush=True)

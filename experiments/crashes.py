@@ -24,7 +24,7 @@ DEFECT = 70
 
 #: Longest quotation of the user's input in a message [characters].
 _LONGEST = 300
-#: Packages whose versions a crash file tells.
+#: Packages with their versions in a crash file.
 _PACKAGES = ("holdfast", "simpy", "numpy", "scipy", "pandas", "numba", "joblib", "matplotlib", "pyarrow", "distributed")
 
 
@@ -53,7 +53,7 @@ def report(command: str, error: Exception, words: Sequence[str]) -> int:
     -------
     int
         Exit status: :data:`REFUSED` for bad input and for trouble with the machine (no memory, no space, no
-        permission), :data:`DEFECT` for a defect of ours or of a plug-in, whose traceback is then in a crash file.
+        permission), :data:`DEFECT` for a defect of ours or of a plug-in, with its traceback in a crash file.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def _crash_file(error: Exception, words: Sequence[str]) -> str | None:
         *traceback.format_exception(error),
     ]
     try:
-        # Readable by its owner alone: the command line may name what is nobody else's business.
+        # Readable by its owner alone: the command line may contain private names.
         descriptor, path = tempfile.mkstemp(prefix="holdfast-crash-", suffix=".txt")
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:

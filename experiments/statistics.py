@@ -22,12 +22,12 @@ __all__ = [
     "Interval",
     "Share",
     "binomial",
-    "clustered",
+    "clustered_interval",
     "geometric_ratio",
     "holm",
     "interval",
     "median_gap",
-    "paired",
+    "paired_interval",
     "ratio",
 ]
 
@@ -92,7 +92,7 @@ class Interval:
             low, high = math.expm1(low), math.expm1(high)
         return replace(self, low=max(low, self.bounds[0]), high=min(high, self.bounds[1]))
 
-    def shifted(self, by: float) -> Interval:
+    def shift(self, by: float) -> Interval:
         """The interval of the values, each of them that much larger."""
         bounds = (self.bounds[0] + by, self.bounds[1] + by)
         return replace(self, mean=self.mean + by, low=self.low + by, high=self.high + by, bounds=bounds)
@@ -172,7 +172,7 @@ class Share(Interval):
         return replace(self, low=low, high=high)
 
     def p_above(self, value: float) -> float:
-        """One-sided p-value of the probability being above a value: of so many or more if it were that value."""
+        """One-sided p-value of the probability being above a value: of at least that count if it were that value."""
         from scipy.special import bdtrc
 
         inside = min(max(value, 0.0), 1.0)
@@ -186,7 +186,7 @@ class Share(Interval):
 
 
 def binomial(count: int, trials: int) -> Share:
-    """The probability of what came so often in independent trials, with its exact 95 % interval.
+    """The probability of an event from its count in independent trials, with its exact 95 % interval.
 
     Raises
     ------
@@ -246,7 +246,7 @@ def interval(values: ArrayLike, level: float = 0.95, bounds: tuple[float, float]
     return Interval(mean, mean, mean, error, data.size - 1, bounds=bounds).at(level)
 
 
-def clustered(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
+def clustered_interval(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
     """The mean and its confidence interval where values of one cluster depend on each other.
 
     Jobs of one week wait in one queue: their waits are no independent draws, but those of different weeks nearly are.
@@ -273,9 +273,9 @@ def clustered(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> In
 
     Examples
     --------
-    >>> clustered([1.0, 2.0, 3.0], [0, 1, 2]).text(".2f")
+    >>> clustered_interval([1.0, 2.0, 3.0], [0, 1, 2]).text(".2f")
     '2.00 [-0.48, 4.48]'
-    >>> clustered([1.0, 1.0, 2.0, 2.0, 3.0, 3.0], [0, 0, 1, 1, 2, 2]).text(".2f")
+    >>> clustered_interval([1.0, 1.0, 2.0, 2.0, 3.0, 3.0], [0, 0, 1, 1, 2, 2]).text(".2f")
     '2.00 [-0.48, 4.48]'
     """
     data, names = np.asarray(values, dtype=float), np.asarray(clusters)
@@ -342,7 +342,7 @@ def median_gap(a: ArrayLike, b: ArrayLike, clusters: ArrayLike, seed: int = 0, r
     return Interval(mean, mean, mean, error, count - 1).at(0.95)
 
 
-def paired(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
+def paired_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
     """The mean of a - b, instance by instance, with its confidence interval.
 
     Parameters
@@ -359,7 +359,7 @@ def paired(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
 
     Examples
     --------
-    >>> paired([11.0, 22.0, 33.0], [10.0, 21.0, 32.0]).text()
+    >>> paired_interval([11.0, 22.0, 33.0], [10.0, 21.0, 32.0]).text()
     '1 [1, 1]'
     """
     left, right = _pair(a, b)
@@ -367,7 +367,7 @@ def paired(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
 
 
 def ratio(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
-    """The mean of a / b - 1, instance by instance: by how much a is more than b; parameters as :func:`paired`.
+    """The mean of a / b - 1, instance by instance: by how much a is more than b; parameters as :func:`paired_interval`.
 
     Raises
     ------
@@ -388,7 +388,7 @@ def geometric_ratio(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval
     Raises
     ------
     ParameterError
-        As :func:`paired`, and if a value is not positive.
+        As :func:`paired_interval`, and if a value is not positive.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from workloads.ground.files import atomic_open, read_text
 from workloads.ground.quantities import Quantity
 from workloads.ground.wording import in_unit
 
-__all__ = ["cell_text", "csv_lines", "known", "read_csv", "render", "telling", "write_csv", "write_lines"]
+__all__ = ["cell_text", "csv_lines", "is_known", "read_csv", "render", "telling", "write_csv", "write_lines"]
 
 _GAP = "  "
 _UNKNOWN = "-"
@@ -71,7 +71,7 @@ def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Quantity | str],
     return "\n".join([*(line for line in lines if line), rule, *body])
 
 
-def known(value: Any) -> bool:
+def is_known(value: Any) -> bool:
     """Whether :func:`render` shows a value, and not ``-``."""
     return value is not None and value == value
 
@@ -86,7 +86,7 @@ def telling(rows: Iterable[Mapping[str, Any]], columns: Iterable[Quantity]) -> l
     ['type', 'wait']
     """
     table = list(rows)
-    return [column for column in columns if not table or any(known(row.get(column.name)) for row in table)]
+    return [column for column in columns if not table or any(is_known(row.get(column.name)) for row in table)]
 
 
 def write_csv(

@@ -13,9 +13,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from typing import Any, TextIO
 
-from workloads.ground.errors import MachineCodeWarning
+from workloads.ground.errors import FormatWarning, MachineCodeWarning
 
 __all__ = ["SafeStream", "escape", "safe_terminal", "sentences", "warn"]
+
+#: Warnings that a command prints as sentences.
+_OURS = (FormatWarning, MachineCodeWarning)
 
 
 def escape(text: str) -> str:
@@ -102,7 +105,7 @@ def warn(command: str, sentence: str) -> None:
 
 @contextmanager
 def sentences(command: str) -> Iterator[None]:
-    """Within it, a warning about compiled code is one line of the command, not a line of Python.
+    """Within it, a warning of ours is one line of the command, not a line of Python.
 
     Parameters
     ----------
@@ -113,10 +116,12 @@ def sentences(command: str) -> Iterator[None]:
         others = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *place: Any, **where: Any) -> None:
-            if issubclass(category, MachineCodeWarning):
+            if issubclass(category, _OURS):
                 warn(command, str(message))
             else:
                 others(message, category, *place, **where)
 
         warnings.showwarning = show
+        for category in _OURS:  # whatever Python was told of warnings
+            warnings.simplefilter("always", category)
         yield

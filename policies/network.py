@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -163,7 +164,10 @@ def _array(archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]:
     version = np.lib.format.read_magic(file)
     reading = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     try:
-        shape, by_column, dtype = reading(file)
+        with warnings.catch_warnings():
+            # A header in the syntax of Python 2, which numpy reads with a warning, is none that we wrote.
+            warnings.simplefilter("error")
+            shape, by_column, dtype = reading(file)
     except Exception as error:  # numpy reads the header as Python, and fails like that
         raise ValueError("no header") from error
     if dtype.kind not in "fiuU":

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from policies.knapsack import Item, cheapest_cover
-from policies.longqueue import LongQueue
+from policies.listqueue import queue_of
 from policies.port import TOLERANCE, Action, Expect, Hold, Preempt, Request, RunningJob, SystemView
 from workloads.ground.ranges import Range, legal
 from workloads.ground.registry import Registry, function_of
@@ -187,8 +187,8 @@ def _cheapest(items: list[Item], missing: int) -> list[Item]:
 
 def _wanted(view: SystemView) -> int:
     """Free nodes that the waiting jobs could use, those that find enough of them, in queue order."""
-    free, queue = view.free, view.queue
-    for job in queue.fitting(0, free) if isinstance(queue, LongQueue) else queue:
+    free = view.free
+    for job in queue_of(view.queue).fitting(0, free):
         if job.min_nodes <= free:
             free -= min(job.nodes, free)
             if not free:

@@ -6,7 +6,7 @@ all losses node-ticks. A view is live and read-only: a policy must not keep it, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "TOLERANCE",
     "Action",
+    "Candidates",
     "Expand",
     "Expect",
     "Hold",
@@ -33,6 +34,7 @@ __all__ = [
     "Start",
     "SystemView",
     "WaitingJob",
+    "WaitingQueue",
     "Window",
 ]
 
@@ -84,6 +86,37 @@ class WaitingJob(Protocol):
 
     def duration(self, nodes: int) -> int:
         """True length of its next run at that size. Only ``backfill_length="runtime"`` may ask for it."""
+
+
+class Candidates(Protocol):
+    """Waiting jobs that a pass tries to start, in queue order; those that do not fit may be among them."""
+
+    def __bool__(self) -> bool: ...
+    def __iter__(self) -> Iterator[WaitingJob]: ...
+    def narrow(self, free: int, latest: int, extra: int) -> None:
+        """From here on those may be left out that need more than ``free`` nodes, or whose walltime is greater than
+        ``latest`` and that need more than ``extra`` nodes."""
+
+
+class WaitingQueue(Protocol):
+    """The waiting jobs, first to last: a sequence that answers what a pass asks (:mod:`policies.listqueue`)."""
+
+    @property
+    def least(self) -> int:
+        """The fewest nodes on which one of the jobs can start; 0 if none waits."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[WaitingJob]: ...
+    def __getitem__(self, place: int) -> WaitingJob: ...
+    def fitting(self, after: int, nodes: int) -> Candidates:
+        """The jobs behind the first ``after`` that can start on so many nodes."""
+
+    def numbers(self) -> tuple[NDArray[np.int64], NDArray[np.intp]] | None:
+        """Their numbers, where they are at hand, and where the first, second, ... job stands among them.
+
+        Numbers are smallest and largest size, walltime at the largest [ticks], and at other sizes the setup [ticks] and
+        the node-ticks of the rest of the walltime; shape (5, jobs). None: the jobs are to be looked at one by one.
+        """
 
 
 class Request(WaitingJob, Protocol):
@@ -217,7 +250,8 @@ class SystemView(Protocol):
 
     @property
     def queue(self) -> Sequence[WaitingJob]:
-        """Waiting jobs in queue order: on-demand jobs that could not start come first."""
+        """Waiting jobs in queue order: on-demand jobs that could not start come first. In a simulation it answers the
+        questions of a :class:`WaitingQueue`; :func:`policies.listqueue.queue_of` asks them of any sequence."""
 
     @property
     def on_demand_waits(self) -> bool:

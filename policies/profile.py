@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 
+from policies.kernels.timeline import earliest, room
 from policies.port import TOLERANCE, WaitingJob, Window
 from policies.shadow import NEVER
 
@@ -16,7 +17,7 @@ __all__ = ["Profile"]
 
 
 class Profile:
-    """A step function of free nodes over time.
+    """A step function of free nodes over time: the plan over time of :mod:`policies.kernels.timeline`, in lists.
 
     Parameters
     ----------
@@ -82,30 +83,17 @@ class Profile:
 
     def earliest(self, nodes: int, length: int) -> int:
         """The first time from which so many nodes are free for so long; :data:`~policies.shadow.NEVER` if none is."""
-        times, levels = self.times, self.levels
-        last = len(times)
+        times = self.times
         place = 0
         longest, found = self._bounds.get(nodes, (NEVER, 0))
         if length >= longest:
             if found == NEVER:
                 return NEVER
             place = bisect_left(times, found)
-        while place < last:
-            if levels[place] < nodes:
-                place += 1
-                continue
-            start = times[place]
-            end = start + length
-            place += 1
-            while place < last and times[place] < end:
-                if levels[place] < nodes:
-                    break
-                place += 1
-            else:
-                self._bounds[nodes] = (length, start)
-                return start
-        self._bounds[nodes] = (length, NEVER)
-        return NEVER
+        place = earliest(times, self.levels, len(times), place, nodes, length)
+        start = times[place] if place < len(times) else NEVER
+        self._bounds[nodes] = length, start
+        return start
 
     def earliest_and_largest(self, job: WaitingJob) -> tuple[int, int]:
         """The first time from which a job can run through at any of its sizes, and the largest such size then."""
@@ -137,16 +125,7 @@ class Profile:
 
     def _least(self, place: int, end: int, enough: int) -> int:
         """The fewest nodes from a step until before ``end``; any number below ``enough`` if they are not enough."""
-        times, levels = self.times, self.levels
-        last = len(times)
-        least = levels[place]
-        place += 1
-        while place < last and times[place] < end:
-            if levels[place] < least:
-                least = levels[place]
-                if least < enough:
-                    break
-            place += 1
+        least: int = room(self.times, self.levels, len(self.times), place, end, enough)
         return least
 
     def _cut(self, at: int) -> int:

@@ -11,13 +11,16 @@ from bisect import insort
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from policies.longqueue import LongQueue
+from policies.listqueue import queue_of
 from policies.port import Promise, Start, SystemView, WaitingJob
 from policies.profile import Profile
 from policies.shadow import NEVER, arriving
 from workloads.table.job import ON_DEMAND
 
-__all__ = ["Outlook", "in_order", "plan_queue", "profile_of"]
+__all__ = ["Outlook", "in_order", "plan_queue", "profile_of", "releases_beside"]
+
+#: (time, tie-break, nodes).
+Release = tuple[int, int, int]
 
 
 class Outlook(NamedTuple):
@@ -72,9 +75,7 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
     promises
         Where to enter what each reservation promises; None: only what matters to the starts is planned.
     """
-    queue, now, free = view.queue, view.now, view.free
-    if isinstance(queue, LongQueue):
-        queue = queue[:]
+    queue, now, free = list(view.queue), view.now, view.free
     starts = in_order(view, whole=outlook.whole)
     heads = len(starts)
     if heads == len(queue):
@@ -82,6 +83,8 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
     for start in starts:
         free -= start.nodes
     # Jobs that may still start. No job behind the last of them need be planned.
+    if promises is None and free < queue_of(view.queue).least:
+        return starts
     candidates = [place for place in range(heads + 1, len(queue)) if queue[place].min_nodes <= free] if free else []
     if not candidates and promises is None:
         return starts
@@ -142,9 +145,7 @@ def _reserve(profile: Profile, job: WaitingJob, outlook: Outlook) -> Promise:
     return Promise(job.job_id, at, size)
 
 
-def profile_of(
-    view: SystemView, started: Sequence[tuple[int, int, int]] = (), head: WaitingJob | None = None
-) -> Profile:
+def profile_of(view: SystemView, started: Sequence[Release] = (), head: WaitingJob | None = None) -> Profile:
     """The future of a machine, nothing reserved for waiting jobs.
 
     Parameters
@@ -156,16 +157,19 @@ def profile_of(
     head
         The first job that then waits; None: the first in the queue.
     """
-    releases = view.releases
-    free = view.free
-    if started:
-        merged = list(releases)
-        for release in started:
-            insort(merged, release)
-            free -= release[2]
-        releases = merged
     if head is None and view.queue:
         head = view.queue[0]
+    free = view.free - sum(nodes for _, _, nodes in started)
+    return Profile(view.now, free, releases_beside(view, started, head), view.windows)
+
+
+def releases_beside(view: SystemView, started: Sequence[Release], head: WaitingJob | None) -> Sequence[Release]:
+    """The releases that reach the queue, with those of the jobs that have been started."""
+    releases = view.releases
+    if started:
+        releases = list(releases)
+        for release in started:
+            insort(releases, release)
     # An open reservation collects nothing while an on-demand job waits, which then stands first.
     collecting = head is None or head.type is not ON_DEMAND
-    return Profile(view.now, free, arriving(view, releases, collecting=collecting), view.windows)
+    return arriving(view, releases, collecting=collecting)

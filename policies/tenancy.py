@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from policies.longqueue import LongQueue
+from policies.listqueue import queue_of
 from policies.port import TOLERANCE, Reservation, Start, SystemView, WaitingJob
 from policies.windows import admitted
 from workloads.ground.registry import Registry, function_of
@@ -59,8 +59,7 @@ def _tenancy(admit: Admission) -> Tenancy:
         if not idle:
             return starts
         available = sum(nodes for _, nodes in idle)
-        queue = view.queue
-        for job in queue.fitting(0, available) if isinstance(queue, LongQueue) else queue:
+        for job in queue_of(view.queue).fitting(0, available):
             if job.min_nodes > available or job.type is ON_DEMAND:
                 continue
             admission = admit(view, job, idle)

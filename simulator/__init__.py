@@ -1,10 +1,22 @@
 """What happens: the SimPy model of a machine that carries the decisions of the policies out.
 
 >>> from simulator import simulate
+
+A name is imported when it is first used: the help of a command needs the options alone, and neither SimPy nor numpy.
 """
 
-from simulator.options import Options
-from simulator.results.result import Result
-from simulator.simulation import simulate
+from typing import TYPE_CHECKING
+
+from workloads.ground.latenames import late_names
+
+if TYPE_CHECKING:
+    from simulator.options import Options
+    from simulator.results.result import Result
+    from simulator.simulation import simulate
 
 __all__ = ["Options", "Result", "simulate"]
+
+_MODULES = {"Options": "simulator.options", "Result": "simulator.results.result", "simulate": "simulator.simulation"}
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = late_names(__name__, _MODULES)

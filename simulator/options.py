@@ -1,19 +1,25 @@
-"""The options of a simulation: every choice of the model that is a named parameter."""
+"""The options of a simulation: every choice of the model that is a named parameter.
+
+The annotation of each field declares its option (:mod:`workloads.ground.parameters`).
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Annotated, Literal
 
-from policies.backfilling import backfilling
-from policies.expansion import EXPANSIONS
-from policies.order import ORDERS
-from policies.tenancy import TENANCIES
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.ground.numbers import check_whole
+from workloads.ground.parameters import Parameter, Seconds, Share, check_choices
 
 __all__ = ["Options"]
+
+
+#: Groups of options in the help of a command.
+_MACHINE = "operating the machine"
+_DETAILS = "details of scheduling"
+_PLANNING = "planning stochastic jobs"
 
 
 @dataclass(frozen=True)
@@ -72,26 +78,84 @@ class Options:
         If a value is not legal.
     """
 
-    order: str = "fcfs"
-    backfilling: str = "easy"
-    backfill_length: Literal["walltime", "runtime"] = "walltime"
-    passes: Literal["instant", "event"] = "instant"
-    tenants: str = "any"
-    malleable_start: Literal["free", "requested"] = "free"
-    malleable_resume: Literal["start", "former"] = "start"
-    malleable_head: Literal["minimum", "requested"] = "minimum"
-    arrival_takes: Literal["own", "reserved"] = "own"
-    shrunk_lenders: Literal["expand", "stay"] = "expand"
-    preempted_lenders: Literal["resume", "hold"] = "resume"
-    expansion: str = "none"
-    warning: float = 120.0
-    timeout: float = 600.0
-    checkpoint_variation: float = 0.0
-    checkpoint_mode: Literal["absorbed", "strict"] = "absorbed"
+    order: Annotated[str, Parameter("queue order", group=_MACHINE)] = "fcfs"
+    backfilling: Annotated[str, Parameter("backfilling rule", group=_MACHINE)] = "easy"
+    backfill_length: Annotated[
+        Literal["walltime", "runtime"],
+        Parameter("length by which backfilling judges a job: its walltime, or its true runtime", group=_DETAILS),
+    ] = "walltime"
+    passes: Annotated[
+        Literal["instant", "event"],
+        Parameter("frequency of scheduling: once per instant, or after each event", group=_DETAILS),
+    ] = "instant"
+    tenants: Annotated[
+        str,
+        Parameter(
+            "queued jobs on idle reserved nodes: any, fits (those that end before the arrival), none", group=_MACHINE
+        ),
+    ] = "any"
+    malleable_start: Annotated[
+        Literal["free", "requested"],
+        Parameter(
+            "size at which a malleable job starts: what is free of its requested size, or all of it", group=_DETAILS
+        ),
+    ] = "free"
+    malleable_resume: Annotated[
+        Literal["start", "former"],
+        Parameter("size of a malleable job after a preemption: as at its start, or its former size", group=_DETAILS),
+    ] = "start"
+    malleable_head: Annotated[
+        Literal["minimum", "requested"],
+        Parameter("size for which the first waiting job waits if it is malleable", group=_DETAILS),
+    ] = "minimum"
+    arrival_takes: Annotated[
+        Literal["own", "reserved"],
+        Parameter("idle reserved nodes for an arriving on-demand job: its own, or all reserved ones", group=_DETAILS),
+    ] = "own"
+    shrunk_lenders: Annotated[
+        Literal["expand", "stay"],
+        Parameter("shrunk jobs when the on-demand job ends: expand by what they lent, or stay", group=_DETAILS),
+    ] = "expand"
+    preempted_lenders: Annotated[
+        Literal["resume", "hold"],
+        Parameter(
+            "nodes returned to a preempted job that cannot resume at once: released, or held for it", group=_DETAILS
+        ),
+    ] = "resume"
+    expansion: Annotated[
+        str, Parameter("expansion of running malleable jobs into idle nodes: none, greedy or even", group=_DETAILS)
+    ] = "none"
+    warning: Annotated[
+        Seconds,
+        Parameter("time between the preemption of a malleable job and the release of its nodes", group=_DETAILS),
+    ] = 120.0
+    timeout: Annotated[
+        Seconds, Parameter("time for which nodes stay reserved after the estimated arrival", group=_DETAILS)
+    ] = 600.0
+    checkpoint_variation: Annotated[
+        Share, Parameter("largest relative deviation of checkpoint and restart times", group=_PLANNING)
+    ] = 0.0
+    checkpoint_mode: Annotated[
+        Literal["absorbed", "strict"],
+        Parameter("treatment of a checkpoint that takes longer than planned", group=_PLANNING),
+    ] = "absorbed"
     seed: int = 0
-    engine: Literal["auto", "simpy", "compiled"] = "auto"
+    engine: Annotated[
+        Literal["auto", "simpy", "compiled"],
+        Parameter(
+            "simpy: the model; compiled: loops that know rigid jobs under the baseline alone; auto: these where "
+            "they give the same results",
+            group=_DETAILS,
+        ),
+    ] = "auto"
 
     def __post_init__(self) -> None:
+        # Not at the top: the help of a command shows these options, and needs neither policies nor numpy.
+        from policies.backfilling import backfilling
+        from policies.expansion import EXPANSIONS
+        from policies.order import ORDERS
+        from policies.tenancy import TENANCIES
+
         self._check_values()
         # The registries refuse unknown names.
         _ = ORDERS[self.order], TENANCIES[self.tenants], EXPANSIONS[self.expansion]
@@ -99,21 +163,7 @@ class Options:
 
     def _check_values(self) -> None:
         """Refuse what is not legal, whatever plug-ins there are."""
-        for name, legal in (
-            ("backfill_length", ("walltime", "runtime")),
-            ("passes", ("instant", "event")),
-            ("malleable_start", ("free", "requested")),
-            ("malleable_resume", ("start", "former")),
-            ("malleable_head", ("minimum", "requested")),
-            ("arrival_takes", ("own", "reserved")),
-            ("shrunk_lenders", ("expand", "stay")),
-            ("preempted_lenders", ("resume", "hold")),
-            ("checkpoint_mode", ("absorbed", "strict")),
-            ("engine", ("auto", "simpy", "compiled")),
-        ):
-            value = getattr(self, name)
-            if value not in legal:
-                raise ParameterError(name, " or ".join(legal), value)
+        check_choices(self)
         for name in ("warning", "timeout"):
             value = getattr(self, name)
             if not (isinstance(value, int | float) and math.isfinite(value) and value >= 0):

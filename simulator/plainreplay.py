@@ -13,21 +13,22 @@ import numpy as np
 import numpy.typing as npt
 
 from policies.backfilling import BACKFILLING, Conservative, Easy, Strict
+from policies.kernels.planpass import BOUNDS
+from policies.kernels.replayloop import KINDS, replay
+from policies.kernels.running import run
 from policies.order import ORDERS, fcfs
-from policies.planpass import BOUNDS
 from policies.port import TOLERANCE
-from simulator.kernels import easyloop, planloop
-from simulator.kernels.running import runner
-from simulator.machine.kinds import baseline_times
+from policies.shadow import NEVER
 from simulator.options import Options
 from simulator.results.integrals import integral
-from simulator.results.longrecords import LongSamples
-from simulator.results.records import Accounting, JobRecord
+from simulator.results.records import ABSENT, STATUSES, TYPES, Accounting, Records, Samples
 from workloads.ground.errors import InvariantError
-from workloads.table.job import STOCHASTIC, Job
+from workloads.ground.ticks import in_ticks
+from workloads.table.job import STOCHASTIC, JobType
 from workloads.table.joblife import has_life
+from workloads.table.jobs import Jobs
 
-__all__ = ["PlainJobs", "accounting", "obstacle", "plain_jobs", "plain_records", "samples", "starts"]
+__all__ = ["PlainJobs", "PlainTable", "accounting", "obstacle", "plain_table", "rigid_records", "samples", "starts"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -37,6 +38,8 @@ _STATIC = frozenset({"fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", 
 _LOOKS = 10
 #: Times below it leave room for sums of two.
 _LATEST = 1 << 61
+_TYPE = {kind: place for place, kind in enumerate(TYPES)}
+_COMPLETED, _KILLED, _NO_SHOW = (STATUSES.index(status) for status in ("completed", "killed", "no_show"))
 
 
 class PlainJobs(NamedTuple):
@@ -94,8 +97,38 @@ def obstacle(options: Options) -> str:
     return ""
 
 
-def plain_jobs(table: Sequence[Job], origin: int) -> tuple[PlainJobs, npt.NDArray[np.bool_]] | str:
-    """The jobs of a table that arrive, and which of its rows they are, shape (rows,); or why it is no plain table.
+class PlainTable(NamedTuple):
+    """A job table that is plain.
+
+    Attributes
+    ----------
+    jobs
+        Those that arrive.
+    came
+        Which rows they are, shape (rows,).
+    records
+        What is known of all rows before the replay; no job has a start or an end.
+    """
+
+    jobs: PlainJobs
+    came: npt.NDArray[np.bool_]
+    records: Records
+
+    def replayed(self, started: Ints, origin: int) -> Records:
+        """The records of jobs that started then [ticks of the simulated clock], shape (jobs,)."""
+        columns = dict(self.records.columns)
+        for name, times in (("start", started), ("end", started + self.jobs.runtime)):
+            if not self.came.all():
+                found = columns[name].copy()
+                found[self.came] = times + origin
+                columns[name] = found
+            else:
+                columns[name] = times + origin
+        return Records(**columns)
+
+
+def plain_table(table: Jobs, origin: int) -> PlainTable | str:
+    """A job table as columns; or why it is not plain.
 
     Parameters
     ----------
@@ -104,20 +137,49 @@ def plain_jobs(table: Sequence[Job], origin: int) -> tuple[PlainJobs, npt.NDArra
     origin
         Ticks of the table's clock at which the simulated clock stands at 0.
     """
-    for job in table:
-        if job.type is STOCHASTIC:
-            return f"job {job.job_id} must not be stochastic"
-        if has_life(job):
-            return f"job {job.job_id} must not be cancelled, held, started before the replay, or depend on another"
-    submits, runtimes, walltimes = (np.array(column, np.int64) for column in baseline_times(table))
-    nodes = np.array([job.nodes for job in table], np.int64)
-    came = np.array([job.submit is not None for job in table])
-    if came.all():
-        jobs = PlainJobs(submits - origin, nodes, runtimes, walltimes)
-    else:
-        jobs = PlainJobs(submits[came] - origin, nodes[came], runtimes[came], walltimes[came])
+    if table.lively or table.are(STOCHASTIC).any():
+        for job in table:
+            if job.type is STOCHASTIC:
+                return f"job {job.job_id} must not be stochastic"
+            if has_life(job):
+                return f"job {job.job_id} must not be cancelled, held, started before the replay, or depend on another"
+    records, walltimes = rigid_records(table), baseline_ticks(table, "walltime")
+    came = records.came
+    columns = [*(records.columns[name] for name in ("submit", "nodes", "runtime")), walltimes]
+    if not came.all():
+        columns = [column[came] for column in columns]
+    jobs = PlainJobs(columns[0] - origin, *columns[1:])
     reason = jobs.obstacle
-    return reason or (jobs, came)
+    return reason or PlainTable(jobs, came, records)
+
+
+def rigid_records(jobs: Jobs, start: Ints | None = None, end: Ints | None = None) -> Records:
+    """The records of jobs under the baseline, all rigid; starts and ends in ticks of the table's clock."""
+    submit, none = jobs.column("submit"), np.full(len(jobs), ABSENT)
+    came = ~np.isnan(submit)
+    status = np.full(len(jobs), _COMPLETED, np.int8)
+    killed = jobs.column("killed")
+    if killed.any():
+        # As :attr:`simulator.machine.jobstate.JobState.ends_at_walltime` has it.
+        runtime, walltime = jobs.column("trace_runtime"), jobs.column("trace_walltime")
+        status[killed & ~(runtime < walltime)] = _KILLED
+    status[~came] = _NO_SHOW
+    kinds = np.array([_TYPE[kind] for kind in JobType], np.int8)
+    return Records(
+        job_id=jobs.column("job_id"), type=kinds[jobs.column("type")],
+        submit=np.where(came, in_ticks(np.where(came, submit, 0.0)), ABSENT),
+        start=none if start is None else start, end=none if end is None else end, nodes=jobs.column("nodes"),
+        runtime=baseline_ticks(jobs, "runtime"), status=status,
+    )  # fmt: skip
+
+
+def baseline_ticks(jobs: Jobs, name: str) -> Ints:
+    """Runtimes or walltimes under the baseline: the trace's own, where overheads were added to them."""
+    seconds = jobs.column(name)
+    if f"trace_{name}" in jobs.columns:
+        before = jobs.column(f"trace_{name}")
+        seconds = np.where(np.isnan(before), seconds, before)
+    return in_ticks(seconds)
 
 
 def starts(jobs: PlainJobs, nodes: int, options: Options) -> Ints:
@@ -127,51 +189,33 @@ def starts(jobs: PlainJobs, nodes: int, options: Options) -> Ints:
     columns = [column[arrival] for column in (jobs.submit, jobs.nodes, jobs.walltime, jobs.runtime)]
     columns.append(_ranks(jobs, arrival, options.order))
     rule = BACKFILLING[options.backfilling]
-    if isinstance(rule, Conservative):
-        begun = _planned(columns, nodes, 0)
-    elif isinstance(rule, Easy) and rule.depth > 1:
-        begun = _planned(columns, nodes, rule.depth)
-    else:
-        begun = _easy(columns, nodes, backfills=isinstance(rule, Easy))
+    depth = rule.depth if isinstance(rule, Easy) else len(arrival) if isinstance(rule, Conservative) else 0
     found = np.empty(len(arrival), np.int64)
-    found[arrival] = begun
+    found[arrival] = _replayed(columns, nodes, depth)
     return found
 
 
-def _easy(columns: Sequence[Ints], nodes: int, *, backfills: bool) -> Any:
-    """Starts under one reservation, or without backfilling, of jobs in the order of their arrivals."""
+def _replayed(columns: Sequence[Ints], nodes: int, depth: int) -> Ints:
+    """Starts where ``depth`` waiting jobs hold reservations, of jobs in the order of their arrivals."""
     count = len(columns[0])
-    run, sequence = runner(easyloop.replay, easyloop.KINDS, count)
-
-    def room(size: int) -> Any:
-        return sequence(np.zeros(size, np.int64))
-
-    begun, state, none = room(count), room(2), room(0)
-    run(
-        count, 0, *map(sequence, columns), sequence(np.ones(count, np.int64)), 0, none, 0, nodes, TOLERANCE, backfills,
-        True, -1, 0, none, *(room(count) for _ in range(4)), 0, begun, room(count + 1), room(count + 1), none, none,
-        state,
+    submits, sizes, walltimes, runtimes, ranks = map(np.ascontiguousarray, columns)
+    planning = count if depth > 1 else 0
+    ends, limits, by_end, by_limit, starts = np.zeros((5, count), np.int64)
+    after, before = np.zeros((2, count + 1), np.int64)
+    times, levels = np.zeros((2, 2 * planning + 8), np.int64)
+    order, begun, given, planned = np.zeros((4, planning), np.int64)
+    none = np.zeros(0, np.int64)
+    ending = run(
+        replay, KINDS, _LOOKS * count if planning else count, count=count, present=0, submits=submits, nodes=sizes,
+        walltimes=walltimes, runtimes=runtimes, ranks=ranks, awaited=np.ones(count, np.int64), waiting=0, queue=none,
+        begin=0, free=nodes, tolerance=TOLERANCE, never=NEVER, depth=depth, complete=True, on_trial=-1, choices=0,
+        tried=none, ends=ends, limits=limits, by_end=by_end, by_limit=by_limit, runs=0, starts=starts, after=after,
+        before=before, found=none, how=none, order=order, times=times, levels=levels,
+        bounds=np.zeros(3 * BOUNDS, np.int64), begun=begun, sizes=given, planned=planned,
     )  # fmt: skip
-    if state[0] != easyloop.DONE:
+    if ending < 0:
         raise InvariantError("some jobs can never start")
-    return begun
-
-
-def _planned(columns: Sequence[Ints], nodes: int, depth: int) -> Any:
-    """Starts where ``depth`` waiting jobs hold reservations (0: all), of jobs in the order of their arrivals."""
-    count = len(columns[0])
-    run, sequence = runner(planloop.replay_planned, planloop.KINDS, _LOOKS * count)
-
-    def room(size: int) -> Any:
-        return sequence(np.zeros(size, np.int64))
-
-    begun = room(count)
-    run(
-        count, *map(sequence, columns), nodes, depth, *(room(count) for _ in range(4)),
-        *(room(2 * count + 8) for _ in range(6)), room(count), room(count), room(3 * BOUNDS), room(3 * count),
-        room(count), room(count), sequence(np.arange(count)), begun, room(6),
-    )  # fmt: skip
-    return begun
+    return starts
 
 
 def _ranks(jobs: PlainJobs, arrival: Ints, order: str) -> Ints:
@@ -187,7 +231,7 @@ def _ranks(jobs: PlainJobs, arrival: Ints, order: str) -> Ints:
     return ranks
 
 
-def samples(jobs: PlainJobs, started: Ints, ended: Ints) -> LongSamples:
+def samples(jobs: PlainJobs, started: Ints, ended: Ints) -> Samples:
     """The machine at the end of each instant at which a job is submitted or ends."""
     submits, starts, ends = (np.argsort(times, kind="stable") for times in (jobs.submit, started, ended))
     # As numpy.union1d, which imports masked arrays, too.
@@ -208,7 +252,7 @@ def samples(jobs: PlainJobs, started: Ints, ended: Ints) -> LongSamples:
         until(ends, ended),
     )
     table = np.stack((times, taken - returned, np.zeros(len(times), np.int64), came - began, asked - taken), axis=1)
-    return LongSamples(table)
+    return Samples(table)
 
 
 def accounting(jobs: PlainJobs, ended: Ints, nodes: int) -> Accounting:
@@ -216,37 +260,3 @@ def accounting(jobs: PlainJobs, ended: Ints, nodes: int) -> Accounting:
     busy = integral(jobs.nodes, jobs.runtime)
     elapsed = int(ended.max()) - int(jobs.submit.min())
     return Accounting(busy, 0, 0, 0, 0, 0, nodes * elapsed - busy)
-
-
-def plain_records(
-    table: Sequence[Job], jobs: PlainJobs, came: npt.NDArray[np.bool_], started: Ints, origin: int
-) -> list[JobRecord]:
-    """What became of each job of a table; ``jobs`` are those that arrived, ``came`` says which rows they are."""
-    columns = jobs.submit + origin, started + origin, started + jobs.runtime + origin, jobs.runtime
-    times = zip(*(column.tolist() for column in columns), strict=True)
-    if came.all():
-        return [
-            JobRecord(job.job_id, job.type, submit, start, end, job.nodes, runtime, 0, 0, _status(job), 0)
-            for job, (submit, start, end, runtime) in zip(table, times, strict=True)
-        ]
-    absent = iter(baseline_times([job for job in table if job.submit is None])[1])
-    records = []
-    for job in table:
-        if job.submit is None:
-            records.append(
-                JobRecord(job.job_id, job.type, None, None, None, job.nodes, next(absent), 0, 0, "no_show", 0)
-            )
-        else:
-            submit, start, end, runtime = next(times)
-            records.append(
-                JobRecord(job.job_id, job.type, submit, start, end, job.nodes, runtime, 0, 0, _status(job), 0)
-            )
-    return records
-
-
-def _status(job: Job) -> str:
-    """As :attr:`simulator.machine.jobstate.JobState.ends_at_walltime` has it under the baseline."""
-    if not job.killed:
-        return "completed"
-    runtime, walltime = job.trace_runtime, job.trace_walltime
-    return "killed" if runtime is None or walltime is None or runtime >= walltime else "completed"

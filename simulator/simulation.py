@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from policies.mechanism import BASELINE, Mechanism, parse_mechanism
 from simulator.machine.decisions import Decisions
@@ -15,9 +15,9 @@ from simulator.machine.jobstate import JobState
 from simulator.machine.priorstate import PriorState
 from simulator.machine.stochastic import StochasticJob
 from simulator.options import Options
-from simulator.plainreplay import accounting, obstacle, plain_jobs, plain_records, samples, starts
+from simulator.plainreplay import accounting, obstacle, plain_table, samples, starts
 from simulator.results.recording import changes_of, origin_of
-from simulator.results.records import Accounting, JobRecord, StochasticRecord
+from simulator.results.records import Accounting, Records, Samples, StochasticRecord
 from simulator.results.result import Result
 from simulator.services.closures import Closures
 from workloads.ground.errors import InputError, InvariantError, ParameterError
@@ -26,6 +26,7 @@ from workloads.ground.units import LARGEST_SIZE, to_seconds, to_ticks
 from workloads.outages.failures import FailureRate
 from workloads.outages.outage import Outage, check_outages
 from workloads.table.job import STOCHASTIC, Job
+from workloads.table.jobs import Jobs
 from workloads.table.validation import check_jobs
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ __all__ = [
     "checked_table",
     "collector_paused",
     "needed_before",
+    "plain_result",
     "result_of",
     "simulate",
     "simulate_checked",
@@ -141,7 +143,7 @@ def simulate_checked(
     **options: object,
 ) -> Result:
     """As :func:`simulate`, of a table that :func:`checked_table` has made; several simulations may share it."""
-    settings = Options.of(**options)
+    settings, table = Options.of(**options), Jobs.of(table)
     served_by = parse_mechanism(mechanism)
     book = _book(table, planner, plans)
     origin = origin_of(table)
@@ -151,7 +153,7 @@ def simulate_checked(
     if settings.engine != "simpy":
         reason = _obstacle(served_by, book, closures, prior, settings, events=events or decisions)
         with collector_paused():
-            found = reason or _plain(table, nodes, settings, origin, progress)
+            found = reason or plain_result(table, nodes, settings, origin, progress)
         if isinstance(found, Result):
             return found
         if settings.engine == "compiled":
@@ -163,11 +165,13 @@ def simulate_checked(
     with collector_paused():
         log, recorder = EventLog(events), Decisions(decisions)
         return _simulated(
-            Setup(table, nodes, served_by, settings, log, recorder, origin, progress, book, closures, prior=prior)
+            Setup(
+                table.rows(), nodes, served_by, settings, log, recorder, origin, progress, book, closures, prior=prior
+            )
         )
 
 
-def checked_table(jobs: Iterable[Job], nodes: int) -> list[Job]:
+def checked_table(jobs: Iterable[Job], nodes: int) -> Jobs:
     """The jobs, if a machine of so many nodes can run them.
 
     Raises
@@ -177,7 +181,7 @@ def checked_table(jobs: Iterable[Job], nodes: int) -> list[Job]:
     """
     if not (is_whole(nodes, 1) and nodes <= LARGEST_SIZE):
         raise ParameterError("nodes", f"a number of nodes from 1 to {LARGEST_SIZE:,}", nodes)
-    table = list(jobs)
+    table = Jobs.of(jobs)
     if not table:
         raise InputError("there are no jobs to simulate")
     check_jobs(table, nodes=nodes)
@@ -226,15 +230,15 @@ def _obstacle(
     return obstacle(options)
 
 
-def _plain(
-    table: Sequence[Job], nodes: int, options: Options, origin: int, progress: Callable[[int], None] | None
+def plain_result(
+    table: Jobs, nodes: int, options: Options, origin: int, progress: Callable[[int], None] | None = None
 ) -> Result | str:
     """The result of a plain replay; or why the table is not plain."""
     began = perf_counter()
-    found = plain_jobs(table, origin)
+    found = plain_table(table, origin)
     if isinstance(found, str):
         return found
-    jobs, came = found
+    jobs = found.jobs
     started = starts(jobs, nodes, options)
     ended = started + jobs.runtime
     took = perf_counter() - began
@@ -245,7 +249,7 @@ def _plain(
         mechanism=BASELINE,
         nodes=nodes,
         options=options,
-        records=plain_records(table, jobs, came, started, origin),
+        records=found.replayed(started, origin),
         samples=samples(jobs, started, ended),
         booked=accounting(jobs, ended, nodes),
         engine_seconds=took,
@@ -271,9 +275,9 @@ def result_of(setup: Setup, engine: Engine, seconds: float) -> Result:
         mechanism=setup.mechanism.name if setup.mechanism is not None else BASELINE,
         nodes=setup.nodes,
         options=setup.options,
-        records=[_record(state, origin) for state in states],
+        records=Records.of(_fields(state, origin) for state in states),
         entries=setup.log.entries,
-        samples=engine.samples,
+        samples=Samples.of(engine.samples),
         booked=accounting,
         losses=engine.system.usage.losses,
         latencies=engine.latencies,
@@ -324,11 +328,9 @@ def _closures(
     return Closures(outages, failures, nodes, origin, begin)
 
 
-def _book(
-    table: Sequence[Job], planner: Planner | None, plans: Mapping[str, ReservationPlan] | None
-) -> PlanBook | None:
+def _book(table: Jobs, planner: Planner | None, plans: Mapping[str, ReservationPlan] | None) -> PlanBook | None:
     """Make the plan book of the stochastic jobs, if there are any; refuse illegal plans now."""
-    stochastic = [job for job in table if job.type is STOCHASTIC]
+    stochastic = list(table.select(table.are(STOCHASTIC)))
     if not stochastic:
         return None
     # Import distributions and plans only where they are needed.
@@ -371,12 +373,12 @@ def _course(state: StochasticJob) -> StochasticRecord:
     )
 
 
-def _record(state: JobState, origin: int) -> JobRecord:
+def _fields(state: JobState, origin: int) -> tuple[Any, ...]:
+    """What became of a job, as the fields of a :class:`~simulator.results.records.JobRecord`."""
     job = state.job
     came = state.first_submit >= 0
     if came and (state.end is None or (state.start is None and not state.withdrawn)):
         raise InvariantError(f"job {job.job_id} was submitted and never ended")
-    # By place, which takes half as long as by name.
     start, end = state.start, state.end
     if state.withdrawn or (not came and job.cancelled_at is not None):
         status = "cancelled"
@@ -384,7 +386,7 @@ def _record(state: JobState, origin: int) -> JobRecord:
         status = "no_show"
     else:
         status = "killed" if job.killed and state.ends_at_walltime else "completed"
-    return JobRecord(
+    return (
         job.job_id,
         job.type,
         state.first_submit + origin if came else None,

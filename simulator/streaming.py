@@ -14,14 +14,15 @@ from simulator.clock.stream import Stream, Ticks
 from simulator.machine.decisions import Decisions
 from simulator.machine.eventlog import EventLog
 from simulator.options import Options
-from simulator.plainreplay import PlainJobs, accounting, obstacle, samples, starts
-from simulator.results.longrecords import LongRecords, LongSamples
+from simulator.plainreplay import obstacle, rigid_records
+from simulator.results.records import Samples
 from simulator.results.result import Result
-from simulator.simulation import booked, collector_paused, needed_before
+from simulator.simulation import booked, collector_paused, needed_before, plain_result
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.numbers import is_whole
 from workloads.ground.units import LARGEST_SIZE
-from workloads.table.rigidcolumns import RigidColumns
+from workloads.table.job import RIGID
+from workloads.table.jobs import Jobs
 
 __all__ = ["TOLD", "stream"]
 
@@ -30,7 +31,7 @@ TOLD = 1 << 16
 
 
 def stream(
-    jobs: RigidColumns,
+    jobs: Jobs,
     nodes: int,
     tell: Callable[[Ticks, Ticks, Ticks], None] = lambda rows, start, end: None,
     *,
@@ -48,7 +49,7 @@ def stream(
         Size of the machine.
     tell
         Called with rows of ``jobs``, and the starts and ends of these [ticks of their clock], in the order in which
-        they end, shapes (told,).
+        they end, shapes (told,). A compiled replay is over before there is anything to tell, and calls nothing.
     told
         How many jobs are told at a time.
     progress
@@ -72,16 +73,18 @@ def stream(
         raise ParameterError("nodes", f"a number of nodes from 1 to {LARGEST_SIZE:,}", nodes)
     if not len(jobs):
         raise InputError("there are no jobs to simulate")
-    if int(jobs.nodes.max()) > nodes:
-        raise InputError(f"the jobs must take at most the {nodes:,} nodes of the machine, not {jobs.nodes.max():,}")
-    origin = int(jobs.submit.min())
+    if not jobs.are(RIGID).all() or jobs.lively:
+        raise InputError("the jobs of a streamed replay must be rigid, and not cancelled, held, running or dependent")
+    largest, submit = int(jobs.column("nodes").max()), jobs.ticks("submit")
+    if largest > nodes:
+        raise InputError(f"the jobs must take at most the {nodes:,} nodes of the machine, not {largest:,}")
+    origin = int(submit.min())
     if settings.engine != "simpy":
-        plain = PlainJobs(jobs.submit - origin, jobs.nodes, jobs.runtime, jobs.walltime)
-        reason = obstacle(settings) or plain.obstacle
-        if not reason:
-            return _plain(jobs, plain, nodes, settings, origin, tell, told, progress)
+        found = obstacle(settings) or plain_result(jobs, nodes, settings, origin, progress)
+        if isinstance(found, Result):
+            return found
         if settings.engine == "compiled":
-            raise InputError(f"engine=compiled replays nothing but plain tables: {reason}")
+            raise InputError(f"engine=compiled replays nothing but plain tables: {found}")
     with collector_paused():
         began = perf_counter()
         source = Stream(jobs, origin, told, tell)
@@ -97,50 +100,12 @@ def stream(
         nodes=nodes,
         options=settings,
         table=jobs,
-        records=LongRecords(jobs, source.start, source.end),
-        samples=LongSamples(np.concatenate(source.samples)),
+        records=rigid_records(jobs, source.start, source.end),
+        samples=Samples(np.concatenate(source.samples)),
         booked=booked(engine, int(source.end.max()) - origin),
         losses=engine.system.usage.losses,
         latencies=np.concatenate(source.latencies),  # type: ignore[arg-type]  # a sequence of numbers
         engine_seconds=took,
         origin=origin,
         malleable_setup=engine.system.usage.malleable_setup,
-    )
-
-
-def _plain(
-    jobs: RigidColumns,
-    plain: PlainJobs,
-    nodes: int,
-    options: Options,
-    origin: int,
-    tell: Callable[[Ticks, Ticks, Ticks], None],
-    told: int,
-    progress: Callable[[int], None] | None,
-) -> Result:
-    """The same from columns alone."""
-    began = perf_counter()
-    started = starts(plain, nodes, options)
-    took = perf_counter() - began
-    ended = started + plain.runtime
-    needed_before(int(ended.max()), origin)
-    start, end = started + origin, ended + origin
-    # At one instant jobs end in the order of their ids.
-    order = np.lexsort((jobs.job_id, ended))
-    for begin in range(0, len(order), told):
-        rows = order[begin : begin + told]
-        tell(rows, start[rows], end[rows])
-        if progress is not None:
-            progress(begin + len(rows))
-    return Result(
-        mechanism=BASELINE,
-        nodes=nodes,
-        options=options,
-        table=jobs,
-        records=LongRecords(jobs, start, end),
-        samples=samples(plain, started, ended),
-        booked=accounting(plain, ended, nodes),
-        engine_seconds=took,
-        origin=origin,
-        engine="compiled",
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import subprocess
 import sys
 from collections import Counter
@@ -21,10 +20,21 @@ from tests.places import ROOT
 LAYERS = ("workloads", "policies", "simulator", "experiments")
 #: The folders and single modules of each package; each imports only those on its left.
 ROOMS = {
-    "workloads": ("ground", "laws", "chains", "fits", "table", "logs", "outages", "theta", "hybrid"),
+    "workloads": (
+        "ground",
+        "laws",
+        "chains",
+        "fits",
+        "machines",
+        "table",
+        "logs",
+        "requests",
+        "outages",
+        "theta",
+        "hybrid",
+    ),
     "simulator": (
         "options",
-        "kernels",
         "machine",
         "services",
         "clock",
@@ -34,12 +44,14 @@ ROOMS = {
         "sketch",
         "prospects",
         "streaming",
+        "resources",
         "stepping",
         "conformance",
     ),
     "experiments": (
         *(
             "statistics",
+            "paperreadings",
             "terminal",
             "crashes",
             "tables",
@@ -54,7 +66,7 @@ ROOMS = {
             "slurm",
             "learning",
         ),
-        *("stories", "figures", "exports", "gantt", "study", "papers", "beyond", "cli", "commands"),
+        *("stories", "figures", "exports", "gantt", "study", "papers", "beyond", "parsing", "cli", "commands"),
     ),
 }
 MODULES = sorted(path for layer in LAYERS for path in (ROOT / layer).rglob("*.py"))
@@ -140,24 +152,56 @@ def test_folders_import_in_one_direction(layer: str) -> None:
             assert not above, f"{name_of(path)} imports {above}, which stand above it"
 
 
-def face_of(folder: str) -> set[str]:
-    """The modules of a folder that its docstring offers to others; the folder itself if it has names of its own."""
-    tree = tree_of(ROOT / folder.replace(".", "/") / "__init__.py")
-    offer = re.search(r"Other folders use (.*?)\.\Z", ast.get_docstring(tree) or "", re.DOTALL)
-    offered = {f"{folder}.{name}" for name in re.findall(r"``([\w.]+)``", offer[1])} if offer else set()
-    return offered | {folder} if offer and "own names" in offer[1] else offered
+def rooms_below(layer: str) -> dict[str, set[str]]:
+    """The folders that each folder of a package imports."""
+    below: dict[str, set[str]] = {room: set() for room in ROOMS[layer]}
+    for path in (ROOT / layer).rglob("*.py"):
+        room = room_of(name_of(path))
+        if room:
+            below[room] |= {room_of(name) for name in known_imports(path) if name.startswith(f"{layer}.")} - {room}
+    return below
 
 
-def test_nothing_reaches_past_the_face_of_a_folder() -> None:
-    folders = {name for name in NAMES if name.count(".") == 1 and (ROOT / name.replace(".", "/")).is_dir()}
-    used: dict[str, set[str]] = {folder: set() for folder in folders}
-    for path in [*MODULES, ROOT / "holdfast.py"]:
-        own = ".".join(name_of(path).split(".")[:2])
-        for name in known_imports(path):
-            folder = ".".join(name.split(".")[:2])
-            if folder in folders and folder != own:
-                used[folder].add(name)
-    assert used == {folder: face_of(folder) for folder in folders}
+def test_the_house_has_few_floors() -> None:
+    below = rooms_below("experiments")
+    floors: dict[str, int] = {}
+    for room in TopologicalSorter(below).static_order():
+        floors[room] = 1 + max((floors[other] for other in below[room]), default=0)
+    assert max(floors.values()) <= 9
+
+
+def test_figures_draw_from_tables_and_recordings() -> None:
+    drawn = {"recordings", "timelines", "placement", "traces", "tables"}
+    assert rooms_below("experiments")["figures"] <= drawn | {"statistics", "output"}
+
+
+def test_the_report_stands_on_the_study() -> None:
+    for path in (ROOT / "experiments" / "study").glob("*.py"):
+        assert not [name for name in known_imports(path) if name.startswith("experiments.study.report.")], path
+
+
+@cache
+def offered_by(module: str) -> set[str]:
+    """The names in ``__all__`` of a module; without one, all of them."""
+    path = ROOT / module.replace(".", "/")
+    tree = tree_of(path / "__init__.py" if path.is_dir() else path.with_suffix(".py"))
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return set(ast.literal_eval(node.value))
+    return {node.asname or node.name for node in ast.walk(tree) if isinstance(node, ast.alias)}
+
+
+def test_other_folders_use_public_names() -> None:
+    """What starts with an underscore, or is absent from ``__all__``, is of its folder alone."""
+    for path in MODULES:
+        own = name_of(path).rpartition(".")[0] if path.stem != "__init__" else name_of(path)
+        for node in nodes_of(path):
+            if not isinstance(node, ast.ImportFrom) or node.module not in NAMES or node.module.startswith(own):
+                continue
+            for alias in node.names:
+                public = f"{node.module}.{alias.name}" in NAMES or alias.name in offered_by(node.module)
+                assert public, f"{name_of(path)} imports {alias.name} of {node.module}, which does not offer it"
+            assert not any(part.startswith("_") for part in node.module.split(".")), name_of(path)
 
 
 def test_what_is_named_as_module_and_name_is_there() -> None:
@@ -167,17 +211,13 @@ def test_what_is_named_as_module_and_name_is_there() -> None:
                 assert node.value in NAMES or resolve_name(str(node.value)), path
 
 
-#: A picture and a command bear the name of the module that works out what they show.
-_SAME_IDEA = ("experiments.figures.", "experiments.commands.")
-
-
 @pytest.mark.parametrize("layer", LAYERS)
-def test_no_name_stands_for_two_things(layer: str) -> None:
-    paths = [path for path in MODULES if path.relative_to(ROOT).parts[0] == layer and path.stem != "__init__"]
+def test_no_class_stands_for_two_things(layer: str) -> None:
+    # Each command declares its options in a class of the same name.
+    paths = [path for path in MODULES if path.relative_to(ROOT).parts[0] == layer]
     classes = [node.name for path in paths for node in tree_of(path).body if isinstance(node, ast.ClassDef)]
-    modules = [path.stem for path in paths if not name_of(path).startswith(_SAME_IDEA)]
-    for names in (modules, [name for name in classes if not name.startswith("_")]):
-        assert not [name for name, times in Counter(names).items() if times > 1]
+    public = [name for name in classes if not name.startswith("_") and name != "Arguments"]
+    assert not [name for name, times in Counter(public).items() if times > 1]
 
 
 def test_no_import_cycles() -> None:

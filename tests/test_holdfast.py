@@ -33,7 +33,7 @@ def python(code: str, *, path: Path | None = None) -> subprocess.CompletedProces
 
 
 def test_type_checkers_see_the_names_that_are_imported_late() -> None:
-    tree = ast.parse((ROOT / "holdfast.py").read_text())
+    tree = ast.parse((ROOT / "holdfast" / "__init__.py").read_text())
     blocks = [node for node in tree.body if isinstance(node, ast.If)]
     block = next(node for node in blocks if ast.unparse(node.test) == "TYPE_CHECKING")
     seen = {}
@@ -187,3 +187,58 @@ def test_newcomers_import_nothing_deeper(page: Path) -> None:
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             assert not {name.split(".")[0] for name in names} & set(hf._PACKAGES), block
+
+
+def test_a_trace_as_a_table_is_simulated_as_the_trace() -> None:
+    trace = hf.generate(jobs=120, seed=3)
+    table = trace.frame
+    assert table["submit"].tolist() == [job.submit for job in trace.jobs]
+    assert not {"wait", "eligible", "preceding"} & set(table)  # the generator records none
+    assert hf.simulate(table, trace.nodes).records == hf.simulate(trace).records
+    short = table[table["walltime"] <= 3600]
+    assert 0 < len(hf.simulate(short, trace.nodes).records) == len(short) < len(table)
+
+
+def test_completion_offers_the_public_names_and_nothing_else() -> None:
+    import simulator
+
+    for package in (hf, hf.figures, hf.gym, simulator):
+        assert dir(package) == sorted(package.__all__)
+
+
+def _user_script(tmp_path: Path) -> str:
+    """What a strict type checker says of a user's script: its types, and each line that it refuses."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        """\
+import holdfast as hf
+
+trace = hf.generate(jobs=10)
+result = hf.simulate(trace, order="sjf")
+reveal_type(trace)
+reveal_type(trace.frame)
+reveal_type(result)
+reveal_type(result.jobs)
+reveal_type(hf.plan([1.0, 2.0], checkpoint=0.1))
+reveal_type(hf.figures.plot_gantt(result))
+reveal_type(hf.compare([result]))
+reveal_type(hf.compare(result, result))
+hf.simulate(trace, nodes="many")
+hf.simulat(trace)
+hf.figures.plot_nothing()
+"""
+    )
+    words = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(ROOT / ".mypy_cache" / "user"), str(script)]
+    return subprocess.run(words, capture_output=True, text=True, cwd=tmp_path).stdout
+
+
+@pytest.mark.system
+def test_a_type_checker_sees_the_types_of_a_users_script(tmp_path: Path) -> None:
+    told = _user_script(tmp_path)
+    revealed = re.findall(r'script.py:(\d+): note: Revealed type is "([\w.]+)', told)
+    assert [(int(line), name.rpartition(".")[2]) for line, name in revealed] == [
+        *((5, "Trace"), (6, "DataFrame"), (7, "Result"), (8, "DataFrame"), (9, "ReservationPlan"), (10, "Figure")),
+        *((11, "DataFrame"), (12, "Gains")),
+    ]
+    refused = re.findall(r"script.py:(\d+): error: .*\[([\w-]+)\]", told)
+    assert refused == [("13", "arg-type"), ("14", "attr-defined"), ("15", "attr-defined")]

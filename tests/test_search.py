@@ -14,6 +14,7 @@ from tests.search.cases import Case, seeded_case
 from tests.search.checker import broken_laws
 from tests.search.smaller import smallest
 from tests.support.jobs import malleable, on_demand, rigid
+from workloads.ground.units import SECOND
 from workloads.outages.outage import Outage, OutageKind
 
 
@@ -82,6 +83,48 @@ def test_an_altered_result_is_seen(name: str) -> None:
     result = CASE.simulate()
     assert not broken_laws(CASE, result)
     assert broken_laws(CASE, ALTERED[name](result))
+
+
+HELD = replace(
+    CASE,
+    jobs=(*CASE.jobs, rigid(5, 10, 2, 50, eligible=400.0), rigid(6, 20, 2, 50, eligible=500.0, cancelled_at=450.0)),
+)
+
+
+def _row(result: Result, job_id: int, **changes: object) -> Result:
+    rows = [item._replace(**changes) if item.job_id == job_id else item for item in result.records]  # type: ignore[arg-type]
+    return replace(result, records=rows)
+
+
+def _events(result: Result, job_id: int, name: str, **changes: object) -> Result:
+    """The events of a job changed; without any change they are left out."""
+    entries = [
+        item._replace(**changes) if (item.job_id, item.event) == (job_id, name) else item  # type: ignore[arg-type]
+        for item in result.entries
+        if changes or (item.job_id, item.event) != (job_id, name)
+    ]
+    return replace(result, entries=sorted(entries, key=lambda item: item.time))
+
+
+ALTERED_HOLDS = {
+    "hold missing": lambda result: _events(result, 5, "hold"),
+    "held of another time": lambda result: _events(result, 5, "hold", time=11 * SECOND),
+    "queued before": lambda result: _events(result, 5, "submit", time=399 * SECOND),
+    "queued after": lambda result: _events(result, 5, "submit", time=401 * SECOND),
+    "started before": lambda result: _events(result, 5, "start", time=399 * SECOND),
+    "row without it": lambda result: _row(result, 5, eligible=None),
+    "row of another time": lambda result: _row(result, 5, eligible=399 * SECOND),
+    "row of a job without one": lambda result: _row(result, 1, eligible=5 * SECOND),
+    "cancelled, and queued": lambda result: _events(result, 6, "hold", event="submit"),
+}
+
+
+@pytest.mark.parametrize("name", ALTERED_HOLDS)
+def test_an_altered_hold_is_seen_by_its_own_law(name: str) -> None:
+    result = HELD.simulate()
+    assert not broken_laws(HELD, result)
+    found = broken_laws(HELD, ALTERED_HOLDS[name](result), measured=False)
+    assert any("is held" in law or "enters the queue" in law or "is eligible" in law for law in found), found
 
 
 def test_a_case_is_made_small_and_told(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,7 @@ from policies.answering import CONSEQUENCES
 from policies.network import ScoringNetwork
 from tests.places import ROOT
 from tests.support.jobs import resealed
+from tests.test_docs import command_parser
 from workloads.ground.errors import InputError
 from workloads.ground.registry import Registry
 from workloads.ground.trust import admit, is_trusted, trust
@@ -255,6 +256,7 @@ UNNAMED = {"export format"}
 NOTHING = "holds numbers, dates and labels alone"
 FILES = {
     "experiments/commands/explain.py": "result, order",
+    "experiments/commands/machine.py": NOTHING,
     "experiments/commands/plot.py": NOTHING,
     "experiments/commands/submit.py": "the strategy of a plan is a label",
     "experiments/output/handover.py": "looks at digests",
@@ -270,10 +272,10 @@ FILES = {
     "experiments/slurm/lab.py": NOTHING,
     "experiments/slurm/replaying.py": NOTHING,
     "experiments/slurm/replays.py": NOTHING,
-    "experiments/slurm/siteconf.py": "a table of ours maps Slurm's words to names",
     "experiments/slurm/templating.py": "reads templates of ours",
     "experiments/slurm/workplace.py": NOTHING,
     "experiments/study/artefact.py": "archive, orders",
+    "experiments/study/carried.py": NOTHING,
     "experiments/study/experiment.py": NOTHING,
     "experiments/study/integrity.py": "looks at digests",
     "experiments/study/redraw.py": NOTHING,
@@ -307,7 +309,12 @@ FILES = {
     "workloads/logs/squeue.py": NOTHING,
     "workloads/logs/sshare.py": NOTHING,
     "workloads/logs/swf.py": NOTHING,
+    "workloads/machines/machinefile.py": NOTHING,
+    "workloads/machines/printed.py": NOTHING,
+    "workloads/machines/slurmconf.py": "a table of ours maps Slurm's words to names",
+    "workloads/machines/sources.py": NOTHING,
     "workloads/outages/file.py": NOTHING,
+    "workloads/requests/logrequests.py": "the layouts are a table of ours",
     "workloads/table/jobtable.py": "job table",
     "workloads/table/parquet.py": "job table in Parquet",
 }
@@ -433,8 +440,7 @@ def test_every_command_with_that_option_is_tried() -> None:
              for words in plant.words}  # fmt: skip
     having = set()
     for name in cli.COMMANDS:
-        parser = argparse.ArgumentParser()
-        cli._module(name).add_arguments(parser)
+        parser = command_parser(name)
         having |= {" ".join([name, *path]) for path, inner in _parsers(parser) if "--trust" in inner}
     # It looks for a lab of Slurm first; its job table is read as that of `slurm replay`.
     assert having - tried == {"slurm serve-on-demand"}

@@ -17,13 +17,13 @@ def pages(app: Sphinx) -> None:
     lines += ["What ``holdfast COMMAND --help`` says. :doc:`Commands <../../commands>` explains it.", ""]
     for command, purpose in COMMANDS.items():
         lines += [f"holdfast {command}", "-" * (len(command) + 9), "", f"{purpose[0].upper()}{purpose[1:]}.", ""]
-        lines += options(_chosen(command))
+        lines += options(_find_parser(command))
     target = Path(app.srcdir, "reference", "api", "options.rst")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text("\n".join(lines) + "\n")
 
 
-def _chosen(command: str) -> argparse.ArgumentParser:
+def _find_parser(command: str) -> argparse.ArgumentParser:
     commands = next(a for a in _parser(command)._actions if isinstance(a, argparse._SubParsersAction))
     parser: argparse.ArgumentParser = commands.choices[command]
     return parser
@@ -39,11 +39,11 @@ def options(parser: argparse.ArgumentParser) -> Iterator[str]:
         for action in actions:
             names = action.option_strings or [str(action.metavar or action.dest)]
             value = f" {action.metavar or action.dest.upper()}" if action.option_strings and action.nargs != 0 else ""
-            about = escaped(formatter._expand_help(action)) if action.help else "\\ "
+            about = escape(formatter._expand_help(action)) if action.help else "\\ "
             yield from (", ".join(f"``{name}{value}``" for name in names), f"    {about}", "")
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Without what means something in reStructuredText."""
     return "".join(f"\\{letter}" if letter in "\\*`|_" else letter for letter in text)
 

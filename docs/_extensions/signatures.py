@@ -14,7 +14,7 @@ from sphinx.util.inspect import object_description, stringify_signature
 TOP = ("workloads", "policies", "simulator", "experiments")
 
 
-def documented(found: type) -> bool:
+def is_documented(found: type) -> bool:
     """Whether a class is another library's, or in its module's ``__all__``."""
     module = sys.modules[found.__module__]
     return found.__module__.split(".")[0] not in TOP or found.__name__ in getattr(module, "__all__", ())
@@ -30,7 +30,7 @@ class _Qualified(ast.NodeTransformer):
         found = self.names.get(node.id)
         if found is None or (found.__class__ is type and found.__module__ == "builtins"):
             path = node.id
-        elif isinstance(found, type) and documented(found):
+        elif isinstance(found, type) and is_documented(found):
             path = f"{found.__module__}.{found.__qualname__}"
         else:  # an alias, a type variable, a class that is nobody else's: shown as it is written
             path = f"alias.{node.id}"
@@ -80,7 +80,7 @@ def signature(app: object, what: str, name: str, found: object, *_: object) -> t
     return stringify_signature(shown.replace(parameters=parameters), show_return_annotation=False), back
 
 
-def undocumented(app: object, what: str, name: str, found: object, options: object, lines: list[str]) -> None:
+def remove_class_docstring(app: object, what: str, name: str, found: object, options: object, lines: list[str]) -> None:
     """A constant without a comment is not explained by the class that it is of."""
     if what == "data" and "\n".join(lines).strip() == (inspect.getdoc(type(found)) or "").strip():
         lines.clear()
@@ -88,7 +88,7 @@ def undocumented(app: object, what: str, name: str, found: object, options: obje
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
-    app.connect("autodoc-process-docstring", undocumented, priority=400)  # before numpydoc
+    app.connect("autodoc-process-docstring", remove_class_docstring, priority=400)  # before numpydoc
     app.connect("autodoc-process-signature", signature)
     for listener in app.events.listeners["autodoc-process-signature"]:
         if listener.handler is mangle_signature:  # finds signatures in docstrings, where ours are not

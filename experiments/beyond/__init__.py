@@ -1,4 +1,1 @@
-"""Experiments that no paper has: questions that the simulator can answer because it has all kinds of jobs at once.
-
-No other folder uses it.
-"""
+"""Experiments that no paper has: questions that the simulator can answer because it has all kinds of jobs at once."""

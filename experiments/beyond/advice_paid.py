@@ -14,19 +14,19 @@ from experiments.beyond.schedules import (
     GENERATED,
     SIMULATED,
     Schedule,
-    moments_of,
-    past_of,
-    seed_of,
+    draw_moments,
+    moment_seed,
+    read_past,
     trace_behind,
 )
 from experiments.forecast.advice import advise
 from experiments.forecast.states import MachineState
-from experiments.statistics import clustered
+from experiments.statistics import clustered_interval
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
 from experiments.study.parameters import data_file
 from experiments.study.rules import Above, AtLeast
-from experiments.study.stored import rows_of
+from experiments.study.stored import collect_rows
 from experiments.study.verdicts import Verdict
 from policies.planning.plan import ReservationPlan
 from simulator import simulate
@@ -51,7 +51,7 @@ REQUESTS: Mapping[str, str] = {
 _LOGS: Mapping[str, str] = {GENERATED: "generated", "kth": "KTH-SP2", "theta": "Theta 2022"}
 _PIECE = 10
 _WEEK = 7 * 86_400.0
-#: Jobs to come are replayed for so long at first [s]; for longer where the job has not completed by then.
+#: Span of future arrivals that is replayed at first [s]; a longer one follows if the job has not completed by then.
 _REACH = 2 * 86_400.0
 _PLAN = "request"
 
@@ -69,7 +69,7 @@ class FollowedAdvice:
     jobs
         Of the generated year.
     most_jobs
-        Only the first so many jobs of each log; 0: all.
+        Number of jobs taken from the begin of each log; 0: all.
     kth, theta
         Logs of KTH-SP2 and Theta 2022; empty: left out.
     """
@@ -101,20 +101,20 @@ def _measure(parameters: FollowedAdvice, seed: int, resources: Resources) -> Tab
     schedules = parameters.schedules(seed)
     tasks = []
     for schedule in schedules:
-        places = moments_of(schedule, parameters.moments, seed).waiting
+        places = draw_moments(schedule, parameters.moments, seed).waiting
         tasks += [
             _Task(schedule, seed, parameters.draws, places[first : first + _PIECE])
             for first in range(0, len(places), _PIECE)
         ]
-    return {"": list(rows_of(_followed, tasks, resources, files=[task.schedule.path for task in tasks]))}
+    return {"": list(collect_rows(_task_rows, tasks, resources, files=[task.schedule.path for task in tasks]))}
 
 
-def _followed(task: _Task) -> list[Row]:
+def _task_rows(task: _Task) -> list[Row]:
     return [_row(task, place) for place in sorted(task.places)]
 
 
 def _row(task: _Task, place: int) -> Row:
-    past = past_of(task.schedule)
+    past = read_past(task.schedule)
     at, seen = float(past.submits[place]), past.job(place)
     state = past.state(at, place)
     without = replace(state, jobs=tuple(job for job in state.jobs if job.job_id != seen.job_id))
@@ -126,7 +126,7 @@ def _row(task: _Task, place: int) -> Row:
         user=seen.user,
         project=seen.project,
         draws=task.draws,
-        seed=seed_of(task.schedule, place, task.seed),
+        seed=moment_seed(task.schedule, place, task.seed),
         **EASY,
     )
     job = _true(task.schedule)[seen.job_id]
@@ -136,7 +136,7 @@ def _row(task: _Task, place: int) -> Row:
         "omniscient": ReservationPlan([job.runtime], False),
     }
     for name in ("planner", "reserved"):
-        request = advice.named(name)
+        request = advice.request_for(name)
         if request is not None:
             plans[name] = request.plan
     row: dict[str, object] = {
@@ -152,7 +152,7 @@ def _row(task: _Task, place: int) -> Row:
     for name, plan in plans.items():
         lengths = tuple(map(float, plan.length))
         if lengths not in responses:
-            responses[lengths] = paid(task.schedule, place, plan)
+            responses[lengths] = response_time(task.schedule, place, plan)
         row[f"{name}_h"] = responses[lengths] / 3600
     return row
 
@@ -163,7 +163,7 @@ def _true(schedule: Schedule) -> dict[int, TraceJob]:
     return {job.job_id: job for job in trace_behind(schedule).jobs}
 
 
-def paid(schedule: Schedule, place: int, plan: ReservationPlan) -> float:
+def response_time(schedule: Schedule, place: int, plan: ReservationPlan) -> float:
     """The response time of a job if it asks for the reservations of a plan [s]; all else is as in the schedule.
 
     The replay begins in the state at its submission, with the true runtimes, and with the jobs that really came.
@@ -177,7 +177,7 @@ def paid(schedule: Schedule, place: int, plan: ReservationPlan) -> float:
     plan
         The reservations [s].
     """
-    past, true = past_of(schedule), _true(schedule)
+    past, true = read_past(schedule), _true(schedule)
     at, own = float(past.submits[place]), past.job(place)
     state = past.state(at, place)
     asks = Job(
@@ -197,7 +197,7 @@ def paid(schedule: Schedule, place: int, plan: ReservationPlan) -> float:
     )
     reach = _REACH
     while True:
-        table = [asks, *_others(past_of(schedule).submits, state, true, own.job_id, schedule, reach)]
+        table = [asks, *_others(read_past(schedule).submits, state, true, own.job_id, schedule, reach)]
         result = simulate(table, past.nodes, events=False, plans={_PLAN: plan}, **EASY)
         (record,) = [record for record in result.records if record.job_id == own.job_id]
         if record.end is None or record.submit is None:
@@ -212,7 +212,7 @@ def _others(
     submits: np.ndarray, state: MachineState, true: Mapping[int, TraceJob], own: int, schedule: Schedule, reach: float
 ) -> Iterator[Job]:
     """The other jobs of a state with their true runtimes, and those that came later."""
-    past = past_of(schedule)
+    past = read_past(schedule)
     first, last = np.searchsorted(submits, [state.at, state.at + reach], side="right").tolist()
     for seen in (*state.jobs, *(past.job(place) for place in range(first, last))):
         if seen.job_id != own:
@@ -235,15 +235,15 @@ def _judge(tables: Tables) -> list[Verdict]:
         weeks = [row["week"] for row in rows]
         means = {name: float(np.mean([row[f"{name}_h"] for row in rows])) for name in REQUESTS}
         differences = {
-            name: clustered([row["own_h"] - row[f"{name}_h"] for row in rows], weeks)
+            name: clustered_interval([row["own_h"] - row[f"{name}_h"] for row in rows], weeks)
             for name in REQUESTS
             if name != "own"
         }
         told = "; ".join(f"{REQUESTS[name]} {found.text('+.2f')}" for name, found in differences.items())
         remark = f"over {len(rows):,} jobs in {len(set(weeks))} weeks; gains over the own request [h]: {told}"
-        verdicts.append(gains.judged(rule, differences["advice"], f"{differences['advice'].text('+.2f')} h", remark))
+        verdicts.append(gains.judge(rule, differences["advice"], f"{differences['advice'].text('+.2f')} h", remark))
         against = {
-            REQUESTS[name]: clustered([row[f"{name}_h"] - row["advice_h"] for row in rows], weeks)
+            REQUESTS[name]: clustered_interval([row[f"{name}_h"] - row["advice_h"] for row in rows], weeks)
             for name in ("own", "planner", "reserved")
         }
         measured = "; ".join(f"{name} {found.text('+.2f')} h" for name, found in against.items())

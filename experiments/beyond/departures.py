@@ -19,13 +19,13 @@ from simulator.options import Options
 from simulator.sketch.sketching import PresentJob, Sketch
 from workloads.ground.units import to_seconds, to_ticks
 
-__all__ = ["Departures", "departures_of", "in_hindsight", "why"]
+__all__ = ["Departures", "count_departures", "in_hindsight", "why"]
 
 #: Logs count whole minutes: what is over sooner is none [s].
 _MINUTE = 60.0
 #: Part of the draws before and after a 90 % interval.
 _TAIL = 0.05
-#: So many later jobs are taken at a time.
+#: Number of later jobs in one block.
 _PIECE = 500
 
 
@@ -52,7 +52,7 @@ class Departures(NamedTuple):
     held_time: float
 
 
-def departures_of(past: Past) -> Departures:
+def count_departures(past: Past) -> Departures:
     """Count the departures of a schedule.
 
     Parameters

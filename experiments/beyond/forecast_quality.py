@@ -1,4 +1,4 @@
-"""Forecasts of waits at submission against what happened, and against four simpler ways to tell them."""
+"""Forecasts of waits at submission against what happened, and against four simpler methods."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from experiments.beyond.departures import departures_of, in_hindsight, why
+from experiments.beyond.departures import count_departures, in_hindsight, why
 from experiments.beyond.schedules import (
     EASY,
     GENERATED,
@@ -19,9 +19,9 @@ from experiments.beyond.schedules import (
     Moments,
     Schedule,
     by_walltime,
-    moments_of,
-    past_of,
-    seed_of,
+    draw_moments,
+    moment_seed,
+    read_past,
 )
 from experiments.beyond.scores import (
     LEVELS,
@@ -29,22 +29,22 @@ from experiments.beyond.scores import (
     OTHERS,
     OURS,
     SCHEDULES,
+    count_weeks,
     of_method,
     rank,
     score,
     summary,
-    weeks_of,
     within,
 )
 from experiments.forecast.baselines import PastWaits
-from experiments.forecast.forecasts import starts_of
+from experiments.forecast.forecasts import simulate_starts
 from experiments.forecast.futures import Drawing, Future
-from experiments.statistics import clustered, median_gap
+from experiments.statistics import clustered_interval, median_gap
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
 from experiments.study.parameters import data_file
 from experiments.study.rules import Below, Decision, Outcome
-from experiments.study.stored import rows_of
+from experiments.study.stored import collect_rows
 from experiments.study.verdicts import Verdict
 from workloads.ground.errors import ParameterError
 from workloads.ground.numbers import check_whole
@@ -57,11 +57,11 @@ __all__ = ["EXPERIMENTS"]
 Floats = npt.NDArray[np.float64]
 
 _LOGS: Mapping[str, str] = {"kth": "KTH-SP2", "blue": "SDSC-BLUE", "theta": "Theta 2022", GENERATED: "generated"}
-#: So many moments of one schedule are one task: those that follow each other share what is fitted. They are ordered
+#: Moments of one schedule in one task: consecutive ones share what is fitted. They are ordered
 #: within blocks, so that a run with more moments begins with the tasks of one with fewer.
 _PIECE, _BLOCK = 25, 250
 _WEEK = 7 * 86_400.0
-#: The first week of a generated year has that number more than that of the one before: no year has so many.
+#: The first week of a generated year has that number more than that of the one before: no year has that number.
 _WEEKS = 10_000
 #: With fewer moments a coverage is not decided.
 _ENOUGH = 1000
@@ -83,7 +83,7 @@ class Forecasts:
     jobs
         Of each of them.
     most_jobs
-        Only the first so many jobs of each log; 0: all.
+        Number of jobs taken from the begin of each log; 0: all.
     kinds
         Schedules of the logs: ``simulated``, ``recorded``.
     kth, blue, theta
@@ -115,7 +115,7 @@ class Forecasts:
             found += [Schedule(name, kind, path, self.most_jobs) for kind in self.kinds if path]
         return found
 
-    def moments_of(self, schedule: Schedule) -> int:
+    def count_moments(self, schedule: Schedule) -> int:
         """How many moments a schedule has."""
         if schedule.log != GENERATED:
             return self.moments
@@ -135,8 +135,8 @@ class _Task:
 
 def _measure(parameters: Forecasts, seed: int, resources: Resources) -> Tables:
     schedules = parameters.schedules(seed)
-    drawing = [_Task(schedule, seed, parameters.draws, parameters.moments_of(schedule)) for schedule in schedules]
-    drawn = list(rows_of(_drawn, drawing, resources, files=[schedule.path for schedule in schedules]))
+    drawing = [_Task(schedule, seed, parameters.draws, parameters.count_moments(schedule)) for schedule in schedules]
+    drawn = list(collect_rows(_moment_rows, drawing, resources, files=[schedule.path for schedule in schedules]))
     tasks = []
     for task, row in zip(drawing, drawn, strict=True):
         places = [int(place) for place in str(row["places"]).split()]
@@ -147,16 +147,16 @@ def _measure(parameters: Forecasts, seed: int, resources: Resources) -> Tables:
             for first in range(0, len(block), _PIECE)
         ]
     past = [task for task in tasks if task.schedule.kind == RECORDED]
-    hindsight = list(rows_of(_ruled, past, resources, files=[task.schedule.path for task in past]))
+    hindsight = list(collect_rows(_rule_rows, past, resources, files=[task.schedule.path for task in past]))
     whole = [task for task in drawing if task.schedule.kind == RECORDED]
-    departed = list(rows_of(_departed, whole, resources, files=[task.schedule.path for task in whole]))
+    departed = list(collect_rows(_departure_rows, whole, resources, files=[task.schedule.path for task in whole]))
     counted = [{name: value for name, value in row.items() if name != "places"} for row in drawn]
-    rows = list(rows_of(_scored, tasks, resources, files=[task.schedule.path for task in tasks]))
+    rows = list(collect_rows(_score_rows, tasks, resources, files=[task.schedule.path for task in tasks]))
     return {"": rows, "moments": counted, "summary": summary(rows), "departures": departed, "hindsight": hindsight}
 
 
-def _drawn(task: _Task) -> list[Row]:
-    found: Moments = moments_of(task.schedule, task.moments, task.seed)
+def _moment_rows(task: _Task) -> list[Row]:
+    found: Moments = draw_moments(task.schedule, task.moments, task.seed)
     return [
         {
             "log": task.schedule.log,
@@ -174,16 +174,16 @@ def _drawn(task: _Task) -> list[Row]:
 
 @lru_cache(maxsize=1)
 def _waits(schedule: Schedule) -> PastWaits:
-    return PastWaits(past_of(schedule))
+    return PastWaits(read_past(schedule))
 
 
-def _scored(task: _Task) -> list[Row]:
+def _score_rows(task: _Task) -> list[Row]:
     return [row for place in task.places for row in _rows(task, place)]
 
 
-def _ruled(task: _Task) -> list[Row]:
+def _rule_rows(task: _Task) -> list[Row]:
     """How far the rule itself is from what happened at some moments of a recorded schedule."""
-    past = past_of(task.schedule)
+    past = read_past(task.schedule)
     return [
         {
             "log": task.schedule.log,
@@ -194,19 +194,19 @@ def _ruled(task: _Task) -> list[Row]:
     ]
 
 
-def _departed(task: _Task) -> list[Row]:
-    return [{"log": task.schedule.log, **departures_of(past_of(task.schedule))._asdict()}]
+def _departure_rows(task: _Task) -> list[Row]:
+    return [{"log": task.schedule.log, **count_departures(read_past(task.schedule))._asdict()}]
 
 
 def _rows(task: _Task, place: int) -> Iterator[Row]:
-    """What each method told at one moment, and how good it was."""
-    past = past_of(task.schedule)
+    """The forecast of each method at one moment, and its scores."""
+    past = read_past(task.schedule)
     at, job = float(past.submits[place]), past.job(place)
     state = past.state(at, place)
     wait = float(past.starts[place]) - at
     queue = len(state.waiting) - 1
-    drawing = Drawing(state, past.history(at), Future(), task.draws, seed_of(task.schedule, place, task.seed))
-    starts = [starts_of(drawing, draw, [job.job_id], EASY)[job.job_id] for draw in range(task.draws)]
+    drawing = Drawing(state, past.history(at), Future(), task.draws, moment_seed(task.schedule, place, task.seed))
+    starts = [simulate_starts(drawing, draw, [job.job_id], EASY)[job.job_id] for draw in range(task.draws)]
     waits = np.sort(np.array(starts) - at)
     baselines = _waits(task.schedule)
     told: dict[str, Floats] = {
@@ -243,7 +243,7 @@ def _judge(tables: Tables) -> list[Verdict]:
         words = f"On the {kind} schedule of {_LOGS[log]}" if log != GENERATED else "On the schedules of generated years"
         if own:
             reasons = why(tables, log) if kind == RECORDED else ""
-            verdicts += [_covered(words, own, 50), _covered(words, own, 90, reasons), _nearer(words, own)]
+            verdicts += [_judge_coverage(words, own, 50), _judge_coverage(words, own, 90, reasons), _nearer(words, own)]
         else:
             verdicts.append(
                 hypothesis(f"{words} intervals hold what they promise, and errors are small").open(_MISSING)
@@ -253,12 +253,12 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 _MISSING = "there are no such moments: the log was not given (--set), or this schedule of it was not asked for"
 _SHORT = "jobs had to wait in fewer than two weeks"
-#: A coverage may differ from what is promised by so many points.
+#: Largest difference from the nominal coverage [points].
 _MARGIN = 3
 
 
-def _covered(words: str, rows: Sequence[Row], percent: int, reasons: str = "") -> Verdict:
-    """Whether intervals hold what they promise: a share within so many points."""
+def _judge_coverage(words: str, rows: Sequence[Row], percent: int, reasons: str = "") -> Verdict:
+    """Judge the coverage of intervals: it may differ from the nominal one by :data:`_POINTS`."""
     statement = hypothesis(f"{words} the {percent} % intervals of the forecast hold {percent} % of the starts")
     low, high = percent - _MARGIN, percent + _MARGIN
     rule = (
@@ -267,9 +267,9 @@ def _covered(words: str, rows: Sequence[Row], percent: int, reasons: str = "") -
         "start equal to some of the draws has a random place among them"
     )
     own = of_method(rows, OURS)
-    if weeks_of(own) < 2:
+    if count_weeks(own) < 2:
         return statement.open(_SHORT, rule=rule)
-    found = clustered([100.0 * within(row["rank"], percent) for row in own], [row["week"] for row in own])
+    found = clustered_interval([100.0 * within(row["rank"], percent) for row in own], [row["week"] for row in own])
     found = replace(found, low=max(0.0, found.low), high=min(100.0, found.high))
     inside = low <= found.mean <= high
     if len(own) >= _ENOUGH:
@@ -278,7 +278,7 @@ def _covered(words: str, rows: Sequence[Row], percent: int, reasons: str = "") -
         outcome = Outcome.FAILS if found.high < low or found.low > high else Outcome.UNDECIDED
     measured = f"{found.text('.1f')} %"
     told = np.mean([100.0 * row[f"inside_{percent}"] for row in own])
-    remark = f"over {len(own):,} moments in {weeks_of(own)} weeks; as told, ends included: {told:.1f} %"
+    remark = f"over {len(own):,} moments in {count_weeks(own)} weeks; as reported, ends included: {told:.1f} %"
     return statement.verdict(Decision(outcome), rule, measured, f"{remark}; {reasons}" if reasons else remark)
 
 
@@ -287,7 +287,7 @@ def _nearer(words: str, rows: Sequence[Row]) -> Verdict:
     statement = hypothesis(f"{words} the median error of the forecast is below that of every baseline")
     rule = Below(quantity="the difference of the medians", unit="h")
     own = of_method(rows, OURS)
-    if weeks_of(own) < 2:
+    if count_weeks(own) < 2:
         return statement.open(_SHORT, rule=rule.words)
     errors = {name: np.array([row["error_s"] for row in of_method(rows, name)]) / 3600 for name in METHODS}
     weeks = [row["week"] for row in own]
@@ -331,7 +331,7 @@ EXPERIMENTS: Sequence[Experiment] = (
             "interval that ends there holds more than it promises, since all that start at that instant are inside. "
             "Coverage is therefore that of ranks: a start has a random place among equal draws, as in the reliability "
             "diagram (randomised probability integral transform: Czado, Gneiting and Held, Biometrics 65, 2009). The "
-            "coverage of the intervals as they are told stands beside.",
+            "coverage of the intervals as they are reported stands beside.",
             "Each method sees only what was known at the submission. The mean of the last week (same size class, "
             "powers of two), QBETS-like quantiles and the 20 nearest jobs (nodes, walltime, queue length, in powers of "
             "two) are taken from jobs that waited for more than a minute: with all jobs they would be worse.",

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.statistics import interval, paired
+from experiments.statistics import interval, paired_interval
 from experiments.study.evidence import Finding, average, difference
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
 from experiments.study.measured import Measured
 from experiments.study.rules import Above, Decision, together
-from experiments.study.simulated import SIX, Traces, metric_rows, simulated
+from experiments.study.simulated import SIX, Traces, metric_rows, simulate_grid
 from experiments.study.verdicts import Outcome, Verdict
 from policies.mechanism import BASELINE
 
@@ -97,9 +97,9 @@ def _measure(parameters: Choices, seed: int, resources: Resources) -> Tables:
         "timeout": list(parameters.timeouts),
     }
     how = {"notice_mix": list(parameters.mixes)}
-    tried = simulated(resources, "front", parameters, seed, SIX, how, options, vary="one-at-a-time")
+    tried = simulate_grid(resources, "front", parameters, seed, SIX, how, options, vary="one-at-a-time")
     first = {name: values[0] for name, values in options.items()}
-    base = simulated(
+    base = simulate_grid(
         resources, "front-baseline", parameters, seed, [BASELINE], {"notice_mix": parameters.mixes[0]}, first
     )
     rows = []
@@ -283,7 +283,10 @@ def _trade_off(data: Measured, metric: str) -> Verdict:
         holds = beaten.outcome is Outcome.HOLDS
         decision = Decision(Outcome.FAILS if holds else Outcome.UNDECIDED, beaten.p_value)
         return statement.verdict(decision, _TRADE_OFF, "one point is best at both", remark)
-    longer, more = paired(surest.turnaround, fastest.turnaround), paired(surest.instant, fastest.instant)
+    longer, more = (
+        paired_interval(surest.turnaround, fastest.turnaround),
+        paired_interval(surest.instant, fastest.instant),
+    )
     measured = f"{longer.text('+.2f')} h for {more.text('+.2f')} points"
     decision = together([Above().decide(longer), Above().decide(more)])
     return statement.verdict(decision, _TRADE_OFF, measured, remark)
@@ -292,7 +295,7 @@ def _trade_off(data: Measured, metric: str) -> Verdict:
 def _better(point: Point, other: Point) -> tuple[Decision, Decision]:
     """Whether a point has the shorter turnaround, and more instant starts."""
     pairs = (other.turnaround, point.turnaround), (point.instant, other.instant)
-    shorter, more = (Above().decide(paired(*pair)) for pair in pairs)
+    shorter, more = (Above().decide(paired_interval(*pair)) for pair in pairs)
     return shorter, more
 
 

@@ -23,7 +23,7 @@ from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import Hypothesis, verdicts
 from experiments.study.measured import Measured
 from experiments.study.simulated import Traces
-from experiments.study.stored import rows_of
+from experiments.study.stored import collect_rows
 from experiments.study.verdicts import Verdict
 from simulator import simulate
 from workloads.ground.errors import ParameterError
@@ -38,7 +38,7 @@ from workloads.theta.year import ThetaYear
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EXPERIMENTS", "VARIANTS", "declared_rigid", "malleable_projects"]
+__all__ = ["EXPERIMENTS", "VARIANTS", "declare", "malleable_projects"]
 
 VARIANTS = ("daly", "bare")
 _HOUR = 3600 * SECOND
@@ -90,7 +90,7 @@ class _Told(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def _table(jobs: int, seed: int, mix: str) -> tuple[list[Job], list[Job], list[str], int]:
+def _table(jobs: int, seed: int, mix: str) -> tuple[Sequence[Job], Sequence[Job], list[str], int]:
     """The jobs; the same, all of them rigid; their projects; nodes."""
     trace = generate(ThetaYear(jobs=jobs), seed)
     honest = assign(trace, seed=seed, notice_mix=mix)
@@ -100,7 +100,7 @@ def _table(jobs: int, seed: int, mix: str) -> tuple[list[Job], list[Job], list[s
 
 
 def malleable_projects(jobs: Sequence[Job], names: Sequence[str], least: int) -> list[str]:
-    """The projects with so many jobs or more, all of them malleable, sorted by name."""
+    """The projects with at least that number of jobs, all of them malleable, sorted by name."""
     kinds: dict[str, list[JobType]] = {}
     for job, name in zip(jobs, names, strict=True):
         kinds.setdefault(name, []).append(job.type)
@@ -109,7 +109,7 @@ def malleable_projects(jobs: Sequence[Job], names: Sequence[str], least: int) ->
     )
 
 
-def declared_rigid(honest: Job, rigid: Job, variant: str) -> Job:
+def declare(honest: Job, rigid: Job, variant: str) -> Job:
     """A malleable job as its user declares it.
 
     Parameters
@@ -124,11 +124,11 @@ def declared_rigid(honest: Job, rigid: Job, variant: str) -> Job:
     return rigid if variant == "daly" else replace(honest, type=JobType.RIGID, min_nodes=None)
 
 
-def _carried_out(task: _Task) -> list[Row]:
+def _project_rows(task: _Task) -> list[Row]:
     """In one row, by project and of all jobs (the empty name); of a lie only the project that lies."""
     honest, rigid, names, nodes = _table(task.jobs, task.seed, task.mix)
     jobs = [
-        declared_rigid(job, other, task.variant) if name == task.project else job
+        declare(job, other, task.variant) if name == task.project else job
         for job, other, name in zip(honest, rigid, names, strict=True)
     ]
     sums: dict[str, list[Any]] = {}
@@ -159,7 +159,7 @@ def _measure(parameters: Lies, seed: int, resources: Resources) -> Tables:
             tasks += [replace(truth, project=str(name), variant=variant) for name in chosen for variant in VARIANTS]
     rows: list[Row] = []
     told_by_all: Mapping[str, _Told] = {}
-    for task, row in zip(tasks, rows_of(_carried_out, tasks, resources), strict=True):
+    for task, row in zip(tasks, collect_rows(_project_rows, tasks, resources), strict=True):
         told = {key: _Told(*values) for key, values in row.items()}
         if not task.project:
             told_by_all = told

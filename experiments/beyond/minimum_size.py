@@ -14,7 +14,7 @@ from experiments.study.evidence import Finding, Pair, average, every, within
 from experiments.study.experiment import Experiment, Resources, Tables
 from experiments.study.hypotheses import Hypothesis, verdicts
 from experiments.study.measured import Measured
-from experiments.study.simulated import SIX, Traces, metric_rows, simulated
+from experiments.study.simulated import SIX, Traces, metric_rows, simulate_grid
 from experiments.study.verdicts import Verdict
 from simulator.results.catalogue import metric
 
@@ -46,7 +46,7 @@ class Minima(Traces):
 
 def _measure(parameters: Minima, seed: int, resources: Resources) -> Tables:
     how = {"notice_mix": parameters.mix, "min_share": list(parameters.shares)}
-    result = simulated(resources, "min-size", parameters, seed, SIX, how)
+    result = simulate_grid(resources, "min-size", parameters, seed, SIX, how)
     return {"": metric_rows(result, "min_share")}
 
 

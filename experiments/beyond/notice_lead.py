@@ -15,7 +15,7 @@ from experiments.study.evidence import Finding, Pair, average, difference, every
 from experiments.study.experiment import Experiment, Resources, Tables
 from experiments.study.hypotheses import Hypothesis, verdicts
 from experiments.study.measured import Measured
-from experiments.study.simulated import SIX, Traces, metric_rows, simulated
+from experiments.study.simulated import SIX, Traces, metric_rows, simulate_grid
 from experiments.study.verdicts import Verdict
 from simulator.results.catalogue import metric
 
@@ -52,7 +52,7 @@ class Leads(Traces):
 def _measure(parameters: Leads, seed: int, resources: Resources) -> Tables:
     rows = []
     for mix in parameters.mixes:
-        result = simulated(
+        result = simulate_grid(
             resources,
             f"notice-{mix}",
             parameters,

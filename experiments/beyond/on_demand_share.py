@@ -19,7 +19,7 @@ from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
 from experiments.study.measured import Measured
 from experiments.study.rules import Below, either
-from experiments.study.simulated import SIX, Traces, metric_rows, simulated
+from experiments.study.simulated import SIX, Traces, metric_rows, simulate_grid
 from experiments.study.verdicts import Verdict
 from workloads.ground.errors import ParameterError
 from workloads.table.job import JobType
@@ -119,7 +119,7 @@ def bearable(values: Mapping[float, Floats], level: float) -> dict[str, Any]:
 def _measure(parameters: Shares, seed: int, resources: Resources) -> Tables:
     shares = [[share, (1 - share) * 2 / 3, (1 - share) / 3] for share in sorted(parameters.shares)]
     how = {"notice_mix": parameters.mix, "shares": shares}
-    result = simulated(resources, "on-demand", parameters, seed, SIX, how)
+    result = simulate_grid(resources, "on-demand", parameters, seed, SIX, how)
     work = _work(result.weeks)
     rows = [
         {
@@ -216,7 +216,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 def _crossing_verdict(row: Row, data: Measured) -> Verdict:
     """Whether there is a share that the machine does not bear, and which."""
 
-    def told(name: str) -> str:
+    def percentage(name: str) -> str:
         return f"{row[f'{name}_open'] or ''}{100 * row[name]:.1f}"
 
     level = 100 * row["level"]
@@ -225,7 +225,7 @@ def _crossing_verdict(row: Row, data: Measured) -> Verdict:
     cells = [data(_INSTANT, mechanism=row["mechanism"], share=share) for share in data.values("share")]
     known = np.isfinite(cells).all(axis=0)
     decision = either([rule.decide(interval(values[known], bounds=PERCENT)) for values in cells])
-    measured = f"crossed at {told('share')} % [{told('low')}, {told('high')}] of the projects"
+    measured = f"crossed at {percentage('share')} % [{percentage('low')}, {percentage('high')}] of the projects"
     remark = "the crossing of the mean over the traces and of the bounds of its 95 % interval"
     words = f"{rule.words}; at one of {len(cells)} shares after Holm, or at none"
     return hypothesis(claim).verdict(decision, words, measured, remark)

@@ -15,16 +15,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.beyond.rankings import SAME_ORDER, SAME_RANKING, by_dataset, carried, same_ranking, told
-from experiments.beyond.trace_pairs import log_of
-from experiments.study.evidence import average, every, judged
+from experiments.beyond.rankings import (
+    SAME_ORDER,
+    SAME_RANKING,
+    by_dataset,
+    compare_rankings,
+    judge_ranking,
+    same_ranking,
+)
+from experiments.beyond.trace_pairs import read_log
+from experiments.study.evidence import average, every, judge_finding
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
 from experiments.study.measured import Measured
 from experiments.study.parameters import data_file
 from experiments.study.rules import Decision
 from experiments.study.simulated import ALL, SIX, Traces
-from experiments.study.stored import rows_of
+from experiments.study.stored import collect_rows
 from experiments.study.verdicts import Outcome, Verdict
 from policies.mechanism import BASELINE
 from policies.order import ORDERS
@@ -68,7 +75,7 @@ class OtherMachines(Traces):
     mix
         Notice mix.
     most_jobs
-        Only the first so many jobs of each log; 0: all.
+        Number of jobs taken from the begin of each log; 0: all.
     theta, kth, blue
         Logs of Theta 2022, KTH-SP2 and SDSC-BLUE; empty: left out.
     """
@@ -115,7 +122,7 @@ def _measure(parameters: OtherMachines, seed: int, resources: Resources) -> Tabl
         ]
     # What is of one trace comes together: a process keeps the trace that it has read last.
     tasks = sorted([*ordered, *mixed], key=lambda task: [GENERATED, *LOGS].index(task.dataset))
-    rows = list(rows_of(_simulated, tasks, resources, files=[task.path for task in tasks]))
+    rows = list(collect_rows(_task_rows, tasks, resources, files=[task.path for task in tasks]))
     return {
         "": [row for row in rows if "order" in row],
         "mechanisms": [row for row in rows if "mechanism" in row],
@@ -126,10 +133,10 @@ def _measure(parameters: OtherMachines, seed: int, resources: Resources) -> Tabl
 def _trace(path: str, jobs: int, year: int) -> Trace:
     if not path:
         return generate(ThetaYear(jobs=jobs), year)
-    return log_of(path, jobs)
+    return read_log(path, jobs)
 
 
-def _simulated(task: _Task) -> list[Row]:
+def _task_rows(task: _Task) -> list[Row]:
     trace = _trace(task.path, task.jobs, task.trace if not task.path else 0)
     nodes = trace.nodes or 0
     if task.order:
@@ -156,7 +163,7 @@ def _judge(tables: Tables) -> list[Verdict]:
     ]
 
 
-def _not_given(log: str) -> str:
+def _missing_log(log: str) -> str:
     return f"no log was given (--set {log}=PATH)"
 
 
@@ -165,7 +172,7 @@ def _of_orders(data: Mapping[str, Measured], log: str) -> Iterator[Verdict]:
     for metric in _OF_ORDERS:
         statement = hypothesis(f"The orders' ranking by {_WORDS[metric]} on {LOGS[log]} is that on generated years")
         if log not in data:
-            yield statement.open(_not_given(log), rule=SAME_RANKING.words)
+            yield statement.open(_missing_log(log), rule=SAME_RANKING.words)
             continue
         orders = data[log].values("order")
         sides = [np.array([data[name](metric, order=order) for order in orders]).T for name in (GENERATED, log)]
@@ -180,9 +187,9 @@ def _of_mechanisms(data: Mapping[str, Measured], log: str) -> Iterator[Verdict]:
             f"The mechanisms' ranking by {_WORDS[metric]} on generated years carries over to {LOGS[log]}"
         )
         if own is None:
-            yield statement.open(_not_given(log), rule=SAME_ORDER)
+            yield statement.open(_missing_log(log), rule=SAME_ORDER)
             continue
-        outcome, measured = told(carried(data[GENERATED], own, metric))
+        outcome, measured = judge_ranking(compare_rankings(data[GENERATED], own, metric))
         if outcome is Outcome.NOT_COMPARABLE:
             yield statement.open("there is no ranking to carry over", measured, SAME_ORDER)
         else:
@@ -202,10 +209,10 @@ def _of_mechanisms(data: Mapping[str, Measured], log: str) -> Iterator[Verdict]:
         ),
     ):
         if own is None:
-            yield hypothesis(words).open(_not_given(log))
+            yield hypothesis(words).open(_missing_log(log))
             continue
         pairs = {name: (own(metric, name), own(metric, BASELINE)) for name in SIX}
-        yield judged(hypothesis(words), unit, compare(pairs, 1), f"over {len(own.traces)} draws of types")
+        yield judge_finding(hypothesis(words), unit, compare(pairs, 1), f"over {len(own.traces)} draws of types")
 
 
 def _draw(tables: Tables) -> Figure:
@@ -231,7 +238,7 @@ EXPERIMENTS: Sequence[Experiment] = (
             "Types are drawn by project, or by user where a log names no projects, or by campaign where it names "
             "neither. The shares, sizes and leads are those of the hybrid paper, relative to the machine.",
             "A log has one run for each order, and for each mechanism one for each draw of types, overheads and "
-            "notices: intervals tell nothing of another year.",
+            "notices: intervals do not describe another year.",
             "A ranking of mechanisms carries over by the rule of beyond-theta.",
         ),
     ),

@@ -21,7 +21,7 @@ from experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
 from experiments.study.measured import Measured
 from experiments.study.parameters import data_file
 from experiments.study.simulated import Traces
-from experiments.study.stored import rows_of
+from experiments.study.stored import collect_rows
 from experiments.study.verdicts import Verdict
 from policies.backfilling import BACKFILLING
 from policies.order import ORDERS
@@ -62,9 +62,9 @@ class QueueOrders(Traces):
     trace
         A log of Theta; empty: it is left out.
     nodes
-        Size of the machine of a log whose header does not say it; 0: unknown.
+        Size of the machine if the header of the log does not give it; 0: unknown.
     most_jobs
-        Only the first so many jobs of the log; 0: all.
+        Number of jobs taken from the begin of the log; 0: all.
     """
 
     orders: tuple[str, ...] = ()
@@ -85,13 +85,13 @@ class _Task:
     rule: str
 
 
-def _built_in(registry: Registry[Any]) -> tuple[str, ...]:
+def _built_in_names(registry: Registry[Any]) -> tuple[str, ...]:
     return tuple(item.name for item in registry.known() if item.origin == "built in")
 
 
 def _measure(parameters: QueueOrders, seed: int, resources: Resources) -> Tables:
-    rules = parameters.rules or (*_built_in(BACKFILLING), _DEEP)
-    orders = parameters.orders or _built_in(ORDERS)
+    rules = parameters.rules or (*_built_in_names(BACKFILLING), _DEEP)
+    orders = parameters.orders or _built_in_names(ORDERS)
     for registry, names in ((ORDERS, orders), (BACKFILLING, rules)):
         for name in names:
             registry[name]  # an unknown one is refused before anything is computed
@@ -105,7 +105,7 @@ def _measure(parameters: QueueOrders, seed: int, resources: Resources) -> Tables
         _Task(own, dataset, number, order, rule) for dataset, number in traces for order in orders for rule in rules
     ]
     files = [parameters.trace if task.dataset == _REAL else "" for task in tasks]
-    return {"": list(rows_of(_rows_of, tasks, resources, files=files))}
+    return {"": list(collect_rows(_task_rows, tasks, resources, files=files))}
 
 
 @lru_cache(maxsize=2)
@@ -120,7 +120,7 @@ def _trace(parameters: QueueOrders, dataset: str, seed: int) -> Trace:
     return cut(trace, parameters.most_jobs) if parameters.most_jobs else trace
 
 
-def _rows_of(task: _Task) -> list[Row]:
+def _task_rows(task: _Task) -> list[Row]:
     trace = _trace(task.parameters, task.dataset, task.seed)
     result = simulate(as_rigid(trace), trace.nodes or 0, order=task.order, backfilling=task.rule, events=False)
     return list(_rows(task, result))
@@ -215,10 +215,10 @@ HYPOTHESES = (
 def _judge(tables: Tables) -> list[Verdict]:
     rows = tables[""]
     generated = [row for row in rows if row["dataset"] == _GENERATED]
-    return [*verdicts(HYPOTHESES, Measured(generated)), *_carried(rows)]
+    return [*verdicts(HYPOTHESES, Measured(generated)), *_ranking_verdicts(rows)]
 
 
-def _carried(rows: Sequence[Row]) -> Iterator[Verdict]:
+def _ranking_verdicts(rows: Sequence[Row]) -> Iterator[Verdict]:
     """Whether the ranking of the orders on generated years is that on the log."""
     for metric, words in (("wait_h", "mean wait"), ("bounded_slowdown", "mean bounded slowdown")):
         claim = f"The orders' ranking by {words} under EASY on Theta's log of 2022 is that on generated years"

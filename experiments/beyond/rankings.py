@@ -18,11 +18,20 @@ from experiments.study.simulated import SIX
 from experiments.study.verdicts import Outcome, Statement, Verdict
 from workloads.ground.streams import stream
 
-__all__ = ["SAME_ORDER", "SAME_RANKING", "by_dataset", "carried", "rank_correlation", "same_ranking", "tau", "told"]
+__all__ = [
+    "SAME_ORDER",
+    "SAME_RANKING",
+    "by_dataset",
+    "compare_rankings",
+    "judge_ranking",
+    "rank_correlation",
+    "same_ranking",
+    "tau",
+]
 
 Floats = NDArray[np.float64]
 
-#: The rule of :func:`told`.
+#: The rule of :func:`judge_ranking`.
 SAME_ORDER = (
     "holds if no decided pair is reversed and more than half are the same, does not hold if one is reversed, undecided "
     "where the second trace leaves too many pairs open"
@@ -40,11 +49,11 @@ def by_dataset(rows: Iterable[Row]) -> dict[str, Measured]:
     return {name: Measured(lines) for name, lines in own.items()}
 
 
-def carried(first: Measured, second: Measured, metric: str) -> dict[str, Any]:
+def compare_rankings(first: Measured, second: Measured, metric: str) -> dict[str, Any]:
     """How the order of the six mechanisms carries over.
 
     Each two mechanisms are compared on both sides, repetition by repetition. ``decided``: pairs whose order the first
-    side tells; of these ``same`` (the second tells the same), ``reversed`` and ``open``. ``tau``, ``tau_low`` and
+    side decides; of these ``same`` (the second decides the same), ``reversed`` and ``open``. ``tau``, ``tau_low`` and
     ``tau_high``: Kendall's, of the means, with its interval (:func:`rank_correlation`).
     """
     signs = [_signs(data, metric) for data in (first, second)]
@@ -62,8 +71,8 @@ def carried(first: Measured, second: Measured, metric: str) -> dict[str, Any]:
     }
 
 
-def told(row: Mapping[str, Any]) -> tuple[Outcome, str]:
-    """The outcome by :data:`SAME_ORDER` of a row of :func:`carried`, and what was measured, in words."""
+def judge_ranking(row: Mapping[str, Any]) -> tuple[Outcome, str]:
+    """The outcome by :data:`SAME_ORDER` of a row of :func:`compare_rankings`, and what was measured, in words."""
     measured = (
         f"of {row['decided']} decided pairs {row['same']} the same, {row['open']} open, {row['reversed']} reversed"
     )
@@ -125,7 +134,7 @@ def rank_correlation(first: Floats, second: Floats) -> Interval | None:
     value = tau(*(_means(side, np.arange(len(side))[None, :])[0].tolist() for side in (first, second)))
     if value is None or not repeated:
         return None
-    tables = [_means(side, _chosen(len(side), place)) for place, side in enumerate((first, second))]
+    tables = [_means(side, _resamples(len(side), place)) for place, side in enumerate((first, second))]
     taus = _taus(*tables)
     taus = taus[np.isfinite(taus)]
     if len(taus) < 2:
@@ -143,7 +152,7 @@ def _means(side: Floats, chosen: NDArray[np.int64]) -> Floats:
 
 
 @cache
-def _chosen(count: int, side: int) -> NDArray[np.int64]:
+def _resamples(count: int, side: int) -> NDArray[np.int64]:
     """Repetitions of each resample, the same for all rankings."""
     return stream(0, "bootstrap", "rankings", side).integers(0, count, (_RESAMPLES, count))
 
@@ -163,4 +172,4 @@ def same_ranking(statement: Statement, first: Floats, second: Floats) -> Verdict
         reason = "fewer than three orders or two repetitions, or no order differs from another"
         return statement.open(reason, rule=SAME_RANKING.words)
     measured = f"tau {found.text('+.2f')} over {first.shape[1]} orders"
-    return statement.judged(SAME_RANKING, found, measured, "one log: the interval is over the generated years")
+    return statement.judge(SAME_RANKING, found, measured, "one log: the interval is over the generated years")

@@ -1,10 +1,10 @@
 """The evaluation on real traces: whether the ranking of the mechanisms on generated ones carries over.
 
-Two logs are taken by path, because they are not part of Holdfast: a year without names, whose types are drawn by
-campaign, and a sample with projects, whose arrivals are artificial. Beside each stand generated traces of the same
+Two logs are taken by path, because they are not part of Holdfast: a year without names, where types are drawn by
+campaign, and a sample with projects and artificial arrivals. Beside each stand generated traces of the same
 length, load and machine, with types drawn in the same way, so that only the trace differs; and for the year once more
 with types by project, so that only what shares a type differs. Types, overheads and notices are drawn several times.
-Of a real trace these draws are all that is repeated: intervals tell nothing of another year.
+Of a real trace these draws are all that is repeated: intervals do not describe another year.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.beyond.rankings import SAME_ORDER, by_dataset, carried, told
-from experiments.beyond.trace_pairs import TraceSource, described, generated_like, source_of, written
+from experiments.beyond.rankings import SAME_ORDER, by_dataset, compare_rankings, judge_ranking
+from experiments.beyond.trace_pairs import TraceSource, describe_trace, find_source, generate_like, write_trace
 from experiments.papers.hybrid.claims import CLAIMS, Claim, examine
 from experiments.papers.hybrid.printedlevels import level
-from experiments.study.evidence import Finding, mean_of
+from experiments.study.evidence import Finding, finite_mean
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
 from experiments.study.measured import Measured
-from experiments.study.metrics import known_metric
+from experiments.study.metrics import find_metric
 from experiments.study.parameters import data_file
 from experiments.study.rules import Decision
 from experiments.study.simulated import ALL, metric_rows
@@ -41,7 +41,7 @@ from workloads.theta.year import ThetaYear
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["DATASETS", "EXPERIMENTS", "carried_rows"]
+__all__ = ["DATASETS", "EXPERIMENTS", "ranking_rows"]
 
 Floats = NDArray[np.float64]
 
@@ -85,13 +85,13 @@ class RealTraces:
     projects_trace
         A log with projects, likewise.
     nodes
-        Size of the machine of a log whose header does not say it; 0: unknown.
+        Size of the machine if the header of the log does not give it; 0: unknown.
     assignments
         How often types, overheads and notices are drawn, and traces generated; 2 or more.
     mixes
         Notice mixes of Table III.
     most_jobs
-        Only the first so many jobs of a log; 0: all.
+        Number of jobs taken from the begin of a log; 0: all.
     stand_in_jobs
         Number of jobs of a stand-in.
     """
@@ -112,7 +112,7 @@ class RealTraces:
 def _measure(parameters: RealTraces, seed: int, resources: Resources) -> Tables:
     place = resources.store / "traces"
     made = {
-        name: source_of(path, parameters.nodes, parameters.most_jobs, stand_in, place / name)
+        name: find_source(path, parameters.nodes, parameters.most_jobs, stand_in, place / name)
         for name, path, stand_in in (
             ("year", parameters.trace, _nameless(_stand_in(parameters, seed))),
             ("sample", parameters.projects_trace, _stand_in(parameters, seed)),
@@ -126,17 +126,17 @@ def _measure(parameters: RealTraces, seed: int, resources: Resources) -> Tables:
         if dataset in made:
             data.append(_data_row(dataset, source, source.trace, by))
             seeds = range(seed, seed + parameters.assignments)
-            rows += _simulated(dataset, source.path, seeds, by, parameters, resources)
+            rows += _simulate(dataset, source.path, seeds, by, parameters, resources)
             continue
         for own in range(seed, seed + parameters.assignments):
-            trace = generated_like(source.trace, own)
-            path = written(trace, place / f"{dataset.partition('-')[0]}-generated" / f"{own}.swf")
+            trace = generate_like(source.trace, own)
+            path = write_trace(trace, place / f"{dataset.partition('-')[0]}-generated" / f"{own}.swf")
             data.append({**_data_row(dataset, source, trace, by), "seed": own})
-            rows += _simulated(dataset, path, [own], by, parameters, resources)
+            rows += _simulate(dataset, path, [own], by, parameters, resources)
     return {
         "": rows,
         "data": data,
-        "carried": carried_rows(rows),
+        "carried": ranking_rows(rows),
     }
 
 
@@ -146,14 +146,14 @@ def _stand_in(parameters: RealTraces, seed: int) -> Trace:
 
 
 def _nameless(trace: Trace) -> Trace:
-    return replace(trace, jobs=tuple(replace(job, user="", project="") for job in trace.jobs))
+    return replace(trace, jobs=trace.jobs.with_columns(user=None, project=None))
 
 
 def _data_row(dataset: str, source: TraceSource, trace: Trace, by: str) -> dict[str, Any]:
-    return {"dataset": dataset, "real": int(source.real), "seed": None, "group_by": by, **described(trace, by)}
+    return {"dataset": dataset, "real": int(source.real), "seed": None, "group_by": by, **describe_trace(trace, by)}
 
 
-def _simulated(
+def _simulate(
     dataset: str, path: Path, seeds: Iterable[int], by: str, parameters: RealTraces, resources: Resources
 ) -> Iterator[Row]:
     chosen = list(seeds)
@@ -173,7 +173,7 @@ def _simulated(
         yield {"dataset": dataset, **row}
 
 
-def carried_rows(rows: Iterable[Row]) -> list[Row]:
+def ranking_rows(rows: Iterable[Row]) -> list[Row]:
     """How the order of the mechanisms carries over: a row for each pair of datasets and each metric."""
     data = by_dataset(rows)
     found: list[Row] = []
@@ -181,7 +181,8 @@ def carried_rows(rows: Iterable[Row]) -> list[Row]:
         if first not in data or second not in data:
             continue
         found += [
-            {"carried": words, "metric": metric, **carried(data[first], data[second], metric)} for metric in _RANKED
+            {"carried": words, "metric": metric, **compare_rankings(data[first], data[second], metric)}
+            for metric in _RANKED
         ]
     return found
 
@@ -199,17 +200,17 @@ def _judge(tables: Tables) -> list[Verdict]:
     data = by_dataset(tables[""])
     return [
         *_level_verdicts(data, real),
-        *(_carried_verdict(row, real) for row in carried_rows(tables[""])),
+        *(_ranking_verdict(row, real) for row in ranking_rows(tables[""])),
         *_observation_verdicts(data, real),
     ]
 
 
-def _named(claim: str, log: str, real: Mapping[str, bool]) -> str:
+def _claim_about(claim: str, log: str, real: Mapping[str, bool]) -> str:
     """A claim about a log, or about the generated trace that replaces it."""
     return claim.format(_SHORT[log] if real[log] else f"the stand-in for {_SHORT[log]}")
 
 
-def _judged(real: bool, claim: str, measured: str, decision: Decision, rule: str, remark: str = "") -> Verdict:
+def _verdict(real: bool, claim: str, measured: str, decision: Decision, rule: str, remark: str = "") -> Verdict:
     """A verdict; not comparable where no real trace was given, but it says what it would be."""
     if real:
         return hypothesis(claim).verdict(decision, rule, measured, remark)
@@ -217,32 +218,32 @@ def _judged(real: bool, claim: str, measured: str, decision: Decision, rule: str
     return hypothesis(claim).open(f"{why}; {remark}" if remark else why, measured, rule)
 
 
-def _carried_verdict(row: Row, real: Mapping[str, bool]) -> Verdict:
+def _ranking_verdict(row: Row, real: Mapping[str, bool]) -> Verdict:
     second = _PAIRS[row["carried"]][1]
     log = second.partition("-")[0]
     where = row["carried"].replace(_LOGS[log], "{}")
-    claim = _named(f"The ranking by {_RANKED[row['metric']]} carries over {where}", log, real)
-    outcome, measured = told(row)
+    claim = _claim_about(f"The ranking by {_RANKED[row['metric']]} carries over {where}", log, real)
+    outcome, measured = judge_ranking(row)
     if outcome is Outcome.NOT_COMPARABLE:
         return hypothesis(claim).open("there is no ranking to carry over", measured, SAME_ORDER)
-    return _judged(real[log], claim, measured, Decision(outcome), SAME_ORDER)
+    return _verdict(real[log], claim, measured, Decision(outcome), SAME_ORDER)
 
 
 def _level_verdicts(data: Mapping[str, Measured], real: Mapping[str, bool]) -> Iterator[Verdict]:
-    """Whether generated traces have the baseline of a log, whose draws are taken for one value."""
+    """Whether generated traces have the baseline of a log; the draws of the log count as one value."""
     for log in _LOGS:
         for metric in _LEVELS:
             own, generated = (data[dataset](metric, BASELINE) for dataset in (log, f"{log}-generated"))
-            unit = known_metric(metric).unit
-            claim = _named(f"Generated traces have the baseline's {_RANKED[metric]} of {{}}", log, real)
-            value = mean_of(own)
+            unit = find_metric(metric).unit
+            claim = _claim_about(f"Generated traces have the baseline's {_RANKED[metric]} of {{}}", log, real)
+            value = finite_mean(own)
             if not np.isfinite(value):
                 yield hypothesis(claim).open(f"{_LOGS[log]} has no such jobs")
                 continue
             found = level({"": generated}, round(value, 2), unit)
             told = "-" if found.effect is None else f"generated {found.effect.text('.2f')} {unit}"
             remark = f"the mean of {len(generated)} generated traces"
-            yield _judged(real[log], claim, f"{value:.2f} {unit}; {told}", found.decision, found.rule, remark)
+            yield _verdict(real[log], claim, f"{value:.2f} {unit}; {told}", found.decision, found.rule, remark)
 
 
 _FARES_ALIKE = (
@@ -271,7 +272,7 @@ def _observation_verdicts(data: Mapping[str, Measured], real: Mapping[str, bool]
             known = [item.p_value for item in found if item.p_value is not None]
             decision = Decision(outcome, max(known, default=None))
             measured = f"log: {_effect(claim, b)}; generated: {_effect(claim, a)}"
-            yield _judged(real[log], _named(words, log, real), measured, decision, _FARES_ALIKE)
+            yield _verdict(real[log], _claim_about(words, log, real), measured, decision, _FARES_ALIKE)
 
 
 def _effect(claim: Claim, found: Finding) -> str:

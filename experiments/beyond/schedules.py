@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from experiments.beyond.trace_pairs import cut
-from experiments.forecast.forecasts import starts_of
+from experiments.forecast.forecasts import simulate_starts
 from experiments.forecast.futures import Drawing, Future
 from experiments.forecast.pasts import Past
-from experiments.forecast.sources import trace_of
+from experiments.forecast.sources import result_trace
 from simulator import simulate
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.streams import stream
@@ -33,9 +33,9 @@ __all__ = [
     "Moments",
     "Schedule",
     "by_walltime",
-    "moments_of",
-    "past_of",
-    "seed_of",
+    "draw_moments",
+    "moment_seed",
+    "read_past",
     "trace_behind",
 ]
 
@@ -60,7 +60,7 @@ class Schedule:
     path
         The log's file; empty: a generated year.
     most_jobs
-        Only the first so many jobs of the log; of a generated year, how many it has; 0: all.
+        Number of jobs taken from the begin of the log, or jobs of a generated year; 0: all.
     seed
         Seed of a generated year.
     number
@@ -76,7 +76,7 @@ class Schedule:
 
     @property
     def names(self) -> tuple[str | int, ...]:
-        """What tells its random streams from those of others."""
+        """Names of its random streams."""
         return (self.log, self.kind, self.number) if self.number else (self.log, self.kind)
 
 
@@ -103,13 +103,13 @@ class Moments(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def past_of(schedule: Schedule) -> Past:
+def read_past(schedule: Schedule) -> Past:
     """The schedule, asked for what was known at many times.
 
     Raises
     ------
     InputError
-        If the log cannot be read, or does not tell the size of its machine.
+        If the log cannot be read, or does not give the size of its machine.
     """
     trace = trace_behind(schedule)
     return Past(trace, trace.nodes or 0)
@@ -122,13 +122,13 @@ def trace_behind(schedule: Schedule) -> Trace:
     Raises
     ------
     InputError
-        If the log cannot be read, or does not tell the size of its machine.
+        If the log cannot be read, or does not give the size of its machine.
     """
     trace = _trace(schedule)
     if not trace.nodes:
-        raise ParameterError(schedule.log, "a log whose header tells the size of its machine", schedule.path)
+        raise ParameterError(schedule.log, "a log with the size of its machine in its header", schedule.path)
     if schedule.kind == SIMULATED:
-        return trace_of(simulate(as_rigid(trace), trace.nodes, events=False, **EASY))
+        return result_trace(simulate(as_rigid(trace), trace.nodes, events=False, **EASY))
     return trace
 
 
@@ -140,9 +140,9 @@ def _trace(schedule: Schedule) -> Trace:
     return cut(trace, schedule.most_jobs) if schedule.most_jobs else trace
 
 
-def moments_of(schedule: Schedule, count: int, seed: int) -> Moments:
-    """Draw jobs until so many have to wait, or none is left."""
-    past = past_of(schedule)
+def draw_moments(schedule: Schedule, count: int, seed: int) -> Moments:
+    """Draw jobs until ``count`` of them have to wait, or none is left."""
+    past = read_past(schedule)
     first = int(len(past) * _FIRST)
     order = first + stream(seed, "moments", *schedule.names).permutation(len(past) - first)
     waiting: list[int] = []
@@ -155,7 +155,7 @@ def moments_of(schedule: Schedule, count: int, seed: int) -> Moments:
         drawn += 1
         at = float(past.submits[place])
         try:
-            # Of a simulated schedule it is known that state and rule tell which jobs start at once.
+            # Of a simulated schedule state and rule are known to decide which jobs start at once.
             start = float(past.starts[place]) if schedule.kind == SIMULATED else by_walltime(past, place)
         except InputError:
             impossible += 1
@@ -168,12 +168,12 @@ def moments_of(schedule: Schedule, count: int, seed: int) -> Moments:
     return Moments(tuple(waiting), drawn, at_once, int(right), impossible)
 
 
-def seed_of(schedule: Schedule, place: int, seed: int) -> int:
+def moment_seed(schedule: Schedule, place: int, seed: int) -> int:
     """The seed of one moment: what the jobs of a draw have in common must not be the same at all moments."""
     return int(stream(seed, "moment", *schedule.names, place).integers(1 << 62))
 
 
 def by_walltime(past: Past, place: int) -> float:
-    """When a job would start if all ran for their walltimes and nobody submitted another [s]: ``squeue --start``."""
+    """Start of a job if all jobs ran for their walltimes and no other were submitted [s]: ``squeue --start``."""
     at, job_id = float(past.submits[place]), past.job(place).job_id
-    return starts_of(Drawing(past.state(at, place), None, Future("none"), 1, 0), 0, [job_id], EASY)[job_id]
+    return simulate_starts(Drawing(past.state(at, place), None, Future("none"), 1, 0), 0, [job_id], EASY)[job_id]

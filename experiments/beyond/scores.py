@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.beyond.schedules import GENERATED, RECORDED, SIMULATED
-from experiments.statistics import Interval, clustered, median_gap
+from experiments.statistics import Interval, clustered_interval, median_gap
 from experiments.study.experiment import Row
 from workloads.ground.streams import stream
 
@@ -19,17 +19,17 @@ __all__ = [
     "OTHERS",
     "OURS",
     "SCHEDULES",
+    "count_weeks",
     "of_method",
     "rank",
     "score",
     "summary",
-    "weeks_of",
     "within",
 ]
 
 Floats = npt.NDArray[np.float64]
 
-#: What tells a wait, by its name in tables, and for people.
+#: Methods of forecasting a wait: their names in tables, and for people.
 METHODS: Mapping[str, str] = {
     "forecast": "forecast",
     "walltimes": "walltimes as runtimes",
@@ -87,10 +87,10 @@ def rank(waits: Floats, wait: float, *key: Any) -> float:
 
 
 def within(rank: float, percent: int) -> int:
-    """1 for a rank inside the interval of so many percent in the middle, else 0.
+    """1 for a rank inside the central interval of ``percent`` per cent, else 0.
 
     Where draws are equal, as many of them as lie at an end of the interval lie beyond it, too. It then holds more than
-    it promises, as told. Ranks do not: equal ones have places of their own.
+    it promises, as reported. Ranks do not: equal ones have places of their own.
     """
     return int(abs(rank - 0.5) <= percent / 200)
 
@@ -99,7 +99,7 @@ def of_method(rows: Sequence[Row], method: str) -> list[Row]:
     return [row for row in rows if row["method"] == method]
 
 
-def weeks_of(rows: Sequence[Row]) -> int:
+def count_weeks(rows: Sequence[Row]) -> int:
     return len({row["week"] for row in rows})
 
 
@@ -109,7 +109,7 @@ def summary(rows: Sequence[Row]) -> list[Row]:
     for log, kind in SCHEDULES:
         for method in METHODS:
             own = [row for row in of_method(rows, method) if (row["log"], row["schedule"]) == (log, kind)]
-            if weeks_of(own) < 2:
+            if count_weeks(own) < 2:
                 continue
             weeks = [row["week"] for row in own]
             row: dict[str, Any] = {"log": log, "schedule": kind, "method": method, "moments": len(own)}
@@ -129,7 +129,7 @@ def summary(rows: Sequence[Row]) -> list[Row]:
                 if own[0][f"inside_{percent}"] is not None
             }
             for name, values in means.items():
-                row |= _bounds(name, clustered(values, weeks))
+                row |= _bounds(name, clustered_interval(values, weeks))
             found.append(row)
     return found
 

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.study.evidence import Finding, every, judged, missing
+from experiments.study.evidence import Finding, every, judge_finding, missing
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
-from experiments.study.metrics import known_metric
+from experiments.study.metrics import find_metric
 from experiments.study.simulated import SIX
-from experiments.study.stored import rows_of
+from experiments.study.stored import collect_rows
 from experiments.study.verdicts import Verdict
 from simulator import simulate
 from simulator.results.metrics import summarize
@@ -34,7 +34,7 @@ from workloads.theta.year import ThetaYear
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EXPERIMENTS", "FACTORS", "METRICS", "Range", "Sensitivity", "elementary_effects", "swapped_pairs"]
+__all__ = ["EXPERIMENTS", "FACTORS", "METRICS", "Range", "Sensitivity", "elementary_effects", "swap_shares"]
 
 Floats = NDArray[np.float64]
 _YEAR = 365 * 86400.0
@@ -129,7 +129,7 @@ def _salib(module: str) -> Any:
 
 
 @lru_cache(maxsize=2)
-def _table(point: _Point) -> tuple[list[Job], int]:
+def _table(point: _Point) -> tuple[Sequence[Job], int]:
     own = dict(zip(FACTORS, point.values, strict=True))
     default = ThetaYear()
     trace = generate(ThetaYear(jobs=point.jobs, work_per_job=own["load"] * default.work_per_job), point.trace)
@@ -171,7 +171,7 @@ def _measure(parameters: Sensitivity, seed: int, resources: Resources) -> Tables
             own = {f"place_{name}": round(float(at), 9) for name, at in zip(FACTORS, place, strict=True)}
             told = {name: float(f"{value:.6g}") for name, value in zip(FACTORS, values, strict=True)}
             where.append({"trajectory": number // steps, "step": number % steps, "trace": trace, **told, **own})
-    found = iter(rows_of(_work, tasks, resources))
+    found = iter(collect_rows(_work, tasks, resources))
     return {"": [{**label, **next(found)} for label in where for _ in SIX]}
 
 
@@ -186,7 +186,7 @@ def _advantages(rows: Sequence[Row], metric: str) -> tuple[Floats, Floats]:
         point = order[row["trajectory"], row["step"]]
         places[point] = [row[f"place_{name}"] for name in FACTORS]
         if row[metric] is not None:
-            sums[point, SIX.index(row["mechanism"])] += float(known_metric(metric).scaled(row[metric]))
+            sums[point, SIX.index(row["mechanism"])] += float(find_metric(metric).scaled(row[metric]))
             counts[point, SIX.index(row["mechanism"])] += 1
     if not counts.all():
         raise LookupError(f"{metric} at every point")
@@ -219,7 +219,7 @@ def elementary_effects(places: Floats, values: Floats) -> Floats:
     return found
 
 
-def swapped_pairs(places: Floats, values: Floats) -> Floats:
+def swap_shares(places: Floats, values: Floats) -> Floats:
     """Share of the pairs of mechanisms that change their order when one parameter moves, in each trajectory.
 
     Parameters
@@ -262,7 +262,7 @@ def _most(metric: str, chosen: str) -> Callable[[Sequence[Row]], Finding]:
 def _swaps(metric: str, more: str, fewer: str) -> Callable[[Sequence[Row]], Finding]:
     def test(rows: Sequence[Row]) -> Finding:
         places, values = _advantages(rows, metric)
-        swaps = dict(zip(FACTORS, 100.0 * swapped_pairs(places, values).T, strict=True))
+        swaps = dict(zip(FACTORS, 100.0 * swap_shares(places, values).T, strict=True))
         return every({"": (swaps[more], swaps[fewer])}, 1)
 
     return test
@@ -292,7 +292,7 @@ def _judge(tables: Tables) -> list[Verdict]:
             found = test(rows)
         except LookupError as error:
             found = missing(f"no simulations of {error}")
-        verdicts.append(judged(hypothesis(words), unit, found, f"over {count} trajectories"))
+        verdicts.append(judge_finding(hypothesis(words), unit, found, f"over {count} trajectories"))
     return verdicts
 
 
@@ -307,8 +307,8 @@ def _draw(tables: Tables) -> Figure:
             places, values = _advantages(tables[""], name)
         except LookupError:  # years without on-demand jobs have no instant starts
             continue
-        shown.append(known_metric(name))
-        swaps = 100.0 * swapped_pairs(places, values)
+        shown.append(find_metric(name))
+        swaps = 100.0 * swap_shares(places, values)
         for number, (factor, sizes) in enumerate(_sizes(tables[""], name).items()):
             for kind, own in (("size", interval(sizes)), ("swaps", interval(swaps[:, number]))):
                 bars.append(

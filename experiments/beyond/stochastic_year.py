@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.planning.loop import waits_of
-from experiments.statistics import paired
+from experiments.planning.loop import wait_samples
+from experiments.statistics import paired_interval
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
-from experiments.study.metrics import known_metric
+from experiments.study.metrics import find_metric
 from experiments.study.rules import Above
-from experiments.study.stored import rows_of
+from experiments.study.stored import collect_rows
 from experiments.study.verdicts import Verdict
 from policies.planning.planbook import Planner, reserved_time
 from policies.planning.waits.fitting import fit_waits
@@ -57,7 +57,7 @@ _STYLES: Mapping[str, tuple[str, str, Any]] = {
 }
 #: What is drawn, with short titles.
 _METRICS = tuple(
-    replace(known_metric(name), title=title)
+    replace(find_metric(name), title=title)
     for name, title in (
         ("turnaround_h", "turnaround, all"),
         ("turnaround_others_h", "turnaround, others"),
@@ -114,10 +114,10 @@ def _measure(parameters: Year, seed: int, resources: Resources) -> Tables:
             range(parameters.years), (0.0, *(share for share in parameters.shares if share)), parameters.mechanisms
         )
     ]
-    return {"": list(rows_of(_rows_of, tasks, resources))}
+    return {"": list(collect_rows(_task_rows, tasks, resources))}
 
 
-def _rows_of(task: _Task) -> list[Row]:
+def _task_rows(task: _Task) -> list[Row]:
     return list(_rows(task))
 
 
@@ -129,15 +129,15 @@ def _year(jobs: int, seed: int) -> Trace:
 def _rows(task: _Task) -> Iterator[Row]:
     jobs = assign(_year(task.jobs, task.seed), seed=task.seed, stochastic_share=task.share)
     prices = reserved_time
-    # Without stochastic jobs there is nothing to plan, and one simulation tells all.
+    # Without stochastic jobs there is nothing to plan, and one simulation suffices.
     for strategy in ("", *task.strategies) if task.share else ("none",):
         if strategy == "":
             if _WAITS not in task.strategies:
                 continue
-            asked = _simulated(jobs, task.mechanism, _WALLTIME, reserved_time)
-            prices = fit_waits(*waits_of(asked, jobs)).costs_for
+            asked = _simulate(jobs, task.mechanism, _WALLTIME, reserved_time)
+            prices = fit_waits(*wait_samples(asked, jobs)).costs_for
             continue
-        result = _simulated(jobs, task.mechanism, strategy, prices if strategy == _WAITS else reserved_time)
+        result = _simulate(jobs, task.mechanism, strategy, prices if strategy == _WAITS else reserved_time)
         told = summarize(result)
         others = [
             record for record in result.records if record.type is not JobType.STOCHASTIC and record.end is not None
@@ -165,7 +165,7 @@ def _rows(task: _Task) -> Iterator[Row]:
         }
 
 
-def _simulated(jobs: Sequence[Any], mechanism: str, strategy: str, prices: Any) -> Any:
+def _simulate(jobs: Sequence[Any], mechanism: str, strategy: str, prices: Any) -> Any:
     name = {_WALLTIME: "maximum", _WAITS: "optimal"}.get(strategy, strategy)
     planner = Planner(least=_NEVER if strategy == _WALLTIME else 10, prices=prices)
     named = [_with_plan(job, name) for job in jobs]
@@ -219,18 +219,20 @@ def _judge(tables: Tables) -> list[Verdict]:
                 [_values(rows, metric, mechanism=mechanism, share=share, strategy=name) for share in shares]
                 for name in (better, worse)
             )
-            verdicts.append(_compared(f"{claim}, under {mechanism}", np.mean(left, axis=0), np.mean(right, axis=0)))
+            verdicts.append(
+                _judge_difference(f"{claim}, under {mechanism}", np.mean(left, axis=0), np.mean(right, axis=0))
+            )
     return verdicts
 
 
-def _compared(claim: str, better: Any, worse: Any) -> Verdict:
+def _judge_difference(claim: str, better: Any, worse: Any) -> Verdict:
     means = f"{np.mean(better):.2f} h against {np.mean(worse):.2f} h"
     rule = Above(quantity="the time saved a job")
     if len(better) < 2:
         return hypothesis(claim).open("one year has no confidence interval", f"{means}, one year", rule.words)
-    gain = paired(worse, better)
+    gain = paired_interval(worse, better)
     measured = f"{means}; {gain.text('+.2f')} h saved a job, mean over the shares"
-    return hypothesis(claim).judged(rule, gain, measured, f"over {len(better)} years")
+    return hypothesis(claim).judge(rule, gain, measured, f"over {len(better)} years")
 
 
 def _draw(tables: Tables) -> Figure:

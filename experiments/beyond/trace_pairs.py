@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from workloads.ground.errors import ParameterError
 from workloads.ground.files import sha256_of
 from workloads.hybrid.groups import group_jobs
@@ -17,7 +19,7 @@ from workloads.logs.trace import Trace
 from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear
 
-__all__ = ["TraceSource", "cut", "described", "generated_like", "log_of", "source_of", "written"]
+__all__ = ["TraceSource", "cut", "describe_trace", "find_source", "generate_like", "read_log", "write_trace"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ class TraceSource:
     real: bool
 
 
-def source_of(path: str, nodes: int, most: int, stand_in: Trace, directory: Path) -> TraceSource:
+def find_source(path: str, nodes: int, most: int, stand_in: Trace, directory: Path) -> TraceSource:
     """The trace of that file, or the stand-in if there is no file.
 
     Parameters
@@ -49,7 +51,7 @@ def source_of(path: str, nodes: int, most: int, stand_in: Trace, directory: Path
     nodes
         Size of its machine where its header does not say it; 0: unknown.
     most
-        Only its first so many jobs; 0: all.
+        Number of jobs taken from its begin; 0: all.
     stand_in
         What takes its place.
     directory
@@ -61,7 +63,7 @@ def source_of(path: str, nodes: int, most: int, stand_in: Trace, directory: Path
         If the file cannot be read, or the size of the machine is not known.
     """
     if not path:
-        return TraceSource(stand_in, written(stand_in, directory / "stand-in.swf"), real=False)
+        return TraceSource(stand_in, write_trace(stand_in, directory / "stand-in.swf"), real=False)
     trace = read_trace(path)
     size = trace.nodes or nodes
     if not size:
@@ -69,12 +71,14 @@ def source_of(path: str, nodes: int, most: int, stand_in: Trace, directory: Path
     trace = trace.on_machine(size)
     if most and most < len(trace.jobs):
         trace = cut(trace, most)
-        return TraceSource(trace, written(trace, directory / f"first-{most}-of-{sha256_of(path)[:12]}.swf"), real=True)
+        return TraceSource(
+            trace, write_trace(trace, directory / f"first-{most}-of-{sha256_of(path)[:12]}.swf"), real=True
+        )
     return TraceSource(trace, Path(path).resolve(), real=True)
 
 
-def log_of(path: str, most: int) -> Trace:
-    """A log on its machine, whose size is assumed where it is not recorded; only its first so many jobs, 0: all."""
+def read_log(path: str, most: int) -> Trace:
+    """A log on its machine, with an assumed size if none is recorded; only its first ``most`` jobs, 0: all."""
     trace = with_assumed_size(read_trace(path))
     trace = trace.on_machine(trace.nodes or 0)
     return cut(trace, most) if most else trace
@@ -82,10 +86,11 @@ def log_of(path: str, most: int) -> Trace:
 
 def cut(trace: Trace, most: int) -> Trace:
     """The jobs that are submitted first, so many of them."""
-    return replace(trace, jobs=tuple(sorted(trace.jobs, key=lambda job: job.submit)[:most]))
+    first = np.argsort(trace.jobs.column("submit"), kind="stable")[:most]
+    return replace(trace, jobs=trace.jobs.select(first))
 
 
-def written(trace: Trace, path: Path) -> Path:
+def write_trace(trace: Trace, path: Path) -> Path:
     """The path, after the trace is written there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_swf(trace, path)
@@ -102,23 +107,23 @@ def _work(trace: Trace) -> float:
     return sum(job.nodes * min(job.runtime, job.walltime) for job in trace.jobs) / 3600.0 / len(trace.jobs)
 
 
-def generated_like(trace: Trace, seed: int) -> Trace:
+def generate_like(trace: Trace, seed: int) -> Trace:
     """A generated trace with the length, the offered load and the machine of another.
 
-    It has as many jobs, too, unless requests of the generator's kind cannot have so much or so little work in each:
+    It has as many jobs, too, unless requests of the generator's kind cannot have that work in each:
     then it has more, or fewer.
 
     Parameters
     ----------
     trace
-        The other, whose machine is known.
+        The other, on a known machine.
     seed
         Seed of the generator.
     """
     load, jobs = _load(trace), len(trace.jobs)
     found: list[tuple[float, Trace]] = []
     for _ in range(_ROUNDS):
-        made = _generated(trace, jobs, _work(trace), seed)
+        made = _generate(trace, jobs, _work(trace), seed)
         ratio = load / _load(made)
         found.append((abs(ratio - 1.0), made))
         if found[-1][0] < _CLOSE:
@@ -127,7 +132,7 @@ def generated_like(trace: Trace, seed: int) -> Trace:
     return min(found, key=lambda pair: pair[0])[1]
 
 
-#: So near must the load come, and so often is it tried.
+#: Tolerance of the load, and the number of attempts.
 _CLOSE, _ROUNDS = 0.01, 6
 
 
@@ -136,12 +141,12 @@ def _load(trace: Trace) -> float:
     return _work(trace) * 3600.0 * len(trace.jobs) / ((trace.nodes or 0) * _span(trace))
 
 
-def _generated(trace: Trace, jobs: int, work: float, seed: int) -> Trace:
+def _generate(trace: Trace, jobs: int, work: float, seed: int) -> Trace:
     intensity = max(1, round(jobs * ThetaYear().year / _span(trace)))
     return generate(ThetaYear(jobs=jobs, jobs_per_year=intensity, nodes=trace.nodes or 0, work_per_job=work), seed)
 
 
-def described(trace: Trace, group_by: str) -> dict[str, Any]:
+def describe_trace(trace: Trace, group_by: str) -> dict[str, Any]:
     """Jobs, nodes, length [days], offered load, and how many groups share a type."""
     groups: Sequence[int] = group_jobs(trace, group_by)
     return {

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from simulator.results.records import JobRecord
 from workloads.ground.units import SECOND
 
-__all__ = ["DAY", "SERIES", "daily", "mser", "smoothed"]
+__all__ = ["DAY", "SERIES", "daily", "mser", "smooth"]
 
 Floats = NDArray[np.float64]
 #: A day [ticks].
@@ -105,7 +105,7 @@ def mser(values: Floats) -> int:
     return int(known[best])
 
 
-def smoothed(values: Floats, window: int) -> Floats:
+def smooth(values: Floats, window: int) -> Floats:
     """Moving means of up to ``window`` values on each side; fewer at the ends, as Welch has it."""
     found = np.empty(len(values))
     for place in range(len(values)):

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.beyond.trace_pairs import log_of
-from experiments.beyond.transients import SERIES, daily, mser, smoothed
+from experiments.beyond.trace_pairs import read_log
+from experiments.beyond.transients import SERIES, daily, mser, smooth
 from experiments.statistics import interval
-from experiments.study.evidence import judged, missing, within
+from experiments.study.evidence import judge_finding, missing, within
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
 from experiments.study.measured import column, rows_where
-from experiments.study.metrics import known_metric
+from experiments.study.metrics import find_metric
 from experiments.study.parameters import data_file
 from experiments.study.rules import AtMost
-from experiments.study.stored import rows_of
+from experiments.study.stored import collect_rows
 from experiments.study.verdicts import Verdict
 from policies.mechanism import BASELINE
 from simulator import simulate
@@ -74,7 +74,7 @@ class Warmup:
     cuts
         Days that are cut; 0 and 14 are always among them.
     most_jobs
-        Only the first so many jobs of each log; 0: all.
+        Number of jobs taken from the begin of each log; 0: all.
     theta, kth, blue
         Logs of Theta 2022, KTH-SP2 and SDSC-BLUE; empty: left out.
     """
@@ -122,7 +122,7 @@ def _measure(parameters: Warmup, seed: int, resources: Resources) -> Tables:
         path = getattr(parameters, name)
         if path:
             tasks.append(_Task(name, path, parameters.most_jobs, 0, BASELINE, parameters.mix, parameters.days))
-    found = list(rows_of(_replayed, tasks, resources, files=[task.path for task in tasks]))
+    found = list(collect_rows(_replay_rows, tasks, resources, files=[task.path for task in tasks]))
     cuts = [{key: value for key, value in row.items() if key != "kind"} for row in found if row["kind"] == "cut"]
     days = [row for row in found if row["kind"] == "day"]
     return {"": cuts, "truncation": list(_truncations(days)), "curves": list(_curves(days))}
@@ -131,10 +131,10 @@ def _measure(parameters: Warmup, seed: int, resources: Resources) -> Tables:
 def _trace(task: _Task) -> Trace:
     if not task.path:
         return generate(ThetaYear(jobs=task.jobs), task.trace)
-    return log_of(task.path, task.jobs)
+    return read_log(task.path, task.jobs)
 
 
-def _replayed(task: _Task) -> list[Row]:
+def _replay_rows(task: _Task) -> list[Row]:
     """The averages without the first days, and under the baseline the series day by day."""
     trace = _trace(task)
     nodes = trace.nodes or 0
@@ -185,7 +185,7 @@ def _curves(days: Sequence[Row]) -> list[Row]:
         known = np.isfinite(table).sum(axis=0)
         mean = np.where(known > 0, np.nansum(table, axis=0) / np.maximum(known, 1), np.nan)
         level = float(np.nanmean(mean[shortest // 2 :]))
-        curve = smoothed(mean, _REACH)[:_SHOWN]
+        curve = smooth(mean, _REACH)[:_SHOWN]
         rows += [
             {"dataset": dataset, "series": series, "day": day, "mean": None if value != value else float(value),
              "level": level}
@@ -199,11 +199,11 @@ def _judge(tables: Tables) -> list[Verdict]:
     verdicts += [_welch_verdict(tables, series) for series in SERIES]
     cuts = rows_where(tables[""], dataset=GENERATED)
     mechanisms = list(dict.fromkeys(row["mechanism"] for row in cuts))
-    verdicts += [_moved(cuts, metric, mechanism) for metric in METRICS for mechanism in mechanisms]
+    verdicts += [_judge_level(cuts, metric, mechanism) for metric in METRICS for mechanism in mechanisms]
     others = [name for name in mechanisms if name != BASELINE]
-    verdicts += [_gap_moved(cuts, metric, mechanism) for metric in METRICS for mechanism in others]
+    verdicts += [_judge_gap(cuts, metric, mechanism) for metric in METRICS for mechanism in others]
     logs = [name for name in dict.fromkeys(row["dataset"] for row in tables[""]) if name != GENERATED]
-    return verdicts + [_log_moved(rows_where(tables[""], dataset=name), name) for name in logs]
+    return verdicts + [_judge_log(rows_where(tables[""], dataset=name), name) for name in logs]
 
 
 def _mser_verdict(tables: Tables, series: str) -> Verdict:
@@ -213,13 +213,13 @@ def _mser_verdict(tables: Tables, series: str) -> Verdict:
     told = ", ".join(f"{_LOGS[row['dataset']]} {row['truncation_days']:g} of {row['days']:g} d" for row in others)
     statement = hypothesis(f"In generated years MSER-5 ends the transient of the {series} within {_CUT:g} days")
     rule = AtMost(_CUT, "the mean over the years", "d")
-    return statement.judged(rule, found, f"{found.text('.1f')} d", f"logs, one replay each: {told}" if told else "")
+    return statement.judge(rule, found, f"{found.text('.1f')} d", f"logs, one replay each: {told}" if told else "")
 
 
 def _welch_verdict(tables: Tables, series: str) -> Verdict:
     """When the smoothed mean over the years first reaches its later level."""
     reached = {
-        dataset: _reached(rows_where(tables["curves"], dataset=dataset, series=series))
+        dataset: _first_day(rows_where(tables["curves"], dataset=dataset, series=series))
         for dataset in dict.fromkeys(row["dataset"] for row in tables["curves"])
     }
     told = {name: "not" if day is None else f"day {day}" for name, day in reached.items()}
@@ -227,7 +227,7 @@ def _welch_verdict(tables: Tables, series: str) -> Verdict:
     rest = ", ".join(f"{_LOGS[name]} {words}" for name, words in told.items() if name != GENERATED)
     return hypothesis(
         f"In generated years Welch's curve of the {series} reaches its later level within {_CUT:g} days"
-    ).computed(
+    ).exact_verdict(
         day is not None and day <= _CUT,
         f"holds if the mean over the years, smoothed over {2 * _REACH + 1} days, is at or above that of their second "
         f"halves by day {_CUT:g}",
@@ -236,7 +236,7 @@ def _welch_verdict(tables: Tables, series: str) -> Verdict:
     )
 
 
-def _reached(rows: Sequence[Row]) -> int | None:
+def _first_day(rows: Sequence[Row]) -> int | None:
     return next((int(row["day"]) for row in rows if row["mean"] is not None and row["mean"] >= row["level"]), None)
 
 
@@ -251,41 +251,43 @@ def _levels(rows: Sequence[Row], metric: str, mechanism: str, cut: float) -> Flo
     own = sorted(rows_where(rows, mechanism=mechanism, cut_days=cut), key=lambda row: int(row["trace"]))
     if not own:
         raise LookupError(f"replays of more than {2 * cut:g} days")
-    values: Floats = known_metric(metric).scaled(column(own, metric))
+    values: Floats = find_metric(metric).scaled(column(own, metric))
     return values
 
 
 def _margin(metric: str, level: float) -> float:
-    return _POINT if known_metric(metric).unit == "%" else round(_SHARE * abs(level), 3)
+    return _POINT if find_metric(metric).unit == "%" else round(_SHARE * abs(level), 3)
 
 
-def _moved(rows: Sequence[Row], metric: str, mechanism: str) -> Verdict:
-    known = known_metric(metric)
+def _judge_level(rows: Sequence[Row], metric: str, mechanism: str) -> Verdict:
+    known = find_metric(metric)
     statement = hypothesis(f"A warm-up of {_CUT:g} days leaves the {METRICS[metric]} under {mechanism} as it is")
     try:
         whole, rest = (_levels(rows, metric, mechanism, cut) for cut in (0.0, _CUT))
     except LookupError as error:
-        return judged(statement, known.difference, missing(f"no {error}"))
+        return judge_finding(statement, known.difference, missing(f"no {error}"))
     level = float(np.nanmean(whole))
     finding = within({"": (rest, whole)}, _margin(metric, level), known.difference)
-    return judged(statement, known.difference, finding, f"{level:.2f} {known.unit}".strip() + " without")
+    return judge_finding(statement, known.difference, finding, f"{level:.2f} {known.unit}".strip() + " without")
 
 
-def _gap_moved(rows: Sequence[Row], metric: str, mechanism: str) -> Verdict:
+def _judge_gap(rows: Sequence[Row], metric: str, mechanism: str) -> Verdict:
     """What a mechanism has over the baseline is what pages compare."""
-    known = known_metric(metric)
+    known = find_metric(metric)
     words = f"It leaves what {mechanism} has over the baseline in {METRICS[metric]} as it is"
     try:
         own, base = ([_levels(rows, metric, name, cut) for cut in (0.0, _CUT)] for name in (mechanism, BASELINE))
     except LookupError as error:
-        return judged(hypothesis(words), known.difference, missing(f"no {error}"))
+        return judge_finding(hypothesis(words), known.difference, missing(f"no {error}"))
     level = float(np.nanmean(own[0]))
     finding = within({"": (own[1] - base[1], own[0] - base[0])}, _margin(metric, level), known.difference)
     gap = float(np.nanmean(own[0] - base[0]))
-    return judged(hypothesis(words), known.difference, finding, f"{gap:+.2f} {known.difference}".strip() + " without")
+    return judge_finding(
+        hypothesis(words), known.difference, finding, f"{gap:+.2f} {known.difference}".strip() + " without"
+    )
 
 
-def _log_moved(rows: Sequence[Row], name: str) -> Verdict:
+def _judge_log(rows: Sequence[Row], name: str) -> Verdict:
     """Of a log there is one replay: what moves is known, not how it would be elsewhere."""
     statement = hypothesis(f"It leaves the averages of {_LOGS[name]} as they are")
     told, far = [], []
@@ -293,13 +295,13 @@ def _log_moved(rows: Sequence[Row], name: str) -> Verdict:
         for metric in METRICS:
             whole, rest = (float(_levels(rows, metric, BASELINE, cut)[0]) for cut in (0.0, _CUT))
             if whole == whole:
-                known = known_metric(metric)
+                known = find_metric(metric)
                 told.append(f"{METRICS[metric]} {whole:.2f} to {rest:.2f} {known.unit}".strip())
                 far.append(abs(rest - whole) > _margin(metric, whole))
     except LookupError as error:
         return statement.open(f"no {error}")
     rule = "holds if each moves by at most 5 %, a share by at most 1 point"
-    return statement.computed(not any(far), rule, ", ".join(told))
+    return statement.exact_verdict(not any(far), rule, ", ".join(told))
 
 
 def _draw(tables: Tables) -> Figure:

@@ -1,4 +1,1 @@
-"""The command line, a module for each command.
-
-No other folder uses it.
-"""
+"""The command line, a module for each command."""

@@ -2,41 +2,48 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from dataclasses import dataclass
+from typing import Annotated
 
-from experiments.commands.asking.arguments import add_trust, check_outputs
+from experiments.commands.asking.arguments import TrustOption, check_outputs
+from workloads.ground.parameters import Parameter
 
-__all__ = ["add_arguments", "main"]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "result",
-        metavar="RESULT",
-        nargs="+",
-        help="two results, each DIR or DIR:RUN with a mechanism or a label ('out:sjf / easy'), or one DIR of two runs",
-    )
-    parser.add_argument(
-        "--by",
-        metavar="NAME",
-        help="groups of jobs to compare: user, project (or account), partition, qos, size, type or week (default: all "
-        "jobs together)",
-    )
-    parser.add_argument(
-        "--metric",
-        metavar="{wait_h,turnaround_h,bounded_slowdown}",
-        default="wait_h",
-        help="metric to show; the table that -o writes has all (default wait_h)",
-    )
-    parser.add_argument(
-        "-o", "--output", metavar="NAME", help="write NAME.csv, NAME.png and NAME.pdf (default: nothing written)"
-    )
-    add_trust(parser)
+__all__ = ["Arguments", "main"]
 
 
-def main(arguments: argparse.Namespace) -> None:
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    result: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "two results, each DIR or DIR:RUN with a mechanism or a label ('out:sjf / easy'), or one DIR of two runs",
+            metavar="RESULT",
+            positional=True,
+            repeated=True,
+        ),
+    ]
+    by: Annotated[
+        str | None,
+        Parameter(
+            "groups of jobs to compare: user, project (or account), partition, qos, size, type or week",
+            default="all jobs together",
+        ),
+    ] = None
+    metric: Annotated[
+        str,
+        Parameter("metric to show; the table that -o writes has all", metavar="{wait_h,turnaround_h,bounded_slowdown}"),
+    ] = "wait_h"
+    output: Annotated[
+        str | None,
+        Parameter("write NAME.csv, NAME.png and NAME.pdf", default="nothing written", metavar="NAME", short="-o"),
+    ] = None
+    trust: TrustOption = False
+
+
+def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.figures.recording.gains import plot_gains
     from experiments.figures.style import save
@@ -57,7 +64,7 @@ def main(arguments: argparse.Namespace) -> None:
     print(found.text(arguments.metric))
     if found.remark:
         print(f"holdfast compare: {found.remark}", file=sys.stderr)
-    if table is not None:
+    if table is not None and arguments.output is not None:
         write_csv(table, found.rows, GAIN_COLUMNS)
         png, pdf = save(plot_gains(found, arguments.metric), arguments.output)
         print(f"written to {table}, {png}, {pdf}")

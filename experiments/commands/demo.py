@@ -2,44 +2,45 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from experiments import cli
-from experiments.commands.asking.arguments import whole
+from experiments.commands.asking.arguments import PaperReading
+from workloads.ground.parameters import Parameter, Seed, wholes
 
-__all__ = ["add_arguments", "main"]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "-o", "--output", metavar="DIR", default="out/demo", help="directory to write (default out/demo)"
-    )
-    parser.add_argument(
-        "--force", action="store_true", help="replace other results in DIR than those of an earlier demo"
-    )
-    parser.add_argument("--jobs", metavar="N", default="37298", help="number of jobs (default 37298, a year)")
-    parser.add_argument("--seed", metavar="SEED", default="0", help="seed of every random choice (default 0)")
+__all__ = ["Arguments", "main"]
 
 
-def main(arguments: argparse.Namespace) -> None:
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    output: Annotated[str, Parameter("directory to write", metavar="DIR", short="-o")] = "out/demo"
+    force: Annotated[bool, Parameter("replace other results in DIR than those of an earlier demo")] = False
+    jobs: Annotated[int, wholes(1), Parameter("number of jobs", default=", a year")] = 37298
+    seed: Seed = 0
+    paper: PaperReading
+
+
+def main(arguments: Arguments) -> None:
     """Run ``holdfast generate``, then ``holdfast run``."""
     from experiments.output.locks import writing
     from experiments.output.occupancy import RUN, check_fresh
     from experiments.recordings.replay import make_directory
     from workloads.ground.errors import InputError
 
-    whole(arguments.jobs, "--jobs", 1)
-    whole(arguments.seed, "--seed")
     directory = make_directory(arguments.output)
     year = str(directory / "year.swf.gz")
     force = ["--force"] if arguments.force or _is_demo(directory, Path(year)) else []
     with writing(directory):
         check_fresh(directory, RUN, force=bool(force))  # before the year is written
+    reading = [] if arguments.paper.reading is None else ["--reading", arguments.paper.reading]
+    seed = str(arguments.seed)
     for words in (
-        ["generate", "-o", year, "--jobs", arguments.jobs, "--seed", arguments.seed],
-        ["run", year, "-o", str(directory), "--mechanism", "all", "--seed", arguments.seed, "--plot", *force],
+        ["generate", "-o", year, "--jobs", str(arguments.jobs), "--seed", seed, *reading],
+        ["run", year, "-o", str(directory), "--mechanism", "all", "--seed", seed, *reading, "--plot", *force],
     ):
         print(f"$ holdfast {' '.join(words)}", flush=True)
         if cli.main(words):

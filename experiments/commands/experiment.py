@@ -2,87 +2,148 @@
 
 from __future__ import annotations
 
-import argparse
+import shutil
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from experiments.commands.asking.arguments import whole
+from workloads.ground.parameters import Parameter, SecondsAbove0, Seed, wholes
+from workloads.ground.units import duration_text
 
 if TYPE_CHECKING:
     from experiments.study.verdicts import Verdict
 
-__all__ = ["KEPT", "add_arguments", "main"]
+__all__ = ["KEPT", "Arguments", "main"]
 
 #: What is kept when a signal ends the command.
 KEPT = "{output} holds what is done; give the same command again to continue"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "id", metavar="ID", nargs="*", help="ids such as checkpoint-fig6; without one, list all experiments"
-    )
-    parser.add_argument("-o", "--output", metavar="DIR", help="directory to write (default: none, and an ID needs it)")
-    parser.add_argument("--quick", action="store_true", help="use small sizes: at most 30 s for each experiment")
-    parser.add_argument("--seed", metavar="SEED", default="0", help="seed of every random choice (default 0)")
-    parser.add_argument(
-        "--set",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="change a parameter; ID.json lists them (default: none)",
-    )
-    parser.add_argument("--workers", metavar="N", help="number of processes (default: one for each core)")
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    id: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "ids such as checkpoint-fig6; without one, list all experiments",
+            metavar="ID",
+            positional=True,
+            repeated=True,
+        ),
+    ] = ()
+    output: Annotated[
+        str | None, Parameter("directory to write", default="none, and an ID needs it", metavar="DIR", short="-o")
+    ] = None
+    quick: Annotated[bool, Parameter("use small sizes: at most 30 s for each experiment")] = False
+    seed: Seed = 0
+    set: Annotated[
+        tuple[str, ...],
+        Parameter("change a parameter; ID.json lists them", default="none", metavar="NAME=VALUE", repeated=True),
+    ] = ()
+    workers: Annotated[int | None, wholes(1), Parameter("number of processes", default="one for each core")] = None
+    limit: Annotated[
+        SecondsAbove0 | None,
+        Parameter("time after which the command stops with exit status 1; the same command continues", default="none"),
+    ] = None
+    carried: Annotated[
+        str | None,
+        Parameter(
+            "add the stored rows of FILE, which --pack has written on any machine, before measuring",
+            default="none",
+            metavar="FILE",
+            names=("--from",),
+        ),
+    ] = None
+    pack: Annotated[
+        str | None,
+        Parameter(
+            "write the stored rows into one small file at the end, also after an interruption",
+            default="none",
+            metavar="FILE",
+        ),
+    ] = None
 
 
-def main(arguments: argparse.Namespace) -> None:
+def main(arguments: Arguments) -> int:
     """Run the command."""
     from experiments.output.locks import writing
     from experiments.output.occupancy import check_kind
+    from experiments.output.signals import Interrupted, held, limited
     from experiments.recordings.replay import make_directory
+    from experiments.study.carried import ask, carry, take_over
     from experiments.study.experiment import all_experiments, find_experiment, run_experiment
     from experiments.study.parameters import with_settings
     from workloads.ground.errors import InputError
 
-    seed = whole(arguments.seed, "--seed")
     if not arguments.id:
         for item in all_experiments().values():
             print(f"{item.id:<22}{item.title}")
-        return
+        return 0
     chosen = [find_experiment(name) for name in arguments.id]
     settings = [with_settings(item.quick if arguments.quick else item.parameters, arguments.set) for item in chosen]
     if arguments.output is None:
         raise InputError("give the directory to write with -o DIR")
-    workers = None if arguments.workers is None else whole(arguments.workers, "--workers", 1)
-    is_new = not Path(arguments.output).exists()
+    is_new, keeps = not Path(arguments.output).exists(), Path(arguments.output, "runs").exists()
     directory = make_directory(arguments.output)
     try:
         with writing(directory):
             check_kind(directory, "experiments")
-            for item, parameters in zip(chosen, settings, strict=True):
-                print(f"{item.id}: {item.title}", flush=True)
-                verdicts = run_experiment(
-                    item, parameters, seed, directory, version("holdfast"), workers=workers, progress=True
-                )
-                for verdict in verdicts:
-                    _show(verdict)
+            store = directory / "runs"
+            if arguments.carried is not None:
+                count = take_over(Path(arguments.carried), store, [item.id for item in chosen], arguments.seed)
+                print(f"{arguments.carried}: {count:,} stored rows are new here", flush=True)
+            try:
+                with limited(arguments.limit):
+                    for item, parameters in zip(chosen, settings, strict=True):
+                        print(f"{item.id}: {item.title}", flush=True)
+                        if item.stores:
+                            ask(store, item.id, arguments.seed, parameters)
+                        verdicts = run_experiment(
+                            item,
+                            parameters,
+                            arguments.seed,
+                            directory,
+                            version("holdfast"),
+                            workers=arguments.workers,
+                            progress=True,
+                        )
+                        for verdict in verdicts:
+                            _show(verdict)
+            except Interrupted as stop:
+                if stop.name != "SIGALRM":
+                    raise
+                limit = duration_text(arguments.limit or 0.0)
+                print(f"the limit of {limit} is reached: {KEPT.format(output=directory)}")
+                return 1
+            finally:
+                if arguments.pack is not None:
+                    with held():
+                        count = carry(store, Path(arguments.pack))
+                    print(f"{arguments.pack} holds {count:,} stored rows; --from takes them over on another machine")
     except InputError:
         # A parameter that is refused while the experiment measures leaves nothing.
-        if is_new:
+        if (is_new or not keeps) and _is_bare(directory if is_new else directory / "runs"):
             with suppress(OSError):
-                directory.rmdir()
+                shutil.rmtree(directory if is_new else directory / "runs")
         raise
     print(f"tables, figures and verdicts are in {directory}")
+    return 0
+
+
+def _is_bare(directory: Path) -> bool:
+    """Whether nothing was measured there."""
+    return not any(path.is_file() and path.parent.name != "asked" for path in directory.rglob("*"))
 
 
 def _show(verdict: Verdict) -> None:
-    from experiments.study.verdicts import shown_p
+    from experiments.study.verdicts import format_p
 
     print(f"  {verdict.outcome_words}: {verdict.claim}")
     printed = f"printed {verdict.printed} ({verdict.source}); " if verdict.printed else ""
     print(f"    {printed}measured {verdict.measured}")
-    for line in (verdict.rule, shown_p(verdict), verdict.remark):
+    for line in (verdict.rule, format_p(verdict), verdict.remark):
         if line:
             print(f"    {line}")

@@ -2,45 +2,50 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
-from experiments.commands.asking.arguments import add_choice, add_trust
+from experiments.commands.asking.arguments import JOB_ID, TrustOption, chosen_run
+from workloads.ground.parameters import Parameter, wholes
 
 if TYPE_CHECKING:
     from experiments.stories.story import Stories
 
-__all__ = ["add_arguments", "main"]
+__all__ = ["Arguments", "main"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("directory", metavar="DIR", help="results of 'holdfast run --events'")
-    parser.add_argument("job", metavar="JOB", nargs="*", help="job ids, as 287 or 287_1")
-    add_choice(parser)
-    parser.add_argument("--all", action="store_true", help="print long lists in full")
-    parser.add_argument(
-        "--worst",
-        metavar="N",
-        help="list the N jobs with the longest waits, largest slowdowns and largest losses (default: none)",
-    )
-    parser.add_argument(
-        "--json", metavar="FILE", help="write the facts as JSON; '-' is standard output (default: not written)"
-    )
-    add_trust(parser)
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    directory: Annotated[str, Parameter("results of 'holdfast run --events'", metavar="DIR", positional=True)]
+    job: Annotated[
+        tuple[int, ...], JOB_ID, Parameter("job ids, as 287 or 287_1", metavar="JOB", positional=True, repeated=True)
+    ] = ()
+    mechanism: Annotated[str | None, chosen_run()] = None
+    all: Annotated[bool, Parameter("print long lists in full")] = False
+    worst: Annotated[
+        int | None,
+        wholes(1),
+        Parameter("list the N jobs with the longest waits, largest slowdowns and largest losses", default="none"),
+    ] = None
+    json: Annotated[
+        str | None,
+        Parameter("write the facts as JSON; '-' is standard output", default="not written", metavar="FILE"),
+    ] = None
+    trust: TrustOption = False
 
 
-def main(arguments: argparse.Namespace) -> None:
+def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.commands.asking.arguments import check_outputs, read_job_id, whole
+    from experiments.commands.asking.arguments import check_outputs
     from experiments.recordings.archive import read_recording
     from experiments.stories.worst import worst, worst_table
     from workloads.ground.errors import InputError
 
-    ids = [read_job_id(word, "JOB") for word in arguments.job]
-    most = None if arguments.worst is None else whole(arguments.worst, "--worst", 1)
+    ids, most = arguments.job, arguments.worst
     if not ids and most is None:
         raise InputError("give a job id, or list the worst jobs with --worst 5")
     check_outputs(arguments.json, None)
@@ -62,7 +67,7 @@ def main(arguments: argparse.Namespace) -> None:
         print("\n\n".join(blocks))
 
 
-def _stories(arguments: argparse.Namespace) -> Stories:
+def _stories(arguments: Arguments) -> Stories:
     from pathlib import Path
 
     from experiments.output.seals import open_sealed

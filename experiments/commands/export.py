@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from typing import Annotated
 
-from experiments.commands.asking.arguments import add_choice, add_trust
+from experiments.commands.asking.arguments import TrustOption, chosen_run
+from workloads.ground.parameters import Parameter
 
-__all__ = ["add_arguments", "main"]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("directory", metavar="DIR", help="results of 'holdfast run --events'")
-    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="file to write; a directory for parquet")
-    parser.add_argument(
-        "--format",
-        metavar="NAME",
-        help="swf, batsim (jobs.csv, for evalys), perfetto (trace JSON) or parquet (default: by the suffix of FILE)",
-    )
-    add_choice(parser)
-    add_trust(parser)
+__all__ = ["Arguments", "main"]
 
 
-def main(arguments: argparse.Namespace) -> None:
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    directory: Annotated[str, Parameter("results of 'holdfast run --events'", metavar="DIR", positional=True)]
+    output: Annotated[str, Parameter("file to write; a directory for parquet", metavar="FILE", short="-o")]
+    format: Annotated[
+        str | None,
+        Parameter(
+            "swf, batsim (jobs.csv, for evalys), perfetto (trace JSON) or parquet", default="by the suffix of FILE"
+        ),
+    ] = None
+    mechanism: Annotated[str | None, chosen_run()] = None
+    trust: TrustOption = False
+
+
+def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.exports.formats import EXPORTS, export_result, format_of
+    from experiments.exports.formats import EXPORTS, export_result, find_format
     from experiments.recordings.archive import read_recording
 
-    name = arguments.format or format_of(arguments.output)
+    name = arguments.format or find_format(arguments.output)
     EXPORTS[name]  # a wrong one is told before a year is read
     recording = read_recording(arguments.directory, arguments.mechanism, trust=arguments.trust)
     told = export_result(recording, arguments.output, name)

@@ -2,54 +2,58 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from experiments.commands.asking.arguments import (
-    add_choice,
-    add_reading,
+    Classes,
+    LogReading,
     check_outputs,
-    classes_of,
+    chosen_run,
+    machine_size,
     read_options,
-    whole,
 )
+from workloads.ground.parameters import Nodes, Parameter, changed
 
 if TYPE_CHECKING:
     from experiments.planning.waitpairs import WaitPairs
 
-__all__ = ["add_arguments", "main"]
+__all__ = ["Arguments", "main"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("input", metavar="INPUT", help="directory of 'holdfast run', or trace that records waits")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write the fits as JSON; '-' is standard output (default: not written)"
-    )
-    add_choice(parser, "INPUT")
-    parser.add_argument(
-        "--classes",
-        metavar="N,N,...",
-        help="upper bounds of all size classes but the last [nodes] (default: powers of two with enough jobs each)",
-    )
-    parser.add_argument("--plot", metavar="FILE", help="draw the fits as FILE.png and FILE.pdf (default: not drawn)")
-    add_reading(parser)
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    input: Annotated[
+        str, Parameter("directory of 'holdfast run', or trace that records waits", metavar="INPUT", positional=True)
+    ]
+    output: Annotated[
+        str | None,
+        Parameter("write the fits as JSON; '-' is standard output", default="not written", metavar="FILE", short="-o"),
+    ] = None
+    mechanism: Annotated[str | None, chosen_run("INPUT")] = None
+    classes: Classes = None
+    plot: Annotated[
+        str | None, Parameter("draw the fits as FILE.png and FILE.pdf", default="not drawn", metavar="FILE")
+    ] = None
+    nodes: Annotated[Nodes | None, machine_size()] = None
+    reading: LogReading
 
 
-def main(arguments: argparse.Namespace) -> None:
+def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.planning.costfile import fits_table
-    from experiments.planning.document import write_sealed
+    from experiments.planning.document import write_document
     from policies.planning.waits.document import to_document
     from policies.planning.waits.fitting import fit_waits
 
-    classes = classes_of(arguments.classes)
     check_outputs(arguments.output, arguments.plot)
     pairs = _pairs_of(arguments)
-    model = fit_waits(pairs.walltimes, pairs.waits, pairs.nodes, classes)
+    model = fit_waits(pairs.walltimes, pairs.waits, pairs.nodes, arguments.classes)
     if arguments.plot:
         # Drawn before anything is written, so that a failure leaves nothing behind.
         from experiments.figures.planning.costs import plot_costs
@@ -57,7 +61,7 @@ def main(arguments: argparse.Namespace) -> None:
 
         figure = plot_costs(pairs.walltimes, pairs.waits, pairs.nodes, model, pairs.title)
     if arguments.output:
-        write_sealed(arguments.output, to_document(model, holdfast=version("holdfast"), source=dict(pairs.source)))
+        write_document(arguments.output, to_document(model, holdfast=version("holdfast"), source=dict(pairs.source)))
     drawn = save(figure, arguments.plot) if arguments.plot else ()
     if arguments.output == "-":
         return
@@ -70,27 +74,27 @@ def main(arguments: argparse.Namespace) -> None:
         print(f"drawn in {path}")
 
 
-def _pairs_of(arguments: argparse.Namespace) -> WaitPairs:
+def _pairs_of(arguments: Arguments) -> WaitPairs:
     from experiments.planning.waitpairs import pairs_of_results, pairs_of_trace
     from workloads.ground.errors import InputError
     from workloads.logs.readers import read_workload
     from workloads.logs.trace import Trace
 
     if Path(arguments.input).is_dir():
-        for name in ("nodes", "format", "columns", "procs_per_node", "where", "unit", "lenient"):
-            if getattr(arguments, name):
-                raise InputError(f"--{name.replace('_', '-')} requires a trace, but INPUT is a directory")
-        return pairs_of_results(arguments.input, arguments.mechanism, trust=arguments.trust)
+        for item in changed(arguments):
+            if item.name == "nodes" or (item.owner is LogReading and item.name != "trust"):
+                raise InputError(f"{item.option} requires a trace, but INPUT is a directory")
+        return pairs_of_results(arguments.input, arguments.mechanism, trust=arguments.reading.trust)
     if arguments.mechanism is not None:
         raise InputError("--mechanism requires a directory of results, but INPUT is a file")
-    workload = read_workload(arguments.input, **read_options(arguments))
+    workload = read_workload(arguments.input, **read_options(arguments.reading))
     if not isinstance(workload, Trace):
         raise InputError(
             f"{arguments.input}: a job table records no waits: simulate it with 'holdfast run {arguments.input} -o DIR "
             "--nodes N', and fit DIR"
         )
     if arguments.nodes is not None:
-        workload = workload.on_machine(whole(arguments.nodes, "--nodes", 1))
+        workload = workload.on_machine(arguments.nodes)
     elif workload.nodes is not None:
         workload = workload.on_machine(workload.nodes)
     return pairs_of_trace(workload)

@@ -2,74 +2,79 @@
 
 from __future__ import annotations
 
-import argparse
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from experiments.commands.asking.arguments import check_outputs, duration, read_job_id, whole
+from experiments.commands.asking.arguments import JOB_ID, check_outputs
 from experiments.commands.asking.present import (
-    add_drawing,
-    add_present,
-    add_rules,
-    drawing_of,
+    DrawingOptions,
+    PresentOptions,
+    Question,
+    RuleOptions,
     present_of,
     write_document,
 )
 from experiments.terminal import warn
 from workloads.ground.errors import InputError
-from workloads.ground.units import LARGEST_SIZE
+from workloads.ground.parameters import Nodes, Parameter, SecondsAbove0
 from workloads.ground.wording import in_unit
 
 if TYPE_CHECKING:
     from experiments.forecast.states import MachineState
 
-__all__ = ["add_arguments", "main"]
+__all__ = ["Arguments", "main"]
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_present(parser)
-    asked = parser.add_argument_group("jobs (default: all that wait)")
-    asked.add_argument(
-        "--job",
-        metavar="N",
-        action="append",
-        help="id of a waiting job, as 287 or 287_1; may be repeated (default: all)",
+_JOBS = "jobs (default: all that wait)"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    present: PresentOptions
+    job: Annotated[
+        tuple[int, ...],
+        JOB_ID,
+        Parameter("id of a waiting job, as 287 or 287_1; may be repeated", default="all", group=_JOBS, repeated=True),
+    ] = ()
+    nodes: Annotated[
+        Nodes | None, Parameter("nodes of a job that is submitted now", default="none is", group=_JOBS)
+    ] = None
+    walltime: Annotated[SecondsAbove0 | None, Parameter("walltime of that job", default="no job", group=_JOBS)] = None
+    user: Annotated[str, Parameter("user of that job", default="unknown", group=_JOBS)] = ""
+    project: Annotated[str, Parameter("project of that job", default="unknown", group=_JOBS)] = ""
+    rules: RuleOptions
+    drawing: DrawingOptions
+    runtimes: Annotated[
+        Literal["history", "walltime"],
+        Parameter(
+            "runtimes: drawn from runs that had ended, or the walltimes, as squeue --start does", group="drawing"
+        ),
+    ] = "history"
+    json: Annotated[str | None, Parameter("write the forecast as JSON", default="not written", metavar="FILE")] = None
+    plot: Annotated[str | None, Parameter("draw it as NAME.png and NAME.pdf", default="not drawn", metavar="NAME")] = (
+        None
     )
-    asked.add_argument("--nodes", metavar="N", help="nodes of a job that is submitted now (default: none is)")
-    asked.add_argument("--walltime", metavar="TIME", help="walltime of that job [s] (default: no job)")
-    asked.add_argument("--user", metavar="NAME", default="", help="user of that job (default: unknown)")
-    asked.add_argument("--project", metavar="NAME", default="", help="project of that job (default: unknown)")
-    add_rules(parser)
-    add_drawing(parser).add_argument(
-        "--runtimes",
-        metavar="{history,walltime}",
-        default="history",
-        help="runtimes: drawn from runs that had ended, or the walltimes, as squeue --start does (default history)",
-    )
-    parser.add_argument("--json", metavar="FILE", help="write the forecast as JSON (default: not written)")
-    parser.add_argument("--plot", metavar="NAME", help="draw it as NAME.png and NAME.pdf (default: not drawn)")
 
 
-def main(arguments: argparse.Namespace) -> None:
+def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.forecast.forecasts import forecast
-    from experiments.forecast.history import history_of
+    from experiments.forecast.history import read_history
     from experiments.forecast.telling import document, sentence, table
 
-    drawing = drawing_of(arguments)
-    least = whole(arguments.least, "--least", 1)
-    if arguments.runtimes not in ("history", "walltime"):
-        raise InputError(f"--runtimes must be history or walltime, not {arguments.runtimes}")
+    drawing = arguments.drawing.keywords(arguments.rules)
     check_outputs(arguments.json, arguments.plot)
-    present = present_of(arguments)
+    present = present_of(Question("forecast", arguments.present, arguments.rules))
     state = present.state
-    asked = None if arguments.job is None else [read_job_id(word, "--job") for word in arguments.job]
+    asked = list(arguments.job) or None
     if arguments.nodes is not None or arguments.walltime is not None:
         state, added = _with_job(arguments, state)
         asked = [*(asked or ()), added]
     history = None
     if arguments.runtimes == "history":
-        history = history_of(present.trace, present.at, fit=arguments.fit, least=least)
+        history = read_history(present.trace, present.at, fit=arguments.drawing.fit, least=arguments.drawing.least)
     else:
         drawing["arrivals"] = "none"
     told = forecast(state, history, jobs=asked, **drawing)
@@ -81,21 +86,21 @@ def main(arguments: argparse.Namespace) -> None:
             print(in_unit(sentence(told, job_id, present.moment), present.unit))
     print(table(told, present.unit, present.now))
     if arguments.json is not None:
-        write_document(arguments.json, document(told, log=arguments.log, seed=drawing["seed"], **present.facts()))
+        write_document(
+            arguments.json, document(told, log=arguments.present.log, seed=drawing["seed"], **present.facts())
+        )
     if arguments.plot is not None:
         from experiments.figures.planning.forecasts import plot_forecast
         from experiments.figures.style import relabel, save
 
-        for path in save(relabel(plot_forecast(told), present.unit), arguments.plot):
+        for path in save(
+            relabel(plot_forecast(told.rows(), told.waits, told.others - state.at), present.unit), arguments.plot
+        ):
             print(f"drawn in {path}")
 
 
-def _with_job(arguments: argparse.Namespace, state: MachineState) -> tuple[MachineState, int]:
+def _with_job(arguments: Arguments, state: MachineState) -> tuple[MachineState, int]:
     """The state with the job that is asked for."""
     if arguments.nodes is None or arguments.walltime is None:
         raise InputError("a job that is submitted now needs both --nodes and --walltime")
-    nodes = whole(arguments.nodes, "--nodes", 1, LARGEST_SIZE)
-    walltime = duration(arguments.walltime, "--walltime")
-    if walltime <= 0:
-        raise InputError(f"--walltime must be above 0, not {arguments.walltime}")
-    return state.with_job(nodes, walltime, arguments.user, arguments.project)
+    return state.with_job(arguments.nodes, arguments.walltime, arguments.user, arguments.project)

@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-import argparse
 import shlex
+from dataclasses import dataclass
+from typing import Annotated
 
-from experiments.commands.asking.arguments import add_choice, add_trust, check_outputs
+from experiments.commands.asking.arguments import TrustOption, check_outputs, chosen_run
+from experiments.recordings.windows import Window
+from workloads.ground.parameters import Parameter
 
-__all__ = ["add_arguments", "main"]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    from experiments.recordings.windows import add_window
-
-    parser.add_argument("directory", metavar="DIR", help="results of 'holdfast run --events'")
-    parser.add_argument("-o", "--output", metavar="FILE.html", required=True, help="page to write")
-    add_choice(parser)
-    add_window(parser)
-    add_trust(parser)
+__all__ = ["Arguments", "main"]
 
 
-def main(arguments: argparse.Namespace) -> None:
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    directory: Annotated[str, Parameter("results of 'holdfast run --events'", metavar="DIR", positional=True)]
+    output: Annotated[str, Parameter("page to write", metavar="FILE.html", short="-o")]
+    mechanism: Annotated[str | None, chosen_run()] = None
+    window: Window
+    trust: TrustOption = False
+
+
+def main(arguments: Arguments) -> None:
     """Run the command."""
     from pathlib import Path
 
     from experiments.gantt.page import write_gantt
     from experiments.recordings.archive import read_recording
-    from experiments.recordings.windows import window_of
 
     check_outputs(arguments.output, None)
     recording = read_recording(arguments.directory, arguments.mechanism, trust=arguments.trust)
-    window = window_of(arguments)
+    window = arguments.window
     words = ["holdfast", "gantt", Path(arguments.directory).name or arguments.directory]
     words += ["--run" if recording.label else "--mechanism", recording.name]
     for name, value in (("--from", window.start), ("--to", window.end)):

@@ -2,49 +2,55 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from experiments.commands.asking.arguments import add_reading, machine_of, read_log
+from experiments.commands.asking.arguments import LogReading, machine_of, machine_size, read_log
 from experiments.terminal import warn
+from workloads.ground.parameters import Nodes, Parameter
 
 if TYPE_CHECKING:
     from simulator import Result
     from workloads.logs.trace import Trace
 
-__all__ = ["add_arguments", "main"]
+__all__ = ["Arguments", "main"]
 
 #: A simulation that is shorter shows no bar [s].
 _SHORT = 2.0
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("trace", metavar="TRACE", help="SWF, ALCF or sacct file, or a table with named columns")
-    add_reading(parser)
-    parser.add_argument(
-        "--no-simulation",
-        action="store_true",
-        help="leave out the simulated waits, which take most of the time for a long trace",
-    )
-    parser.add_argument("--plot", metavar="FILE", help="draw the trace as FILE.png and FILE.pdf (default: not drawn)")
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    trace: Annotated[
+        str, Parameter("SWF, ALCF or sacct file, or a table with named columns", metavar="TRACE", positional=True)
+    ]
+    nodes: Annotated[Nodes | None, machine_size()] = None
+    reading: LogReading
+    no_simulation: Annotated[
+        bool, Parameter("leave out the simulated waits, which take most of the time for a long trace")
+    ] = False
+    plot: Annotated[
+        str | None, Parameter("draw the trace as FILE.png and FILE.pdf", default="not drawn", metavar="FILE")
+    ] = None
 
 
-def main(arguments: argparse.Namespace) -> None:
+def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.traces.calendar import submits_between
-    from experiments.traces.description import describe, left_out, need_jobs
+    from experiments.traces.description import describe, describe_reading, need_jobs
     from workloads.logs.onepool import caveats
 
-    trace = read_log(arguments, arguments.trace)
-    nodes = machine_of(arguments, trace, arguments.trace)
+    trace = read_log(arguments.trace, arguments.reading, arguments.nodes)
+    nodes = machine_of(arguments.nodes, trace, arguments.trace)
     about_pool = caveats(trace, nodes)
     trace = trace.on_machine(nodes)
     need_jobs(trace, arguments.trace)
-    print(left_out(trace))
+    print(describe_reading(trace))
     for sentence in about_pool:
         warn("info", sentence)
     about = describe(trace, nodes)
@@ -91,7 +97,7 @@ def _simulated(trace: Trace, nodes: int) -> Result:
 
     jobs = as_rigid(trace)
     with Bar(len(jobs), [BASELINE], delay=_SHORT) as bar:
-        return simulate(jobs, nodes, events=False, progress=lambda ended: bar.ended(BASELINE, ended))
+        return simulate(jobs, nodes, events=False, progress=lambda ended: bar.advance(BASELINE, ended))
 
 
 def _processors(trace: Trace) -> str:

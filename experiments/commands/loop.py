@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Annotated
 
-from experiments.commands.asking.arguments import classes_of, share, whole
-from experiments.commands.asking.simulation import add_simulation, simulation_of
+from experiments.commands.asking.arguments import Classes
+from experiments.commands.asking.simulation import SimulationOptions, simulation_of
 from experiments.output.signals import Interrupted
 from experiments.terminal import warn
+from workloads.ground.parameters import Group, Parameter, Share, wholes
 
-__all__ = ["add_arguments", "main"]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="directory of the results")
-    parser.add_argument("--force", action="store_true", help="replace the results of an earlier run or loop in DIR")
-    parser.add_argument("--mechanism", metavar="NAME", default="baseline", help="mechanism, one (default baseline)")
-    add_simulation(parser)
-    looping = parser.add_argument_group("the loop")
-    looping.add_argument("--rounds", metavar="N", default="8", help="largest number of simulations (default 8)")
-    looping.add_argument(
-        "--tolerance",
-        metavar="SHARE",
-        default="0.01",
-        help="stop when no plan costs more than this share above the best (default 0.01)",
-    )
-    looping.add_argument(
-        "--classes",
-        metavar="N,N,...",
-        help="upper bounds of all size classes but the last [nodes] (default: powers of two with enough jobs each)",
-    )
+__all__ = ["Arguments", "main"]
 
 
-def main(arguments: argparse.Namespace) -> None:
+_LOOP = "the loop"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    output: Annotated[str, Parameter("directory of the results", metavar="DIR", short="-o")]
+    force: Annotated[bool, Parameter("replace the results of an earlier run or loop in DIR")] = False
+    mechanism: Annotated[str, Parameter("mechanism, one")] = "baseline"
+    simulation: SimulationOptions
+    rounds: Annotated[int, wholes(1), Parameter("largest number of simulations", group=_LOOP)] = 8
+    tolerance: Annotated[
+        Share, Parameter("stop when no plan costs more than this share above the best", group=_LOOP)
+    ] = 0.01
+    classes: Annotated[Classes, Group(_LOOP)] = None
+
+
+def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.figures.planning.loop import plot_loop
     from experiments.figures.style import save
@@ -42,8 +41,9 @@ def main(arguments: argparse.Namespace) -> None:
     from experiments.output.locks import writing
     from experiments.output.occupancy import check_fresh
     from experiments.output.seals import seal
-    from experiments.planning.document import write_sealed
-    from experiments.planning.loop import COLUMNS, ROUNDS, Loop, Round, check_planned, close_loop
+    from experiments.paperreadings import find_reading
+    from experiments.planning.document import write_document
+    from experiments.planning.loop import COLUMNS, ROUNDS, Loop, Round, check_strategies, close_loop
     from experiments.recordings.replay import make_directory, parse_mechanisms
     from experiments.recordings.runfile import PICTURE_FILES, RUN, holds_run
     from experiments.tables import render, write_csv
@@ -51,15 +51,14 @@ def main(arguments: argparse.Namespace) -> None:
     from workloads.ground.errors import InputError, ParameterError
     from workloads.table.jobtable import write_job_table
 
-    mechanisms = parse_mechanisms(arguments.mechanism)
+    reading = find_reading(arguments.simulation.paper.reading or "default")
+    mechanisms = [reading.mechanism(name) for name in parse_mechanisms(arguments.mechanism)]
     if len(mechanisms) != 1:
         raise ParameterError("--mechanism", "one mechanism", arguments.mechanism)
-    if arguments.costs is not None:
+    if arguments.simulation.planner.costs is not None:
         raise InputError("--costs cannot be used with loop, which fits the costs itself, starting from reserved time")
-    rounds, tolerance = whole(arguments.rounds, "--rounds", 1), share(arguments.tolerance, "--tolerance")
-    classes = classes_of(arguments.classes)
-    simulation = simulation_of(arguments, mechanisms)
-    check_planned(simulation.jobs, simulation.plans)
+    simulation = simulation_of(arguments.simulation, mechanisms, "loop")
+    check_strategies(simulation.jobs, simulation.plans)
     directory = make_directory(arguments.output)
     found: list[Round] = []
 
@@ -89,9 +88,9 @@ def main(arguments: argparse.Namespace) -> None:
                 mechanisms[0],
                 planner=simulation.planner,
                 options=simulation.options,
-                rounds=rounds,
-                tolerance=tolerance,
-                classes=classes,
+                rounds=arguments.rounds,
+                tolerance=arguments.tolerance,
+                classes=arguments.classes,
                 plans=simulation.plans,
                 progress=tell,
                 prior=simulation.prior,
@@ -110,10 +109,12 @@ def main(arguments: argparse.Namespace) -> None:
             if simulation.prepared:
                 write_job_table(simulation.jobs, new / "jobs.csv")
             write_csv(new / "rounds.csv", rows, COLUMNS)
-            write_sealed(str(new / "costs.json"), told)
+            write_document(str(new / "costs.json"), told)
             save(plot_loop(rows), new / "loop")
             configuration = {"holdfast": version("holdfast"), **simulation.configuration}
-            seal(new, RUN, {**configuration, "rounds": rounds, "tolerance": tolerance}, PICTURE_FILES)
+            seal(
+                new, RUN, {**configuration, "rounds": arguments.rounds, "tolerance": arguments.tolerance}, PICTURE_FILES
+            )
     if stop is not None:
         raise Interrupted.of(stop, f"the rounds that were complete are in {directory}; start it again with --force")
     print(f"\n{render(rows, ROUNDS)}\n")

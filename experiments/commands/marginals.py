@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from experiments.commands.asking.arguments import add_reading, duration, read_options, whole
+from experiments.commands.asking.arguments import LogReading, machine_size, read_options
+from workloads.ground.parameters import Nodes, Parameter, Seconds, Seed
 
-__all__ = ["add_arguments", "main"]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("trace", metavar="TRACE", help="real trace of Theta")
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="directory of the table and the figure")
-    parser.add_argument("--seed", metavar="SEED", default="0", help="seed of the generated year (default 0)")
-    parser.add_argument(
-        "--projects", metavar="FILE", help="second real trace, to compare projects with (default: none)"
-    )
-    parser.add_argument(
-        "--clock",
-        metavar="TIME",
-        default="12h",
-        help="local time minus the trace's clock [s] (default 12h, right for 2022)",
-    )
-    add_reading(parser)
+__all__ = ["Arguments", "main"]
 
 
-def main(arguments: argparse.Namespace) -> None:
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    trace: Annotated[str, Parameter("real trace of Theta", metavar="TRACE", positional=True)]
+    output: Annotated[str, Parameter("directory of the table and the figure", metavar="DIR", short="-o")]
+    seed: Annotated[Seed, Parameter("seed of the generated year")] = 0
+    projects: Annotated[
+        str | None, Parameter("second real trace, to compare projects with", default="none", metavar="FILE")
+    ] = None
+    clock: Annotated[Seconds, Parameter("local time minus the trace's clock", default=", right for 2022")] = 43200.0
+    nodes: Annotated[Nodes | None, machine_size()] = None
+    reading: LogReading
+
+
+def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.figures.study.marginals import plot_marginals
     from experiments.figures.style import save
@@ -37,8 +37,8 @@ def main(arguments: argparse.Namespace) -> None:
     from workloads.logs.readers import read_trace
     from workloads.theta.generator import generate
 
-    seed, shift = whole(arguments.seed, "--seed"), duration(arguments.clock, "--clock")
-    real = read_trace(arguments.trace, **read_options(arguments))
+    seed, shift = arguments.seed, arguments.clock
+    real = read_trace(arguments.trace, **read_options(arguments.reading))
     projects = read_trace(arguments.projects) if arguments.projects else None
     directory = make_directory(arguments.output)
     generated = generate(seed=seed)

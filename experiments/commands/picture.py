@@ -2,59 +2,53 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from typing import Annotated
 
-from experiments.commands.asking.arguments import add_choice, add_trust, check_outputs, number
+from experiments.commands.asking.arguments import TrustOption, check_outputs, chosen_run
+from experiments.figures.recording.portraits import PORTRAITS
+from experiments.recordings.windows import Window
+from workloads.ground.parameters import Parameter, Positive
 
-__all__ = ["add_arguments", "main"]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    from experiments.figures.recording.portraits import PORTRAITS
-    from experiments.recordings.windows import add_window
-
-    kinds = "; ".join(f"{name}: {portrait.about}" for name, portrait in PORTRAITS.items())
-    parser.add_argument("kind", metavar="KIND", help=f"{kinds}; all: all of them")
-    parser.add_argument("directory", metavar="DIR", help="results of 'holdfast run --events'")
-    parser.add_argument("-o", "--output", metavar="NAME", help="file name without suffix (default DIR/KIND-MECHANISM)")
-    add_choice(parser)
-    add_window(parser)
-    parser.add_argument(
-        "--quantile",
-        metavar="SHARE",
-        default="0.9",
-        help="quantile of the waits to draw beside their median (default 0.9)",
-    )
-    parser.add_argument(
-        "--color",
-        metavar="NAME",
-        default="type",
-        help="colours of a gantt chart by type, user, project or size (default type)",
-    )
-    add_trust(parser)
+__all__ = ["Arguments", "main"]
 
 
-def main(arguments: argparse.Namespace) -> None:
+_KINDS = "; ".join(f"{name}: {portrait.about}" for name, portrait in PORTRAITS.items())
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    kind: Annotated[str, Parameter(f"{_KINDS}; all: all of them", metavar="KIND", positional=True)]
+    directory: Annotated[str, Parameter("results of 'holdfast run --events'", metavar="DIR", positional=True)]
+    output: Annotated[
+        str | None, Parameter("file name without suffix", default="=DIR/KIND-MECHANISM", metavar="NAME", short="-o")
+    ] = None
+    mechanism: Annotated[str | None, chosen_run()] = None
+    window: Window
+    quantile: Annotated[Positive, Parameter("quantile of the waits to draw beside their median", metavar="SHARE")] = 0.9
+    color: Annotated[str, Parameter("colours of a gantt chart by type, user, project or size")] = "type"
+    trust: TrustOption = False
+
+
+def main(arguments: Arguments) -> None:
     """Run the command."""
     from pathlib import Path
 
-    from experiments.figures.recording.portraits import PORTRAITS, chosen_portraits, portrait_path
+    from experiments.figures.recording.portraits import portrait_path, select_portraits
     from experiments.figures.style import save
     from experiments.recordings.archive import read_recording
-    from experiments.recordings.windows import window_of
     from workloads.ground.errors import InputError
 
-    names = chosen_portraits(arguments.kind)
-    quantile = number(arguments.quantile, "--quantile")
+    names = select_portraits(arguments.kind)
     check_outputs(None, arguments.output)
     events = any(PORTRAITS[name].events for name in names)
     recording = read_recording(arguments.directory, arguments.mechanism, events=events, trust=arguments.trust)
-    window = window_of(arguments)
     figures = {}
     for name in names:
         try:
-            figures[name] = PORTRAITS[name].draw(recording, window, quantile, arguments.color)
+            figures[name] = PORTRAITS[name].draw(recording, arguments.window, arguments.quantile, arguments.color)
         except InputError as error:
             if len(names) == 1:
                 raise

@@ -2,41 +2,59 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from experiments.commands.asking.summing import add_summing, metrics_of, print_summed
+from experiments.commands.asking.summing import AGAINST, METRICS, Metrics, print_summed
+from workloads.ground.parameters import Parameter
 
-__all__ = ["add_arguments", "main"]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "directory", metavar="DIR", help="results of 'experiment', 'reproduce', 'run', 'sweep' or 'loop'"
-    )
-    parser.add_argument("id", metavar="ID", nargs="*", help="ids of experiments (default: all whose tables are in DIR)")
-    summing = parser.add_argument_group("runs of a sweep, or of a run with several values")
-    add_summing(summing)
-    summing.add_argument(
-        "--where",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="draw the runs with this value, or one of several, as order=fcfs,sjf; may be repeated (default: all)",
-    )
+__all__ = ["Arguments", "main"]
 
 
-def main(arguments: argparse.Namespace) -> None:
+_RUNS = "runs of a sweep, or of a run with several values"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    directory: Annotated[
+        str, Parameter("results of 'experiment', 'reproduce', 'run', 'sweep' or 'loop'", metavar="DIR", positional=True)
+    ]
+    id: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "ids of experiments",
+            default="all whose tables are in DIR",
+            metavar="ID",
+            positional=True,
+            repeated=True,
+        ),
+    ] = ()
+    against: Annotated[str | None, replace(AGAINST, group=_RUNS)] = None
+    metrics: Annotated[Metrics, replace(METRICS, group=_RUNS)] = ()
+    where: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "draw the runs with this value, or one of several, as order=fcfs,sjf; may be repeated",
+            default="all",
+            metavar="KEY=VALUE",
+            group=_RUNS,
+            repeated=True,
+        ),
+    ] = ()
+
+
+def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.output.locks import writing
     from experiments.output.seals import SWEEP
     from experiments.recordings.replay import make_directory
-    from experiments.study.redraw import PICTURES, as_written, draw_pictures, found_experiments, present_again
+    from experiments.study.redraw import PICTURES, draw_pictures, find_experiments, present_again, refuse_changes
     from experiments.tables import read_csv
     from workloads.ground.errors import TraceError
 
@@ -45,10 +63,10 @@ def main(arguments: argparse.Namespace) -> None:
     if arguments.against or arguments.metrics or arguments.where or swept:
         _draw_chosen(arguments, directory)
         return
-    found_experiments(directory, arguments.id)  # refused before anything is written there
+    find_experiments(directory, arguments.id)  # refused before anything is written there
     make_directory(directory)
     with writing(directory):
-        chosen = found_experiments(directory, arguments.id)
+        chosen = find_experiments(directory, arguments.id)
         for item, verdicts in present_again(chosen, directory, say=lambda text: print(text, file=sys.stderr)):
             counts = Counter(verdict.counted_as for verdict in verdicts)
             picture = "no picture" if item.draw is None else f"{item.id}.png, {item.id}.pdf"
@@ -62,7 +80,7 @@ def main(arguments: argparse.Namespace) -> None:
     if "mechanisms" in drawn and "machine" not in drawn:
         print("no machine: it is drawn from machine.csv, which 'holdfast run --plot' writes")
     if "aggregates" in drawn:
-        with as_written(directory / "aggregates.csv"):
+        with refuse_changes(directory / "aggregates.csv"):
             _say_undrawn(read_csv(directory / "aggregates.csv"))
 
 
@@ -74,22 +92,22 @@ def _unit(directory: Path) -> str:
     return unit_of(open_sealed(directory, RUN, check=False).told) if holds_run(directory) else "nodes"
 
 
-def _draw_chosen(arguments: argparse.Namespace, directory: Path) -> None:
+def _draw_chosen(arguments: Arguments, directory: Path) -> None:
     """Sum up some runs of a directory in another way than its own tables, print and draw it."""
     from experiments.figures.study.aggregates import plot_aggregates, plot_differences
     from experiments.figures.style import relabel, save
     from experiments.output.locks import writing
-    from experiments.study.redraw import as_written, summary_of
-    from experiments.sweeps.aggregates import aggregate_rows, chosen_values, difference_rows, reference_of
+    from experiments.study.redraw import read_summary, refuse_changes
+    from experiments.sweeps.aggregates import aggregate_rows, difference_rows, filter_rows, parse_reference
     from workloads.ground.errors import InputError
 
     if arguments.id:
         raise InputError("--against, --metrics and --where are for runs, not for experiments: leave the ids out")
-    metrics = metrics_of(arguments)
-    with as_written(directory / "summary.csv"):
-        rows = chosen_values(summary_of(directory), arguments.where)
+    metrics = arguments.metrics
+    with refuse_changes(directory / "summary.csv"):
+        rows = filter_rows(read_summary(directory), arguments.where)
         aggregates = aggregate_rows(rows)
-        differences = difference_rows(rows, reference_of(rows, arguments.against)) if arguments.against else []
+        differences = difference_rows(rows, parse_reference(rows, arguments.against)) if arguments.against else []
         figures = {"aggregates": plot_aggregates(aggregates, metrics)}
         if arguments.against:
             figures["differences"] = plot_differences(differences, metrics)

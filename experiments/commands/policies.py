@@ -2,44 +2,54 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from typing import Annotated
 
-from experiments.commands.asking.arguments import whole
+from workloads.ground.parameters import Parameter, Seed, wholes
 
-__all__ = ["add_arguments", "main"]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    kinds = "order, backfilling, notice, arrival, tenants, expansion, strategy, reader or export"
-    parser.add_argument("--kind", metavar="NAME", help=f"kind of plug-in: {kinds} (default: all)")
-    check = parser.add_argument_group("checking a plug-in")
-    check.add_argument(
-        "--check",
-        metavar="NAME",
-        help="check a plug-in, given by name, import path or entry point (default: list them)",
-    )
-    check.add_argument(
-        "--easy", action="store_true", help="check also that a backfilling rule never delays the first waiting job"
-    )
-    check.add_argument(
-        "--scenarios", metavar="N", default="300", help="number of scenarios, at most 100,000 (default 300)"
-    )
-    check.add_argument("--seed", metavar="SEED", default="0", help="seed of the scenarios (default 0)")
+__all__ = ["Arguments", "main"]
 
 
-def main(arguments: argparse.Namespace) -> int:
+#: Most scenarios of a check.
+_MOST = 100_000
+_CHECKING = "checking a plug-in"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    kind: Annotated[
+        str | None,
+        Parameter(
+            "kind of plug-in: order, backfilling, notice, arrival, tenants, expansion, strategy, reader or export",
+            default="all",
+        ),
+    ] = None
+    check: Annotated[
+        str | None,
+        Parameter("check a plug-in, given by name, import path or entry point", default="list them", group=_CHECKING),
+    ] = None
+    easy: Annotated[
+        bool, Parameter("check also that a backfilling rule never delays the first waiting job", group=_CHECKING)
+    ] = False
+    scenarios: Annotated[
+        int, wholes(1, _MOST), Parameter(f"number of scenarios, at most {_MOST:,}", group=_CHECKING)
+    ] = 300
+    seed: Annotated[Seed, Parameter("seed of the scenarios", group=_CHECKING)] = 0
+
+
+def main(arguments: Arguments) -> int:
     """Run the command; the exit status is 1 if a plug-in that is checked breaks anything."""
-    from simulator.conformance import MOST_SCENARIOS, check_policy
+    from simulator.conformance import check_policy
 
-    scenarios, seed = whole(arguments.scenarios, "--scenarios", 1, MOST_SCENARIOS), whole(arguments.seed, "--seed")
     if arguments.check is not None:
         report = check_policy(
             arguments.check,
             arguments.kind,
             easy=True if arguments.easy else None,
-            scenarios=scenarios,
-            seed=seed,
+            scenarios=arguments.scenarios,
+            seed=arguments.seed,
         )
         print(report)
         return 0 if report.ok else 1

@@ -2,52 +2,70 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from dataclasses import dataclass
+from typing import Annotated
 
-from experiments.commands.asking.arguments import add_preparation, add_reading, assignment_of, machine_of, read_log
-from experiments.commands.asking.life import add_life, life_of
-from experiments.traces.description import composition, left_out, need_jobs
+from experiments.commands.asking.arguments import (
+    LogReading,
+    PaperReading,
+    check_plan,
+    machine_of,
+    machine_size,
+    read_log,
+)
+from experiments.commands.asking.life import Life
+from experiments.traces.description import composition, describe_reading, need_jobs
+from workloads.ground.parameters import Group, Nodes, Parameter, Seed
+from workloads.hybrid.typemix import PREPARING, Assignment
 
-__all__ = ["add_arguments", "main"]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("trace", metavar="TRACE", help="SWF, ALCF or sacct file, or a table with named columns")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        required=True,
-        help="job table to write: .csv or .parquet; .swf or .swf.gz: the cleaned log in SWF, without types",
-    )
-    add_reading(parser)
-    add_preparation(parser)
-    add_life(parser)
+__all__ = ["Arguments", "main"]
 
 
-def main(arguments: argparse.Namespace) -> None:
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    trace: Annotated[
+        str, Parameter("SWF, ALCF or sacct file, or a table with named columns", metavar="TRACE", positional=True)
+    ]
+    output: Annotated[
+        str,
+        Parameter(
+            "job table to write: .csv or .parquet; .swf or .swf.gz: the cleaned log in SWF, without types",
+            metavar="FILE",
+            short="-o",
+        ),
+    ]
+    nodes: Annotated[Nodes | None, machine_size()] = None
+    reading: LogReading
+    paper: Annotated[PaperReading, Group(PREPARING)]
+    seed: Annotated[Seed, Parameter("seed of every random choice", group=PREPARING)] = 0
+    assignment: Assignment
+    life: Life
+
+
+def main(arguments: Arguments) -> None:
     """Run the command."""
     from workloads.hybrid.assignment import assign
     from workloads.hybrid.imbalance import imbalance
     from workloads.table.jobtable import write_job_table
 
-    assignment, seed = assignment_of(arguments)
-    life = life_of(arguments)
-    trace = read_log(arguments, arguments.trace)
-    trace = life.of_trace(trace, machine_of(arguments, trace, arguments.trace))
+    assignment, life = arguments.assignment, arguments.life
+    check_plan(assignment)
+    trace = read_log(arguments.trace, arguments.reading, arguments.nodes)
+    trace = life.of_trace(trace, machine_of(arguments.nodes, trace, arguments.trace))
     need_jobs(trace, arguments.trace)
     if arguments.output.endswith((".swf", ".swf.gz")):
         from workloads.logs.swf import write_swf
 
         write_swf(trace, arguments.output)
-        print(left_out(trace))
+        print(describe_reading(trace))
         print(f"{len(trace.jobs):,} jobs written to {arguments.output}")
         return
-    jobs, told = life.of_jobs(trace, assign(trace, assignment, seed=seed))
+    jobs, told = life.of_jobs(trace, assign(trace, assignment, seed=arguments.seed))
     write_job_table(jobs, arguments.output)
-    print(left_out(trace) + told)
+    print(describe_reading(trace) + told)
     print(composition(jobs, trace.unit))
     print(f"{len(jobs):,} jobs written to {arguments.output}")
     lopsided = imbalance(trace, jobs, assignment)

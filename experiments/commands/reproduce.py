@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from dataclasses import dataclass
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from experiments.commands.asking.arguments import add_trust, check_outputs, whole
+from experiments.commands.asking.arguments import TrustOption, check_outputs
+from workloads.ground.parameters import Parameter, Seed, wholes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,63 +17,70 @@ if TYPE_CHECKING:
     from experiments.study.experiment import Experiment
     from experiments.study.reproduction import Done, Reproduction
 
-__all__ = ["KEPT", "add_arguments", "main"]
+__all__ = ["KEPT", "Arguments", "main"]
 
 #: What is kept when a signal ends the command.
 KEPT = "{output} holds the complete experiments; the same command continues from there"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="DIR",
-        default="out/reproduction",
-        help="directory to write, or to continue in (default out/reproduction)",
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    output: Annotated[str, Parameter("directory to write, or to continue in", metavar="DIR", short="-o")] = (
+        "out/reproduction"
     )
-    parser.add_argument("--quick", action="store_true", help="use small sizes: some minutes for all experiments")
-    parser.add_argument(
-        "--only",
-        metavar="PATTERN",
-        action="append",
-        help="run the experiments with ids such as 'checkpoint-*'; may be repeated (default: all)",
-    )
-    parser.add_argument("--seed", metavar="SEED", default="0", help="seed of every random choice (default 0)")
-    parser.add_argument("--workers", metavar="N", help="number of processes (default: one for each core)")
-    parser.add_argument(
-        "--data",
-        metavar="DIR",
-        help="directory of public data, such as DIR/slant/slant_makespan.csv (default: generated data)",
-    )
-    parser.add_argument("--fresh", action="store_true", help="measure everything again")
-    parser.add_argument(
-        "--archive",
-        metavar="FILE",
-        help="ZIP file to write: settings, seeds, versions and tables of the experiments (default: none)",
-    )
-    parser.add_argument(
-        "--check",
-        metavar="FILE",
-        help="archive or directory of experiments to measure again, with their own settings and seeds, and to compare "
-        "byte by byte (default: none)",
-    )
-    add_trust(parser)
+    quick: Annotated[bool, Parameter("use small sizes: some minutes for all experiments")] = False
+    only: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "run the experiments with ids such as 'checkpoint-*'; may be repeated",
+            default="all",
+            metavar="PATTERN",
+            repeated=True,
+        ),
+    ] = ()
+    seed: Seed = 0
+    workers: Annotated[int | None, wholes(1), Parameter("number of processes", default="one for each core")] = None
+    data: Annotated[
+        str | None,
+        Parameter(
+            "directory of public data, such as DIR/slant/slant_makespan.csv", default="generated data", metavar="DIR"
+        ),
+    ] = None
+    fresh: Annotated[bool, Parameter("measure everything again")] = False
+    archive: Annotated[
+        str | None,
+        Parameter(
+            "ZIP file to write: settings, seeds, versions and tables of the experiments",
+            default="none",
+            metavar="FILE",
+        ),
+    ] = None
+    check: Annotated[
+        str | None,
+        Parameter(
+            "archive or directory of experiments to measure again, with their own settings and seeds, and to compare "
+            "byte by byte",
+            default="none",
+            metavar="FILE",
+        ),
+    ] = None
+    trust: TrustOption = False
 
 
-def main(arguments: argparse.Namespace) -> int:
+def main(arguments: Arguments) -> int:
     """Run the command; 1 if an experiment failed, or differs from what is checked."""
     if arguments.check is not None:
-        return _checked(arguments)
+        return _checked(arguments, arguments.check)
     from experiments.study.artefact import write_artefact
     from experiments.study.experiment import all_experiments
 
-    seed = whole(arguments.seed, "--seed")
     check_outputs(arguments.archive, None)
     known = all_experiments()
     chosen = _chosen(known, arguments.only)
     data = None if arguments.data is None else _data(arguments.data, known.values())
-    how = _reproduction(arguments, data, seed=seed, quick=arguments.quick)
+    how = _reproduction(arguments, data, seed=arguments.seed, quick=arguments.quick)
     ordered = _carried_out(chosen, how, _words(how, arguments.only))
     if arguments.archive is not None:
         complete = [item.id for item in ordered if not (item.error or item.missing)]
@@ -82,21 +90,21 @@ def main(arguments: argparse.Namespace) -> int:
     return int(any(item.error for item in ordered))
 
 
-def _checked(arguments: argparse.Namespace) -> int:
+def _checked(arguments: Arguments, check: str) -> int:
     """Measure the experiments of an artefact again and compare."""
     from pathlib import Path
 
-    from experiments.study.artefact import differences, opened, recorded_experiments
+    from experiments.study.artefact import differences, open_artefact, read_experiments
     from experiments.study.parameters import with_recorded_data
     from workloads.ground.errors import InputError, ParameterError
 
     for name in ("quick", "archive"):
         if getattr(arguments, name):
             raise InputError(f"--check takes the settings of what it checks: leave out --{name}")
-    with opened(Path(arguments.check)) as source:
+    with open_artefact(Path(check)) as source:
         if Path(arguments.output).resolve() == source.resolve():
             raise ParameterError("--output", "another directory than the one that is checked", arguments.output)
-        found = recorded_experiments(source)
+        found = read_experiments(source)
         chosen = _chosen(found, arguments.only)
         data = None if arguments.data is None else _data(arguments.data, [item.experiment for item in found.values()])
         recorded = {}
@@ -105,7 +113,7 @@ def _checked(arguments: argparse.Namespace) -> int:
             place = own.sealed.directory / own.sealed.manifest
             recorded[name] = with_recorded_data(own.parameters, data, place), own.seed
         how = _reproduction(arguments, data, recorded=recorded)
-        done = _carried_out(chosen, how, f"holdfast reproduce --check {arguments.check}")
+        done = _carried_out(chosen, how, f"holdfast reproduce --check {check}")
         other = 0
         for item in done:
             reason = item.error or item.missing
@@ -120,11 +128,11 @@ def _checked(arguments: argparse.Namespace) -> int:
     return int(other > 0)
 
 
-def _reproduction(arguments: argparse.Namespace, data: Path | None, **how: Any) -> Reproduction:
+def _reproduction(arguments: Arguments, data: Path | None, **how: Any) -> Reproduction:
     from experiments.recordings.replay import make_directory
     from experiments.study.reproduction import Reproduction
 
-    workers = _cores() if arguments.workers is None else whole(arguments.workers, "--workers", 1)
+    workers = arguments.workers or _cores()
     directory = make_directory(arguments.output)
     return Reproduction(directory, version("holdfast"), data=data, fresh=arguments.fresh, workers=workers, **how)
 
@@ -133,7 +141,7 @@ def _carried_out(chosen: Sequence[str], how: Reproduction, words: str) -> list[D
     """Reproduce the experiments, tell of each, and write the report."""
     from experiments.output.locks import writing
     from experiments.output.occupancy import check_kind
-    from experiments.study.experiment import stored_under
+    from experiments.study.experiment import storage_key
     from experiments.study.report.content import Tally, write_report
     from experiments.study.reproduction import reproduce
     from experiments.study.times import add_cost, read_costs
@@ -149,7 +157,7 @@ def _carried_out(chosen: Sequence[str], how: Reproduction, words: str) -> list[D
             done[item.id] = item
             if item.seconds is not None and not item.error:
                 experiment = known[item.id]
-                stores = stored_under(experiment, how.seed_of(experiment))
+                stores = storage_key(experiment, how.find_seed(experiment))
                 costs[item.id] = add_cost(how.directory, item.id, item.seconds, item.workers, stores=stores)
             print(f"[{len(done)}/{len(chosen)}] {_line(item)}", file=sys.stderr, flush=True)
         report = how.directory / "report.html"
@@ -180,14 +188,14 @@ def _say_what_lacks(done: Sequence[Done]) -> None:
         print(f"failed: {', '.join(failed)}")
 
 
-def _chosen(known: Iterable[str], patterns: list[str] | None) -> list[str]:
+def _chosen(known: Iterable[str], patterns: Sequence[str]) -> list[str]:
     """Ids that match one of the patterns, in their order."""
     from fnmatch import fnmatchcase
 
     from workloads.ground.errors import UnknownNameError
 
     names = list(known)
-    for pattern in patterns or []:
+    for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise UnknownNameError("experiment", pattern, names)
     return [name for name in names if not patterns or any(fnmatchcase(name, pattern) for pattern in patterns)]
@@ -210,12 +218,12 @@ def _data(path: str, experiments: Iterable[Experiment]) -> Path:
     return directory
 
 
-def _words(how: Reproduction, patterns: list[str] | None) -> str:
+def _words(how: Reproduction, patterns: Sequence[str]) -> str:
     """The command of this reproduction, as far as results depend on it."""
     import shlex
 
     words = ["holdfast", "reproduce", *(["--quick"] if how.quick else []), "--seed", str(how.seed)]
-    for pattern in patterns or []:
+    for pattern in patterns:
         words += ["--only", pattern]
     return shlex.join([*words, *([] if how.data is None else ["--data", str(how.data)])])
 

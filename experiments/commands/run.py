@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.commands.asking.outages import OUTAGE_FILE, add_outages, untouched, write_happened
-from experiments.commands.asking.simulation import add_simulation
-from experiments.commands.asking.summing import add_summing, metrics_of, print_summed
+from experiments.commands.asking.outages import OUTAGE_FILE, untouched, write_happened
+from experiments.commands.asking.runoptions import LISTED, RunOptions
+from experiments.commands.asking.summing import print_summed
 from experiments.output.signals import Interrupted
 from experiments.terminal import warn
 
@@ -21,71 +20,30 @@ if TYPE_CHECKING:
     from experiments.sweeps.progress import Bar
     from simulator import Result
 
-__all__ = ["add_arguments", "main"]
+__all__ = ["LISTED", "Arguments", "main"]
+
+Arguments = RunOptions
 
 #: Job tables, of different seeds for example, whose types are printed.
 _TABLES = 3
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="directory of the results")
-    parser.add_argument("--force", action="store_true", help="replace the results of an earlier run in DIR")
-    parser.add_argument("--stream", action="store_true", help="replay a long SWF log, and write its jobs as they end")
-    parser.add_argument(
-        "--mechanism",
-        metavar="NAME",
-        help="mechanisms, separated by commas: baseline, N-PAA, N-SPAA, CUA-PAA, CUA-SPAA, CUP-PAA, CUP-SPAA, or all "
-        "of them (default: all; baseline where orders, backfilling rules, machine sizes or outages are compared)",
-    )
-    add_simulation(parser)
-    add_outages(parser)
-    add_summing(parser.add_argument_group("comparing values, as in --order fcfs,sjf --nodes 100,120 --seed 0:10"))
-    streaming = parser.add_argument_group("details of streaming")
-    streaming.add_argument(
-        "--stream-format",
-        metavar="{csv,parquet}",
-        default="csv",
-        help="format of the jobs of a streamed replay: csv or parquet (default csv)",
-    )
-    measuring = parser.add_argument_group("measuring")
-    measuring.add_argument(
-        "--instant-tolerance",
-        metavar="TIME",
-        help="longest delay that counts as an instant start [s] (default: the warning, 120)",
-    )
-    measuring.add_argument(
-        "--warmup", metavar="TIME", default="0", help="time left out after the first submit [s] (default 0)"
-    )
-    measuring.add_argument(
-        "--cooldown", metavar="TIME", default="0", help="time left out before the last submit [s] (default 0)"
-    )
-    measuring.add_argument(
-        "--events", action="store_true", help="write event logs, for explain, export, gantt, picture"
-    )
-    measuring.add_argument("--plot", action="store_true", help="draw the figures")
-    measuring.add_argument("--verbose", action="store_true", help="print wall-clock times, too")
-
-
-def main(arguments: argparse.Namespace) -> None:
+def main(arguments: RunOptions) -> None:
     """Run the command."""
     from experiments.commands.asking.planned import planned_runs
     from experiments.output.locks import writing
     from experiments.output.occupancy import RUN, check_fresh
     from experiments.recordings.replay import make_directory
-    from experiments.sweeps.aggregates import reference_of
+    from experiments.sweeps.aggregates import parse_reference
 
-    metrics_of(arguments)
     if arguments.stream:
         from experiments.commands.asking.streaming import long_run, streamed
 
-        parser = argparse.ArgumentParser()
-        add_arguments(parser)
-        planned = [long_run(arguments, parser)]
+        planned = [long_run(arguments)]
     else:
         planned = planned_runs(arguments)
     parameters = [{**run.variation.values, "mechanism": run.variation.mechanism} for run in planned]
-    against = reference_of(parameters, arguments.against) if arguments.against else {}
+    against = parse_reference(parameters, arguments.against) if arguments.against else {}
     directory = make_directory(arguments.output)
     with writing(directory):
         check_fresh(directory, RUN, force=arguments.force)
@@ -117,7 +75,7 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 def _simulated(
-    arguments: argparse.Namespace, planned: Sequence[PlannedRun], directory: Path
+    arguments: RunOptions, planned: Sequence[PlannedRun], directory: Path
 ) -> tuple[list[Result], KeyboardInterrupt | None]:
     """The results, and what has interrupted them; an older result is not replaced by a part of a new one."""
     from experiments.recordings.replay import replays
@@ -152,11 +110,11 @@ def _simulated(
 
 def _ended(bar: Bar, name: str, mechanism: str, jobs: int) -> None:
     """So many jobs of a run have ended."""
-    bar.ended(name, jobs)
+    bar.advance(name, jobs)
 
 
 def _write(
-    arguments: argparse.Namespace,
+    arguments: RunOptions,
     directory: Path,
     results: Sequence[Result],
     planned: Sequence[PlannedRun],
@@ -164,7 +122,7 @@ def _write(
 ) -> None:
     """Put the results into the directory, and print what they compare."""
     from experiments.commands.asking.planned import manifest_of
-    from experiments.figures.recording.portraits import drawn_beside
+    from experiments.figures.recording.portraits import existing_pictures
     from experiments.output.handover import handover
     from experiments.output.seals import seal
     from experiments.recordings.replay import write_replay
@@ -183,18 +141,19 @@ def _write(
         if arguments.events or (len(tables) > 1 and run.simulation.prepared):
             own[run.name] |= {JOB_TABLE: tables[run.table], EPOCH: run.simulation.epoch}
         own[run.name] |= {ZONE: LOCAL} if run.simulation.local else {}
-    former, drawn = drawn_beside(directory), list[str]()
+    former, drawn = existing_pictures(directory), list[str]()
     unit = planned[0].simulation.unit
     with handover(directory, RUN) as new:
         _write_tables(arguments, planned, tables, new, directory)
         _write_outages(planned, results, new, directory)
         # Without a tolerance of its own the warning of each run decides.
         measurement = planned[0].measurement
-        if arguments.instant_tolerance is None:
+        if arguments.measurement.instant_tolerance is None:
             measurement = replace(measurement, instant_tolerance=None)
         values = {run.variation.label: run.variation.values for run in planned}
-        how = {"events": arguments.events, "values": values, "jobs_as": arguments.stream_format}
-        summaries = write_replay(new, results, measurement, **how)
+        summaries = write_replay(
+            new, results, measurement, events=arguments.events, values=values, jobs_as=arguments.stream_format
+        )
         aggregates = aggregate_rows(summaries) if planned[0].variation.values or against else []
         differences = difference_rows(summaries, against) if against else []
         for name, rows in (("aggregates", aggregates), ("differences", differences)):
@@ -224,7 +183,7 @@ def _write(
     if not repeated:
         print(comparison(summaries, unit=unit, verbose=arguments.verbose))
     summed = aggregates if repeated or arguments.metrics else []
-    print_summed(summed, differences, metrics_of(arguments), unit)
+    print_summed(summed, differences, arguments.metrics, unit)
     _remark(planned)
     for text in dict.fromkeys(
         untouched(run.asked.outages, [result], run.simulation.clock)
@@ -266,14 +225,14 @@ def _table_names(planned: Sequence[PlannedRun]) -> dict[str, str]:
 
 
 def _write_tables(
-    arguments: argparse.Namespace, planned: Sequence[PlannedRun], tables: dict[str, str], new: Path, directory: Path
+    arguments: RunOptions, planned: Sequence[PlannedRun], tables: dict[str, str], new: Path, directory: Path
 ) -> None:
     """Write the job tables, so that what was simulated can be read, compared, and given to another simulator."""
     from workloads.table.jobtable import write_job_table
 
     for run in {run.table: run for run in planned}.values():
         # An input that lies there stays as it is.
-        own = (directory / tables[run.table]).resolve() == Path(arguments.input).resolve()
+        own = (directory / tables[run.table]).resolve() == Path(arguments.simulation.input).resolve()
         if (run.simulation.prepared or arguments.events) and not own:
             write_job_table(run.simulation.jobs, new / tables[run.table])
 
@@ -285,9 +244,9 @@ def _write_outages(planned: Sequence[PlannedRun], results: Sequence[Result], new
     first = planned[0]
     same = all((run.asked, run.simulation.nodes) == (first.asked, first.simulation.nodes) for run in planned)
     if same and first.asked.configuration:
-        write_happened(results, new, directory, first.variation.arguments.outages)
+        write_happened(results, new, directory, first.variation.arguments.outages.outages)
     elif not same:
         for run, result in zip(planned, results, strict=True):
             if run.asked.configuration:
                 name = table_name(Path(OUTAGE_FILE).stem, run.name)
-                write_happened([result], new, directory, run.variation.arguments.outages, name)
+                write_happened([result], new, directory, run.variation.arguments.outages.outages, name)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 from importlib import import_module
 from typing import Any
 
-__all__ = ["SUBCOMMANDS", "add_arguments", "main"]
+__all__ = ["SUBCOMMANDS", "subcommand"]
 
 #: What can be done, each a module of :mod:`experiments.commands.onslurm`, and its purpose.
 SUBCOMMANDS = {
@@ -20,27 +19,6 @@ SUBCOMMANDS = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parsers = parser.add_subparsers(
-        dest="subcommand", metavar="WORD", required=True, help=f"one of {', '.join(SUBCOMMANDS)}"
-    )
-    for name, purpose in SUBCOMMANDS.items():
-        own = parsers.add_parser(
-            name,
-            help=purpose,
-            description=f"{purpose[0].upper()}{purpose[1:]}.",
-            allow_abbrev=False,
-            formatter_class=parser.formatter_class,
-        )
-        _module(name).add_arguments(own)
-
-
-def main(arguments: argparse.Namespace) -> int | None:
-    """Run the command."""
-    status: int | None = _module(arguments.subcommand).main(arguments)
-    return status
-
-
-def _module(name: str) -> Any:
+def subcommand(name: str) -> Any:
+    """The module of one of them."""
     return import_module(f"experiments.commands.onslurm.{name.replace('-', '_')}")

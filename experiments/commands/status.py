@@ -2,36 +2,45 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from experiments.commands.asking.arguments import check_outputs
+from workloads.ground.parameters import Parameter
 
-__all__ = ["add_arguments", "main"]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("directory", metavar="DIR", help="directory of 'holdfast submit'")
-    parser.add_argument(
-        "--sacct",
-        metavar="FILE",
-        help="output of sacct, with JobIDRaw, State, ExitCode, Eligible, Start, ElapsedRaw and TimelimitRaw "
-        "(default: sacct is asked)",
-    )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        help="write it as JSON; '-' is standard output, and then nothing else is printed (default: not written)",
-    )
+__all__ = ["Arguments", "main"]
 
 
-def main(arguments: argparse.Namespace) -> None:
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    directory: Annotated[str, Parameter("directory of 'holdfast submit'", metavar="DIR", positional=True)]
+    sacct: Annotated[
+        str | None,
+        Parameter(
+            "output of sacct, with JobIDRaw, State, ExitCode, Eligible, Start, ElapsedRaw and TimelimitRaw",
+            default="sacct is asked",
+            metavar="FILE",
+        ),
+    ] = None
+    json: Annotated[
+        str | None,
+        Parameter(
+            "write it as JSON; '-' is standard output, and then nothing else is printed",
+            default="not written",
+            metavar="FILE",
+        ),
+    ] = None
+
+
+def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.planning.document import write_json
-    from experiments.slurm.accounting import entries_of, read_entries
-    from experiments.slurm.whereabouts import whereabouts_of
+    from experiments.slurm.accounting import query_accounting, read_entries
+    from experiments.slurm.whereabouts import locate_sequence
     from experiments.slurm.workplace import read_remains, read_sequence
     from workloads.ground.errors import InputError
 
@@ -43,10 +52,10 @@ def main(arguments: argparse.Namespace) -> None:
         entries = read_entries(arguments.sacct)
     elif remains.jobs:
         try:
-            entries = entries_of(remains.jobs.values())
+            entries = query_accounting(remains.jobs.values())
         except InputError as error:
             print(f"holdfast status: {error}; shown is what the scripts recorded", file=sys.stderr)
-    found = whereabouts_of(sequence, remains, entries)
+    found = locate_sequence(sequence, remains, entries)
     if arguments.json:
         write_json(arguments.json, found.document())
     if arguments.json != "-":

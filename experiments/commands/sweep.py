@@ -2,69 +2,78 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from experiments.commands.asking.arguments import add_trust, whole
-from experiments.commands.asking.summing import add_summing, metrics_of, print_summed
+from experiments.commands.asking.arguments import PaperReading, TrustOption
+from experiments.commands.asking.summing import AGAINST, METRICS, Metrics, print_summed
 from experiments.terminal import warn
+from workloads.ground.parameters import Parameter, wholes
 
 if TYPE_CHECKING:
     from experiments.sweeps import Sweep
 
-__all__ = ["KEPT", "add_arguments", "main"]
+__all__ = ["KEPT", "Arguments", "main"]
 
 #: What is kept when a signal ends the command.
 KEPT = "{output} holds the runs that are done, and their tables; the same command continues from there"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("file", metavar="FILE.toml", help="grid of simulations, described in docs/sweeps.md")
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="directory of the store and the tables")
-    parser.add_argument(
-        "--set",
-        metavar="KEY=VALUE",
-        action="append",
-        default=[],
-        help="change a key, such as workload.seeds=0:2 (default: none)",
-    )
-    add_summing(parser)
-    parser.add_argument("--dry-run", action="store_true", help="list the runs and which are stored, and stop")
-    add_trust(parser)
-    workers = parser.add_argument_group("workers")
-    workers.add_argument("--workers", metavar="N", help="number of processes (default: one for each core)")
-    workers.add_argument(
-        "--backend", metavar="NAME", default="loky", help="backend: loky (this machine) or dask (default loky)"
-    )
-    workers.add_argument(
-        "--scheduler", metavar="ADDRESS", help="address of a Dask scheduler, such as tcp://host:8786 (default: none)"
-    )
-    workers.add_argument(
-        "--cluster", metavar="NAME", help="start Dask workers: local, slurm, pbs, lsf, ... (default: none)"
-    )
-    workers.add_argument(
-        "--cluster-options", metavar="FILE", help="TOML file of arguments of the Dask cluster (default: none)"
-    )
+_WORKERS = "workers"
 
 
-def main(arguments: argparse.Namespace) -> int:
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    file: Annotated[
+        str, Parameter("grid of simulations, described in docs/sweeps.md", metavar="FILE.toml", positional=True)
+    ]
+    output: Annotated[str, Parameter("directory of the store and the tables", metavar="DIR", short="-o")]
+    set: Annotated[
+        tuple[str, ...],
+        Parameter("change a key, such as workload.seeds=0:2", default="none", metavar="KEY=VALUE", repeated=True),
+    ] = ()
+    paper: PaperReading
+    against: Annotated[str | None, AGAINST] = None
+    metrics: Annotated[Metrics, METRICS] = ()
+    dry_run: Annotated[bool, Parameter("list the runs and which are stored, and stop")] = False
+    trust: TrustOption = False
+    workers: Annotated[
+        int | None, wholes(1), Parameter("number of processes", default="one for each core", group=_WORKERS)
+    ] = None
+    backend: Annotated[str, Parameter("backend: loky (this machine) or dask", group=_WORKERS)] = "loky"
+    scheduler: Annotated[
+        str | None,
+        Parameter(
+            "address of a Dask scheduler, such as tcp://host:8786", default="none", metavar="ADDRESS", group=_WORKERS
+        ),
+    ] = None
+    cluster: Annotated[
+        str | None, Parameter("start Dask workers: local, slurm, pbs, lsf, ...", default="none", group=_WORKERS)
+    ] = None
+    cluster_options: Annotated[
+        str | None,
+        Parameter("TOML file of arguments of the Dask cluster", default="none", metavar="FILE", group=_WORKERS),
+    ] = None
+
+
+def main(arguments: Arguments) -> int:
     """Run the command; the exit status is 1 if a run failed."""
     from experiments.sweeps import read_sweep, run_sweep
     from experiments.sweeps.clusters import cluster_options
 
-    sweep = read_sweep(arguments.file, arguments.set)
+    chosen = [] if arguments.paper.reading is None else [f"reading={arguments.paper.reading!r}"]
+    sweep = read_sweep(arguments.file, [*chosen, *arguments.set])
     if arguments.dry_run:
         _list(sweep, arguments.output)
         return 0
-    metrics = metrics_of(arguments)
-    workers = None if arguments.workers is None else whole(arguments.workers, "--workers", 1)
     options = {} if arguments.cluster_options is None else cluster_options(arguments.cluster_options)
     result = run_sweep(
         sweep,
         arguments.output,
-        workers=workers,
+        workers=arguments.workers,
         backend=arguments.backend,
         scheduler=arguments.scheduler,
         cluster=arguments.cluster,
@@ -75,7 +84,7 @@ def main(arguments: argparse.Namespace) -> int:
     failed = len(result.failures)
     total = result.stored + result.computed + failed
     print(f"{total:,} runs: {result.stored:,} were stored, {result.computed:,} done now, {failed:,} failed")
-    print_summed(result.aggregates, result.differences, metrics)
+    print_summed(result.aggregates, result.differences, arguments.metrics)
     print(f"the tables are in {arguments.output}: one row a run in summary.csv")
     for sentence in (*result.caveats, result.lopsided):
         if sentence:

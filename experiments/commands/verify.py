@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from dataclasses import dataclass
+from typing import Annotated
 
 from workloads.ground.errors import InputError
+from workloads.ground.parameters import Parameter
 
-__all__ = ["add_arguments", "main"]
+__all__ = ["Arguments", "main"]
 
 #: Faults of one file or store that are printed.
 _MOST = 20
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "path",
-        metavar="PATH",
-        nargs="+",
-        help="directory of results, of a sweep or of experiments, store, archive (ZIP), plan, costs, or a table that a "
-        "manifest beside it names",
-    )
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    path: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "directory of results, of a sweep or of experiments, store, archive (ZIP), plan, costs, or a table that a "
+            "manifest beside it names",
+            metavar="PATH",
+            positional=True,
+            repeated=True,
+        ),
+    ]
 
 
-def main(arguments: argparse.Namespace) -> int:
+def main(arguments: Arguments) -> int:
     """Run the command; 0 if all is intact, 1 if something differs.
 
     Raises

@@ -1,7 +1,4 @@
-"""Files for other tools: SWF, Batsim, Perfetto, and tables with node numbers.
-
-Other folders use this package's own names, and ``formats``.
-"""
+"""Files for other tools: SWF, Batsim, Perfetto, and tables with node numbers."""
 
 from experiments.exports.formats import EXPORTS, Export, export_result
 

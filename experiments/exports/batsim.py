@@ -15,13 +15,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.placement.ranges import Ranges, text_of
+from experiments.placement.ranges import Ranges, format_ranges
 from experiments.placement.spans import RUN, WARNED, Span, place_nodes
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
 from workloads.ground.errors import ParameterError
 from workloads.ground.files import atomic_open
 from workloads.ground.units import SECOND, format_seconds
+from workloads.logs.swflines import note_holds
 
 __all__ = ["COLUMNS", "BatsimExport"]
 
@@ -58,7 +59,7 @@ class BatsimExport:
     Parameters
     ----------
     grid
-        Times are rounded to so many parts of a second, a power of two up to 64; 0: they are exact to the microsecond.
+        Parts of a second to which times are rounded, a power of two up to 64; 0: they are exact to the microsecond.
         evalys adds times up again, in floating point, and where they are not on such a grid, one job may seem to begin
         some nanoseconds before the other has left its nodes.
 
@@ -76,6 +77,7 @@ class BatsimExport:
 
     def __call__(self, recording: Recording, path: Path) -> str:
         """Write the file; returns what it holds, in words."""
+        note_holds(path, "jobs.csv", sum(record.eligible is not None for record in recording.records))
         jobs = lines = 0
         with atomic_open(path) as file:
             file.write(",".join(COLUMNS) + "\n")
@@ -94,10 +96,10 @@ class BatsimExport:
             if record.submit is not None:
                 own = spans.get(record.job_id, [])
                 if own:
-                    submit = self._rounded(record.submit)
+                    submit = self._round_ticks(record.submit)
                     yield list(_lines(recording, record, submit, self._parts(own, recording.origin, record.start)))
                 else:
-                    yield [_rejected(recording, record)]
+                    yield [_rejection_row(recording, record)]
 
     def _parts(self, spans: list[Span], origin: int, first: int | None) -> list[_Part]:
         """What lies between two changes of nodes, and a warning is none; without what the grid makes nothing of."""
@@ -108,12 +110,12 @@ class BatsimExport:
             begun = group[0].start + origin
             if group[0] is spans[0] and number == 1 and first is not None:
                 begun = first
-            start, end = self._rounded(begun), self._rounded(group[-1].end + origin)
+            start, end = self._round_ticks(begun), self._round_ticks(group[-1].end + origin)
             if start < end:
                 parts.append(_Part(number, start, end, nodes, group[-1].ending))
         return [*parts[:-1], parts[-1]._replace(ending=spans[-1].ending)] if parts else []
 
-    def _rounded(self, ticks: int) -> int:
+    def _round_ticks(self, ticks: int) -> int:
         step = SECOND // self.grid if self.grid else 1
         return (ticks + step // 2) // step * step
 
@@ -141,18 +143,18 @@ def _lines(recording: Recording, record: JobRecord, submit: int, parts: list[_Pa
             format_seconds(part.start - submit),
             format_seconds(turnaround),
             f"{turnaround / execution:.6f}",
-            text_of(part.nodes),
+            format_ranges(part.nodes),
             _NO_ENERGY,
-            _quoted(json.dumps(again)) if place else "",
+            _quote(json.dumps(again)) if place else "",
         ]
         submit = part.end
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
-def _rejected(recording: Recording, record: JobRecord) -> list[str]:
+def _rejection_row(recording: Recording, record: JobRecord) -> list[str]:
     """A job that was submitted and never ran."""
     job = recording.job[record.job_id]
     known = {

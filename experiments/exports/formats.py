@@ -13,7 +13,7 @@ from simulator.results.recording import Recording
 from workloads.ground.errors import InputError
 from workloads.ground.registry import Registry, function_of
 
-__all__ = ["EXPORTS", "Export", "export_result", "format_of"]
+__all__ = ["EXPORTS", "Export", "export_result", "find_format"]
 
 #: Writes a recording to a file, or a directory, and says in words what is in it.
 Export = Callable[[Recording, Path], str]
@@ -27,17 +27,17 @@ EXPORTS.add("parquet", export_parquet, "a directory of Parquet tables: jobs, eve
 _SUFFIXES = {".swf": "swf", ".csv": "batsim", ".json": "perfetto", ".parquet": "parquet"}
 
 
-def format_of(path: str | Path) -> str:
+def find_format(path: str | Path) -> str:
     """The format that a file of that name has where none is named; ``.gz`` does not count.
 
     Raises
     ------
     InputError
-        If the name does not tell.
+        If the name does not show the format.
 
     Examples
     --------
-    >>> format_of("result.swf.gz")
+    >>> find_format("result.swf.gz")
     'swf'
     """
     name = Path(path)
@@ -69,4 +69,4 @@ def export_result(result: Recording, path: str | Path, format: str | None = None
     InputError
         If the format is unknown, the result has no event log, or the file cannot be written.
     """
-    return EXPORTS[format or format_of(path)](result, Path(path))
+    return EXPORTS[format or find_format(path)](result, Path(path))

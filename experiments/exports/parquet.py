@@ -7,28 +7,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from experiments.placement.ranges import size, text_of
+from experiments.placement.ranges import format_ranges, size
 from experiments.placement.spans import place_nodes
+from experiments.recordings.tablefiles import arrow_table
 from simulator.results.recording import Recording
-from simulator.results.schema import EVENTS, STUDIED_JOBS, Field, Kind, Schema, jobs_schema, timeline_schema
+from simulator.results.schema import EVENTS, STUDIED_JOBS, Field, Schema, jobs_schema, timeline_schema
 from workloads.ground.errors import OutputError, installation
 from workloads.ground.files import atomic_open
 
 __all__ = ["export_parquet"]
 
-#: How Arrow calls the kinds of columns.
-_ARROW: dict[Kind, str] = {
-    "whole": "int64",
-    "text": "string",
-    "number": "float64",
-    "ticks": "float64",
-    "clock": "float64",
-}
 #: The result file with what was asked for.
 _JOBS = STUDIED_JOBS.extended(
     (
-        Field("user", "text", "", lambda recording, record: recording.job[record.job_id].user or None),
-        Field("project", "text", "", lambda recording, record: recording.job[record.job_id].project or None),
+        Field("user", "text", "", lambda recording, _: [job.user or None for job in recording.table]),
+        Field("project", "text", "", lambda recording, _: [job.project or None for job in recording.table]),
     ),
     *("job_id", "type", "submit", "start", "end", "nodes", "min_nodes", "runtime", "walltime", "wait", "turnaround"),
     *("preemptions", "shrinks", "status", "lost_node_seconds", "user", "project"),
@@ -41,8 +34,8 @@ _NODES = Schema(
         Field("number", "whole", "", "number"),
         Field("start", "clock", "s", "start"),
         Field("end", "clock", "s", "end"),
-        Field("nodes", "whole", "nodes", lambda _, span: size(span.nodes)),
-        Field("ranges", "text", "", lambda _, span: text_of(span.nodes)),
+        Field("nodes", "whole", "nodes", lambda _, spans: [size(span.nodes) for span in spans]),
+        Field("ranges", "text", "", lambda _, spans: [format_ranges(span.nodes) for span in spans]),
         Field("ending", "text", "", "ending"),
     ),
     place_nodes,
@@ -82,8 +75,4 @@ def export_parquet(recording: Recording, path: Path) -> str:
 
 
 def _table(schema: Schema, recording: Recording, about: Mapping[str, Any]) -> Any:
-    import pyarrow as pa
-
-    rows = schema.of(recording)
-    arrays = [pa.array(item.values(recording, rows), _ARROW[item.kind]) for item in schema.fields]
-    return pa.table(arrays, list(schema.names)).replace_schema_metadata({"holdfast": json.dumps(about)})
+    return arrow_table(schema, recording).replace_schema_metadata({"holdfast": json.dumps(about)})

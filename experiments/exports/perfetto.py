@@ -3,7 +3,7 @@
 Source: "Trace Event Format", the format's definition by its makers (Duca and Sinclair), and the Perfetto documentation.
 Processes are the machine (counters), each type of job, the nodes that are held or down, and the calls of on-demand
 jobs. Within a type, runs lie in lanes, which are its threads: as many as ever ran at a time, so that a month is
-readable. A run is a complete event; where it was resized or warned, events within it tell when. A microsecond of the
+readable. A run is a complete event; events within it mark resizes and warnings. A microsecond of the
 trace is a tick of the simulated clock.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.exports.lanes import Lanes
-from experiments.placement.ranges import size, text_of
+from experiments.placement.ranges import format_ranges, size
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, Span, place_nodes
 from simulator.results.loggedruns import LoggedRun, runs
 from simulator.results.recording import Recording
@@ -33,7 +33,7 @@ Event = dict[str, Any]
 _MACHINE = 1
 _PROCESSES = {kind: number for number, kind in enumerate((*JobType, "held for on-demand jobs", "down", "calls"), 2)}
 _HELD, _DOWN, _CALLS = list(_PROCESSES)[-3:]
-#: Threads of a process have numbers of their own, because some readers tell threads by these alone.
+#: Threads of a process have numbers of their own, because some readers distinguish threads by these alone.
 _LANES = 100_000
 #: Ends of runs that get a flag.
 _FLAGS = {"preempt": "preempted", "cancel": "withdrawn"}
@@ -92,7 +92,7 @@ def _thread(process: str, lane: int) -> int:
 
 
 def _counters(recording: Recording) -> Iterator[Event]:
-    """A counter tells of a change, and at the end of an instant only."""
+    """A counter has an entry for each change, and only at the end of an instant."""
     before: dict[str, int] = {}
     down = dict(recording.down)
     out = 0
@@ -140,12 +140,12 @@ def _run_events(recording: Recording, spans: Iterable[Span], lanes: dict[str, La
         yield {
             **_complete(f"job {job_id_text(run.job_id)}", "run", run.start, run.end),
             **where,
-            "args": _told(recording, run, own)
+            "args": _run_details(recording, run, own)
         }  # fmt: skip
         if len(own) > 1 or any(span.kind == WARNED for span in own):
             for span in own:
                 title = "warning" if span.kind == WARNED else f"{size(span.nodes)} nodes"
-                about = {"nodes": size(span.nodes), "ranges": text_of(span.nodes)}
+                about = {"nodes": size(span.nodes), "ranges": format_ranges(span.nodes)}
                 if span.kind == WARNED:
                     about["cause"] = causes.get((span.job_id, span.start), "")
                 yield {**_complete(title, span.kind, span.start, span.end), **where, "args": about}
@@ -154,7 +154,7 @@ def _run_events(recording: Recording, spans: Iterable[Span], lanes: dict[str, La
             yield {"name": _FLAGS[run.ending], "cat": "end", "ph": "i", "s": "t", **where, "ts": run.end, "args": told}
 
 
-def _told(recording: Recording, run: LoggedRun, spans: list[Span]) -> dict[str, Any]:
+def _run_details(recording: Recording, run: LoggedRun, spans: list[Span]) -> dict[str, Any]:
     """What is shown of a run; times in seconds."""
     job, record = recording.job[run.job_id], recording.record[run.job_id]
     asked = recording.reservations_of(run.job_id)
@@ -164,7 +164,7 @@ def _told(recording: Recording, run: LoggedRun, spans: list[Span]) -> dict[str, 
         "job": run.job_id,
         "run": run.number,
         "nodes": run.nodes,
-        "ranges": text_of(spans[0].nodes) if spans else "",
+        "ranges": format_ranges(spans[0].nodes) if spans else "",
         "requested_nodes": job.nodes,
         "walltime_s": walltime / SECOND,
         "submit_s": (record.submit or 0) / SECOND,
@@ -195,7 +195,7 @@ def _holding_events(spans: list[Span], process: str, title: str, lanes: dict[str
         if len(own) > 1:
             parts += [(f"{size(span.nodes)} nodes", span.start, span.end, span) for span in own]
         for name, begin, stop, span in parts:
-            told = {"job": job_id, "nodes": size(span.nodes), "ranges": text_of(span.nodes)}
+            told = {"job": job_id, "nodes": size(span.nodes), "ranges": format_ranges(span.nodes)}
             yield {**_complete(name, span.kind, begin, stop), **where, "args": told}
 
 

@@ -16,7 +16,7 @@ from simulator.results.loggedruns import LoggedRun, runs_of
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
 from workloads.ground.units import to_ticks
-from workloads.logs.swflines import CANCELLED, CONVERSION, SwfJob, number_names, write_lines
+from workloads.logs.swflines import CANCELLED, CONVERSION, SwfJob, note_holds, number_names, write_lines
 from workloads.table.job import JobType
 
 __all__ = ["SwfExport"]
@@ -50,8 +50,9 @@ class SwfExport:
         lines: list[SwfJob] = []
         for record, user, group in zip(came, users, groups, strict=True):
             lines += self._lines(recording, record, runs.get(record.job_id, []), user, group)
+        held = note_holds(path, "SWF", sum(record.eligible is not None for record in came))
         renamed = {"users": users_renamed, "groups (projects)": groups_renamed}
-        write_lines(path, self._directives(recording, len(came), len(lines), renamed), lines)
+        write_lines(path, self._directives(recording, len(came), len(lines), renamed, held), lines)
         return f"{len(came):,} jobs" + (f" in {len(lines):,} lines" if len(lines) > len(came) else "")
 
     def _lines(
@@ -93,7 +94,7 @@ class SwfExport:
             before = run.end
 
     def _directives(
-        self, recording: Recording, jobs: int, lines: int, renamed: dict[str, bool]
+        self, recording: Recording, jobs: int, lines: int, renamed: dict[str, bool], held: Sequence[str]
     ) -> Iterator[tuple[str, str]]:
         yield "Version", "2.2"
         yield "Conversion", CONVERSION
@@ -113,6 +114,7 @@ class SwfExport:
             "run time = sum over the runs of a job that was preempted; it ended later than submit + wait + run",
         )
         yield "Note", "allocated processors = node time / run time, rounded, of a job that changed its size"
+        yield from (("Note", note) for note in held)
         absent = len(recording.records) - jobs
         if absent:
             yield "Note", f"left out: {absent} jobs, never submitted (no-show)"

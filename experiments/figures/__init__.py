@@ -1,19 +1,10 @@
-"""Pictures, each made from tables or a recording alone.
-
-Other folders use this package's own names, and ``planning.advice``, ``planning.costs``, ``planning.forecasts``,
-``planning.loop``, ``planning.losses``, ``planning.plans``, ``planning.waits``, ``recording.agreement``,
-``recording.gains``, ``recording.portraits``,
-``study.aggregates``, ``study.bearing``, ``study.courses``, ``study.datasets``, ``study.delays``,
-``study.evaluation``, ``study.evidence``, ``study.factors``, ``study.front``, ``study.honesty``, ``study.inputs``,
-``study.intervals``, ``study.machine``, ``study.marginals``, ``study.mechanisms``, ``study.orders``, ``study.rankings``,
-``study.reliability``, ``study.requestgains``, ``study.scenarios``, ``study.sensitivity``, ``study.warmups`` and
-``style``.
-"""
+"""Pictures, each made from tables or a recording alone."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from workloads.ground.latenames import late_names
 
 if TYPE_CHECKING:
     from experiments.figures.planning.plans import plot_plan
@@ -43,21 +34,18 @@ __all__ = [
 
 #: The module of each name, imported when the name is first used: drawing one figure needs no other.
 _MODULES = {
-    "plot_accounting": "study.machine",
-    "plot_gains": "recording.gains",
-    "plot_gantt": "recording.gantt",
-    "plot_machine": "study.machine",
-    "plot_mechanisms": "study.mechanisms",
-    "plot_on_demand": "recording.ondemand",
-    "plot_plan": "planning.plans",
-    "plot_queue": "recording.queue",
-    "plot_use": "recording.uses",
-    "plot_wait_map": "recording.heat",
-    "save": "style",
+    "plot_accounting": "experiments.figures.study.machine",
+    "plot_gains": "experiments.figures.recording.gains",
+    "plot_gantt": "experiments.figures.recording.gantt",
+    "plot_machine": "experiments.figures.study.machine",
+    "plot_mechanisms": "experiments.figures.study.mechanisms",
+    "plot_on_demand": "experiments.figures.recording.ondemand",
+    "plot_plan": "experiments.figures.planning.plans",
+    "plot_queue": "experiments.figures.recording.queue",
+    "plot_use": "experiments.figures.recording.uses",
+    "plot_wait_map": "experiments.figures.recording.heat",
+    "save": "experiments.figures.style",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = late_names(__name__, _MODULES)

@@ -24,7 +24,7 @@ _LONGEST = 160
 def lay_out(figure: Figure) -> None:
     """Find the layout of a figure and keep it; of its texts, only the formulas that our own figures have are formulas.
 
-    Without this, matplotlib refuses a file whose name holds an unfinished formula, such as ``$\\frac{$``.
+    Without this, matplotlib refuses a file name with an unfinished formula, such as ``$\\frac{$``.
     """
     import matplotlib as mpl
     from matplotlib.text import Text

@@ -34,6 +34,7 @@ __all__ = [
     "name_mechanisms",
     "new_figure",
     "panel_letters",
+    "relabel",
     "save",
 ]
 
@@ -48,7 +49,7 @@ INK = "#333333"
 _GRID = "#DDDDDD"
 
 # Hues after Okabe and Ito, "Color Universal Design" (2008), distinguishable with any common colour vision; members of
-# a group that stand side by side also differ in lightness, so that a greyscale print tells them apart.
+# a group that stand side by side also differ in lightness, so that they differ in a greyscale print.
 TYPE_COLORS = {
     JobType.RIGID: "#0A62A0",
     JobType.MALLEABLE: "#56C2A0",

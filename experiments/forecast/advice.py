@@ -15,9 +15,9 @@ import numpy.typing as npt
 from experiments.forecast.forecasts import LEVELS
 from experiments.forecast.futures import Drawing, Future
 from experiments.forecast.history import History
-from experiments.forecast.requests import LaterWaits, Request, going_on, scaled, walltimes_of
+from experiments.forecast.requests import LaterWaits, Request, candidate_walltimes, going_on, scale_law
 from experiments.forecast.states import MachineState, SeenJob
-from experiments.forecast.trials import tried_starts
+from experiments.forecast.trials import simulate_requests
 from experiments.statistics import Interval, interval
 from policies.planning.costs import CostModel
 from policies.planning.waits.model import WaitModel
@@ -103,7 +103,7 @@ class Advice:
         equal = [request for request, time in zip(self.requests, expected, strict=True) if time <= least]
         return min(equal, key=lambda request: ("own" not in request.names, request.nodes, -request.walltime))
 
-    def named(self, name: str) -> Request | None:
+    def request_for(self, name: str) -> Request | None:
         """The request that stands for ``own``, ``planner`` or ``reserved``; None: there is none."""
         return next((request for request in self.requests if name in request.names), None)
 
@@ -122,14 +122,14 @@ class Advice:
         waits = self.waits[:, other] - self.waits[:, better]
         rest = over.rest - self.requests[better].rest
         mean = float(waits.mean())
-        # One draw has no spread to tell.
-        total = (interval(waits) if len(waits) > 1 else Interval(mean, mean, mean)).shifted(rest)
+        # One draw has no spread.
+        total = (interval(waits) if len(waits) > 1 else Interval(mean, mean, mean)).shift(rest)
         backfilling = np.where(self.backfilled[:, better], waits, 0.0)
         return Saving(total, mean, float(backfilling.mean()))
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each request; times in seconds from now."""
-        own, planner, best = self.named("own"), self.named("planner"), self.best
+        own, planner, best = self.request_for("own"), self.request_for("planner"), self.best
         expected, rows = self.expected, []
         for place, request in enumerate(self.requests):
             row: dict[str, Any] = {
@@ -234,7 +234,7 @@ def advise(
     if walltime is None and runtimes is None:
         raise InputError("give the walltime that you would ask for, or runtimes of the job")
     if walltime is not None:
-        _checked(walltime, "walltime")
+        _check_walltime(walltime, "walltime")
     settings = Options.of(**options)
     law = _law(history, SeenJob(0, state.at, nodes, walltime or 1.0, user, project), runtimes)
     saving = checkpoint is not None
@@ -243,10 +243,10 @@ def advise(
     past, tried, laws = {}, {}, {}
     for size, factor in sorted(factors.items()):
         _check_size(size, factor, state)
-        given = walltimes if walltimes is None else [_checked(time) * factor for time in walltimes]
+        given = walltimes if walltimes is None else [_check_walltime(time) * factor for time in walltimes]
         own = walltime if size == nodes else None
-        laws[size], past[size] = scaled(law, factor), (prices or history.waits).apply(costs, size)
-        found = walltimes_of(laws[size], past[size], saving=saving, own=own, walltimes=given)
+        laws[size], past[size] = scale_law(law, factor), (prices or history.waits).apply(costs, size)
+        found = candidate_walltimes(laws[size], past[size], saving=saving, own=own, walltimes=given)
         tried[size] = {time: names for time, names in found.items() if waits is None or time <= waits.walltime}
     longest = max(time for names in tried.values() for time in names)
     if waits is None:
@@ -257,7 +257,7 @@ def advise(
     drawing = Drawing(asked, history, Future(arrivals, horizon, failures), draws, seed)
     rules = {"order": settings.order, "backfilling": settings.backfilling, **options}
     lists = {size: list(names) for size, names in tried.items()}
-    starts = tried_starts(drawing, tried_job, lists, rules, workers)
+    starts = simulate_requests(drawing, tried_job, lists, rules, workers)
     delays = starts[:, :, 0] - state.at
     requests: list[Request] = []
     later: dict[int, LaterWaits] = {}
@@ -272,13 +272,13 @@ def advise(
             plan = going_on(laws[size], time, paid, saving=saving)
             requests.append(Request(size, time, names[time], plan, laws[size]))
     drawn = np.asarray(law.isf(drawing.levels(tried_job)), dtype=float)
-    rests = np.column_stack([request.rest_of(drawn * factors[request.nodes]) for request in requests])
+    rests = np.column_stack([request.time_to_completion(drawn * factors[request.nodes]) for request in requests])
     return Advice(state, tuple(requests), delays, starts[:, :, 1] > 0, delays + rests, later)
 
 
 def _law(history: History, job: SeenJob, runtimes: Law | npt.ArrayLike | None) -> DiscreteLaw:
     if runtimes is None:
-        return history.law_of(job)
+        return history.runtime_law(job)
     return discretise(runtimes, _CELLS) if isinstance(runtimes, Law) else from_samples(runtimes)
 
 
@@ -289,7 +289,7 @@ def _check_size(size: int, factor: float, state: MachineState) -> None:
         raise ParameterError(f"runtime on {size:,} nodes", "a multiple above 0 of the runtime", factor)
 
 
-def _checked(walltime: float, name: str = "walltimes") -> float:
+def _check_walltime(walltime: float, name: str = "walltimes") -> float:
     if not 0 < walltime <= LARGEST_TIME:
         raise ParameterError(
             name, "durations above 0 [s]" if name == "walltimes" else "a duration above 0 [s]", walltime

@@ -1,4 +1,4 @@
-"""Baselines: other ways to tell a job's wait, from the waits of jobs that started before.
+"""Baselines: other forecasts of a job's wait, from the waits of jobs that started before.
 
 Each sees what was known by then, and compares a job that has to wait with jobs that had to wait.
 """
@@ -18,14 +18,14 @@ __all__ = ["WAITED", "PastWaits"]
 
 Floats = npt.NDArray[np.float64]
 
-#: A longer wait is one [s]: logs tell whole minutes, and schedulers look about once in one.
+#: A longer wait is one [s]: logs record whole minutes, and schedulers run about once a minute.
 WAITED = 60.0
 _WEEK = 7 * 86_400.0
 #: How many jobs are the nearest.
 _NEAREST = 20
-#: Quantile of the waits whose bound is watched for changes, and the confidence of every bound.
+#: Quantile of the waits that is watched for changes, and the confidence of every bound.
 _WATCHED, _CONFIDENCE = 0.95, 0.95
-#: The fewest waits that have such a bound, and so many waits in a row above it are a change.
+#: The fewest waits that have such a bound; that number of consecutive waits above it is a change.
 _FEWEST, _CHANGE = 59, 3
 #: Largest sizes of the classes of QBETS [nodes].
 _SIZES = (4, 16, 64)
@@ -55,7 +55,7 @@ class PastWaits:
             for kind in np.unique(self._kinds).tolist()
         }
 
-    def _known(self, at: float) -> int:
+    def _started_jobs(self, at: float) -> int:
         """How many of the jobs had started."""
         return int(np.searchsorted(self._starts, at, side="right"))
 
@@ -64,7 +64,7 @@ class PastWaits:
 
         Where none did, of the jobs of all sizes; where none did either, of all before.
         """
-        count = self._known(at)
+        count = self._started_jobs(at)
         if not count:
             return 0.0
         first = int(np.searchsorted(self._starts, at - _WEEK, side="right"))
@@ -78,7 +78,7 @@ class PastWaits:
 
         They are alike in nodes, walltime and queue length (in powers of two); of equally similar ones the last count.
         """
-        count = self._known(at)
+        count = self._started_jobs(at)
         if not count:
             return np.zeros(len(levels))
         own = _features(np.array([job.nodes]), np.array([job.walltime]), np.array([queue]))
@@ -100,11 +100,11 @@ class PastWaits:
         """
         kind = int(np.searchsorted(_SIZES, job.nodes))
         places, changes = self._changes.get(kind, (np.empty(0, dtype=np.int64), []))
-        count = int(np.searchsorted(places, self._known(at)))
+        count = int(np.searchsorted(places, self._started_jobs(at)))
         if not count:
             return np.zeros(len(levels))
         waits = np.sort(self._waits[places[changes[count - 1] : count]])
-        return np.array([_bound(waits, float(level)) for level in levels])
+        return np.array([_wait_bound(waits, float(level)) for level in levels])
 
 
 def queues(past: Past) -> npt.NDArray[np.int64]:
@@ -125,13 +125,13 @@ def _features(nodes: npt.NDArray[np.float64], walltimes: Floats, queue: npt.NDAr
 
 
 def _rank(count: int, level: float) -> int:
-    """Which of so many ordered values, counted from 1, bounds a quantile from above; more than there are: none does."""
+    """Rank, counted from 1, of the ordered value that bounds a quantile from above; beyond ``count``: none does."""
     from scipy.stats import binom
 
     return int(binom.ppf(_CONFIDENCE, count, level)) + 1
 
 
-def _bound(waits: Floats, level: float) -> float:
+def _wait_bound(waits: Floats, level: float) -> float:
     if level == 0.5:
         return float(np.median(waits))
     count = len(waits)

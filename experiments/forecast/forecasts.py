@@ -22,13 +22,13 @@ from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.numbers import is_whole
 from workloads.outages.failures import FailureRate
 
-__all__ = ["LEVELS", "WITHIN", "Forecast", "forecast", "starts_of"]
+__all__ = ["LEVELS", "WITHIN", "Forecast", "forecast", "simulate_starts"]
 
-#: Levels of the quantiles that are told.
+#: Levels of the reported quantiles.
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 #: Times within which a start has a probability [s].
 WITHIN = (3_600.0, 4 * 3_600.0, 24 * 3_600.0)
-#: Jobs to come are made for so long at first [s]; for longer where the awaited ones have not started by then.
+#: Span of future arrivals that is drawn at first [s]; a longer one follows if the awaited jobs have not started.
 _REACH = 2 * 3_600.0
 
 
@@ -188,9 +188,9 @@ def forecast(
         raise InputError(f"{state.source}: no job waits at {state.at:,.0f} s")
     drawing = Drawing(state, history, Future(arrivals, horizon, failures), draws, seed)
     given = {"order": settings.order, "backfilling": settings.backfilling, **options}
-    # One task for each worker: each has to be told of the whole history.
-    tasks = [_Task(drawing, some, given) for some in drawing.shared_out(workers, Options.of(**given))]
-    starts = np.array([row for rows in spread(_simulated, tasks, len(tasks)) for row in rows])
+    # One task for each worker: each needs the whole history.
+    tasks = [_Task(drawing, some, given) for some in drawing.divide_draws(workers, Options.of(**given))]
+    starts = np.array([row for rows in spread(_simulate_draws, tasks, len(tasks)) for row in rows])
     places = {job_id: place for place, job_id in enumerate(waiting)}
     columns = {job.job_id: place for place, job in enumerate(state.jobs)}
     mine = starts[:, [places[job_id] for job_id in asked]]
@@ -198,17 +198,19 @@ def forecast(
     return Forecast(state, asked, mine, ends, waiting, starts)
 
 
-def _simulated(task: _Task) -> list[list[float]]:
+def _simulate_draws(task: _Task) -> list[list[float]]:
     """Start of each waiting job in some draws [s]."""
     waiting = [job.job_id for job in task.drawing.state.waiting]
     found = []
     for draw in task.draws:
-        starts = starts_of(task.drawing, draw, waiting, task.options)
+        starts = simulate_starts(task.drawing, draw, waiting, task.options)
         found.append([starts[job_id] for job_id in waiting])
     return found
 
 
-def starts_of(drawing: Drawing, draw: int, awaited: Sequence[int], options: Mapping[str, object]) -> dict[int, float]:
+def simulate_starts(
+    drawing: Drawing, draw: int, awaited: Sequence[int], options: Mapping[str, object]
+) -> dict[int, float]:
     """Simulate one draw until certain jobs have started.
 
     Parameters
@@ -230,7 +232,7 @@ def starts_of(drawing: Drawing, draw: int, awaited: Sequence[int], options: Mapp
     state, reach = drawing.state, _REACH
     sketch = drawing.sketch(Options.of(**options))
     if sketch is not None:
-        return drawing.sketched(sketch, draw, awaited)[0]
+        return drawing.sketch_starts(sketch, draw, awaited)[0]
     while True:
         starts = first_starts(
             drawing.table(draw, reach), state.nodes, state.at, awaited, origin=state.origin, outages=state.outages,

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.forecast.history import History
-from experiments.forecast.likeness import INDEPENDENT, parties_of
+from experiments.forecast.likeness import INDEPENDENT, similar_groups
 from experiments.forecast.states import MachineState, SeenJob
 from experiments.sweeps.execution import available_workers
 from simulator.options import Options
@@ -33,11 +33,11 @@ __all__ = ["ARRIVALS", "Drawing", "Future"]
 ARRIVALS = ("none", "weeks")
 #: A week, after which submits resemble themselves [s].
 _WEEK = 7 * 86_400.0
-#: So many jobs to come are made at first.
+#: Number of future jobs that are drawn at first.
 _PIECE = 64
 #: What a job over its walltime still has [s]: schedulers look every minute or so.
 _GRACE = 60.0
-#: Ids of jobs to come begin so far after those of the state, where the ids of jobs that are added have their place.
+#: Distance of the ids of future jobs from those of the state; ids of added jobs lie between.
 _OTHERS = 1_000_000
 #: Jobs in sketches that take about as long as a process takes to start and to learn what it needs.
 _WORTH_A_WORKER = 200_000
@@ -95,9 +95,9 @@ class Drawing:
         #: What some jobs have in common, by what it is.
         self._common: dict[tuple[object, ...], npt.NDArray[np.float64]] = {}
         #: Runtime of each job of the state in each draw [s], shape (draws, jobs).
-        self.runtimes = self._drawn()
+        self.runtimes = self._draw_runtimes()
 
-    def _drawn(self) -> npt.NDArray[np.float64]:
+    def _draw_runtimes(self) -> npt.NDArray[np.float64]:
         jobs, at, draws = self.state.jobs, self.state.at, self.draws
         runtimes = np.empty((draws, len(jobs)))
         for place, job in enumerate(jobs):
@@ -114,7 +114,7 @@ class Drawing:
         Their normal scores are correlated as those of jobs that were there at once in the past.
         """
         alike = INDEPENDENT if self._history is None else self._history.likeness
-        user, request = parties_of(job.user, job.walltime, job.nodes)
+        user, request = similar_groups(job.user, job.walltime, job.nodes)
         # A stream for each job: the others keep their numbers when one more is asked for.
         own = stream(self._seed, "forecast", "runtime", job.job_id).standard_normal(self.draws)
         scores = alike.mean + alike.spread * (
@@ -152,7 +152,7 @@ class Drawing:
         draw
             Its number.
         reach
-            Jobs to come are made for so long [s]; those made are the same for any reach.
+            Span of future arrivals that is drawn [s]; a longer span begins with the same jobs.
         """
         table = [job.running_for(time) for job, time in zip(self.state.jobs, self.runtimes[draw].tolist(), strict=True)]
         number = max((job.job_id for job in self.state.jobs), default=0) + _OTHERS
@@ -176,7 +176,7 @@ class Drawing:
         """
         zero, most = self._zero, self.state.nodes
         for history, first, submits, runtimes in self._weeks(draw, self.horizon):
-            nodes, walltimes = history.sizes_of_submitted(first, first + len(submits))
+            nodes, walltimes = history.draw_sizes(first, first + len(submits))
             piece = np.array((in_ticks(submits) - zero, nodes, in_ticks(walltimes), in_ticks(runtimes)))
             yield piece[:, nodes <= most]
 
@@ -203,11 +203,11 @@ class Drawing:
             begin, size = 0, _PIECE
             while begin < count:
                 end = min(begin + size, count)
-                runtimes = history.runtimes_of_submitted(first + begin, first + end, levels[begin:end])
+                runtimes = history.draw_runtimes(first + begin, first + end, levels[begin:end])
                 yield history, first + begin, submits[begin:end], runtimes
                 begin, size = end, 4 * size
 
-    def shared_out(self, workers: int | None, options: Options, simulations: int = 1) -> list[range]:
+    def divide_draws(self, workers: int | None, options: Options, simulations: int = 1) -> list[range]:
         """The draws for each worker; fewer workers are wanted where starting them would take longer than the draws.
 
         Parameters
@@ -253,7 +253,7 @@ class Drawing:
             self._sketches[options, resized] = made
         return made
 
-    def sketched(
+    def sketch_starts(
         self, sketch: Sketch, draw: int, awaited: Collection[int], walltimes: Sequence[float] = ()
     ) -> tuple[dict[int, float], list[tuple[float, bool]]]:
         """Starts in one draw by a sketch.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from experiments.forecast.moments import duration_told
+from experiments.forecast.moments import format_duration
 from policies.backfilling import backfilling
 from policies.order import ORDERS
 from simulator.machine.priorstate import PriorState
@@ -45,8 +45,8 @@ def find_gaps(prior: PriorState | None, options: Options, at: float, running: Co
             found.append(f"past usage is not known, and {name} ranks jobs by it: all accounts begin with none")
         elif not usage.totals and since is not None and at - since < _LONG_AGO * order.half_life:
             found.append(
-                f"{name} ranks jobs by past usage, which halves in {duration_told(order.half_life)}, and that is known "
-                f"for the last {duration_told(at - since)} alone"
+                f"{name} ranks jobs by past usage, which halves in {format_duration(order.half_life)}, and that is "
+                f"known for the last {format_duration(at - since)} alone"
             )
     rule = backfilling(options.backfilling, options.backfill_length)
     begun = rule.begin() if hasattr(rule, "begin") else rule

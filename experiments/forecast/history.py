@@ -1,4 +1,4 @@
-"""History: what the runs completed by a time tell of the runtimes of jobs that still run or wait.
+"""History: runtimes of jobs that run or wait, estimated from the runs that had completed by a time.
 
 A job's runtime is a share of its walltime. The share's distribution is that of the last completed runs of the finest
 group with enough of them, mixed with those of wider groups. Source: docs/forecast.md.
@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.likeness import Likeness, likeness_of
-from experiments.forecast.runs import ALL, Group, PastRun, Runs, groups_of
+from experiments.forecast.likeness import Likeness, estimate_likeness
+from experiments.forecast.runs import ALL, Group, PastRun, Runs, job_groups
 from experiments.forecast.states import SeenJob
 from policies.planning.waits.fitting import fit_waits
 from policies.planning.waits.model import LEAST_ALPHA, WaitFit, WaitModel
@@ -30,7 +30,7 @@ from workloads.logs.withdrawals import keep_cancelled
 if TYPE_CHECKING:
     from workloads.logs.trace import Trace, TraceJob
 
-__all__ = ["History", "history_of", "run_of"]
+__all__ = ["History", "past_run", "read_history"]
 
 #: Levels of draws lie above this: a law need not end.
 _TINY = 1e-12
@@ -95,7 +95,7 @@ class History:
         self.runs = runs if isinstance(runs, Runs) else Runs(runs)
         if not len(self):
             raise InputError(
-                "no run had ended by then, so that nothing tells how long jobs run: choose a later time, or take "
+                "no run had ended by then, so that runtimes cannot be estimated: choose a later time, or take "
                 "walltimes for runtimes"
             )
         self.submitted = submitted
@@ -108,7 +108,7 @@ class History:
     @cached_property
     def likeness(self) -> Likeness:
         """How much the runtimes of jobs that were there at once were alike in the past."""
-        return likeness_of(self.runs, self._least)
+        return estimate_likeness(self.runs, self._least)
 
     def runtimes(self, job: SeenJob, levels: npt.ArrayLike, elapsed: float = 0.0) -> npt.NDArray[np.float64]:
         """Runtimes of a job at given levels.
@@ -138,7 +138,7 @@ class History:
         least = min(job.walltime, elapsed + 1.0)
         return np.clip(shares * job.walltime, least, job.walltime)
 
-    def law_of(self, job: SeenJob) -> DiscreteLaw:
+    def runtime_law(self, job: SeenJob) -> DiscreteLaw:
         """The distribution of the runtime of a job that has not started [s]."""
         shares = self._law(job)
         least = min(job.walltime, 1.0)
@@ -157,7 +157,7 @@ class History:
         walltimes, waits, nodes = zip(*pairs, strict=True)
         return fit_waits(walltimes, np.maximum(waits, 0.0), np.array(nodes))
 
-    def runtimes_of_submitted(self, first: int, last: int, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def draw_runtimes(self, first: int, last: int, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Runtimes of some of the submitted jobs, as if they were submitted again.
 
         Parameters
@@ -177,7 +177,7 @@ class History:
         runtimes: npt.NDArray[np.float64] = np.clip(shares * walltimes, np.minimum(walltimes, 1.0), walltimes)
         return runtimes
 
-    def sizes_of_submitted(self, first: int, last: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    def draw_sizes(self, first: int, last: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """Nodes and walltimes [s] of some of the submitted jobs."""
         return self._slice(first, last)[:2]
 
@@ -216,7 +216,7 @@ class History:
 
     def _groups(self, job: SeenJob) -> tuple[Group, ...]:
         """The groups of a job with enough runs, the finest first; all runs, where there are too few in all."""
-        groups = groups_of(job.user, job.project, job.walltime, job.nodes)
+        groups = job_groups(job.user, job.project, job.walltime, job.nodes)
         return tuple(group for group in groups if self.runs.count(group) >= self._least) or (ALL,)
 
     def _mixture(self, groups: Sequence[Group]) -> DiscreteLaw:
@@ -251,7 +251,7 @@ _FEWEST_PAIRS = 3
 _MOST_SLICES = 200
 
 
-def history_of(trace: Trace, at: float, *, fit: str = "discrete", least: int = 10) -> History:
+def read_history(trace: Trace, at: float, *, fit: str = "discrete", least: int = 10) -> History:
     """The history of a log at a time: the jobs that were submitted, and the runs that had ended by then.
 
     Parameters
@@ -277,7 +277,7 @@ def history_of(trace: Trace, at: float, *, fit: str = "discrete", least: int = 1
     ended = [
         (start + job.runtime, job) for _, job in known if (start := job.start) is not None and start + job.runtime <= at
     ]
-    runs = (run_of(job, end) for end, job in sorted(ended, key=itemgetter(0)))
+    runs = (past_run(job, end) for end, job in sorted(ended, key=itemgetter(0)))
     submitted = (
         SeenJob(place, job.queued, job.nodes, job.walltime, job.user, job.project)
         for place, job in known
@@ -286,7 +286,7 @@ def history_of(trace: Trace, at: float, *, fit: str = "discrete", least: int = 1
     return History(runs, sorted(submitted, key=lambda job: (job.submit, job.job_id)), fit, least)
 
 
-def run_of(job: TraceJob, end: float) -> PastRun:
+def past_run(job: TraceJob, end: float) -> PastRun:
     """The completed run of a job of a log that ended then [s]."""
     share = min(1.0, job.runtime / job.walltime)
     return PastRun(job.nodes, job.walltime, share, job.user, job.project, job.wait, job.queued, end)

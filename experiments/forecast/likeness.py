@@ -15,15 +15,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from experiments.forecast.runs import Compared, Group, PastRun, Runs, request_of
+from experiments.forecast.runs import Compared, Group, PastRun, Runs, request_group
 
-__all__ = ["INDEPENDENT", "Likeness", "likeness_of", "parties_of"]
+__all__ = ["INDEPENDENT", "Likeness", "estimate_likeness", "similar_groups"]
 
-#: A past state is taken at every so manieth run, and the last so many of them count.
+#: Distance of past states in runs, and the number of the last states that count.
 _EVERY, _STATES = 100, 160
-#: A short past says little of how alike jobs of different users are: so many states with this correlation count too.
+#: A short past hardly shows the correlation between users: a prior of that number of states with this correlation.
 _PRIOR_STATES, _PRIOR = 30, 0.05
-#: So many jobs are compared at most; of large queues fewer states count.
+#: Jobs that are compared at most; of large queues fewer states count.
 _MOST = 20_000
 #: No two jobs are taken to be more alike.
 _LARGEST = 0.9
@@ -65,17 +65,17 @@ class Likeness(NamedTuple):
 INDEPENDENT = Likeness(0.0, 0.0, 0.0)
 
 
-def parties_of(user: str, walltime: float, nodes: int) -> tuple[Group, Group]:
-    """Whose jobs a job resembles: those of its user, and those of its user with the same request.
+def similar_groups(user: str, walltime: float, nodes: int) -> tuple[Group, Group]:
+    """Groups of jobs that a job resembles: those of its user, and those of its user with the same request.
 
     Where users are not named, jobs with the same walltime and nodes are taken for those of one.
     """
     if user:
-        return ("user", user), request_of(user, walltime, nodes)
+        return ("user", user), request_group(user, walltime, nodes)
     return ("request", walltime, nodes), ("request", walltime, nodes)
 
 
-def likeness_of(runs: Runs, least: int = 10) -> Likeness:
+def estimate_likeness(runs: Runs, least: int = 10) -> Likeness:
     """Estimate the correlations from the past states of the last runs.
 
     Parameters
@@ -83,7 +83,7 @@ def likeness_of(runs: Runs, least: int = 10) -> Likeness:
     runs
         Completed runs.
     least
-        Fewest runs of a group that tells of a job.
+        Fewest runs of a group that is used for a job.
 
     Returns
     -------
@@ -108,11 +108,11 @@ def likeness_of(runs: Runs, least: int = 10) -> Likeness:
 
 def _states(runs: Runs, least: int) -> Iterator[State]:
     """The past states with two runs or more, the last one first."""
-    last = (runs.timed() - 1) // _EVERY
+    last = (runs.count_timed() - 1) // _EVERY
     compared = 0
     for number in range(last, max(-1, last - _STATES), -1):
         at = runs.run(number * _EVERY).submit or 0.0
-        found = [(runs.run(one), runs.compared(one, at, least)) for one in runs.there(at)]
+        found = [(runs.run(one), runs.compare_run(one, at, least)) for one in runs.there(at)]
         known = [(run, seen) for run, seen in found if seen is not None]
         if len(known) > 1:
             yield known
@@ -158,7 +158,7 @@ def _of_anyone(states: Sequence[State], mean: float, spread: float, user: float,
 
     Distances count, not their squares, which a few states would decide; and a state as often as it has jobs.
     """
-    # Shares that are uniform in (0, 1) deviate so much more if their scores are wider: runtimes end at the walltime.
+    # Shares that are uniform in (0, 1) deviate that much more if their scores are wider: runtimes end at the walltime.
     wider = math.sqrt(spread)
     sums = []
     for state in states:
@@ -189,7 +189,7 @@ def _pairs(state: State, of: Callable[[Compared], float]) -> tuple[float, float,
     requests: dict[tuple[Group, Group], float] = defaultdict(float)
     squares = 0.0
     for run, seen in state:
-        user, request = parties_of(run.user, run.walltime, run.nodes)
+        user, request = similar_groups(run.user, run.walltime, run.nodes)
         value = of(seen)
         users[user] += value
         requests[user, request] += value

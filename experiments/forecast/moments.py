@@ -7,10 +7,10 @@ import math
 from workloads.logs.clock import LogClock
 from workloads.logs.trace import Trace
 
-__all__ = ["duration_told", "moment_of", "moment_told"]
+__all__ = ["format_duration", "format_moment", "parse_moment"]
 
 
-def moment_of(text: str, trace: Trace, option: str) -> float:
+def parse_moment(text: str, trace: Trace, option: str) -> float:
     """The time that a text means.
 
     Parameters
@@ -36,15 +36,15 @@ def moment_of(text: str, trace: Trace, option: str) -> float:
     return LogClock.of_trace(trace).time(text, option)
 
 
-def moment_told(time: float, trace: Trace) -> str:
+def format_moment(time: float, trace: Trace) -> str:
     """A time of the log for people: a date with its zone, or hours after the first submit."""
     return LogClock.of_trace(trace).show(time)
 
 
-def duration_told(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A duration for people, in the unit that suits it.
 
-    >>> [duration_told(time) for time in (0, 59, 1500, 5400, 90_000, 400_000)]
+    >>> [format_duration(time) for time in (0, 59, 1500, 5400, 90_000, 400_000)]
     ['now', '59 s', '25 min', '1.5 h', '25.0 h', '4.6 d']
     """
     if not math.isfinite(seconds):

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.history import History, run_of
+from experiments.forecast.history import History, past_run
 from experiments.forecast.priors import node_names, past_usage
 from experiments.forecast.runs import Runs
 from experiments.forecast.states import MachineState, SeenJob
@@ -25,8 +25,8 @@ Floats = npt.NDArray[np.float64]
 class Past:
     """A log, asked for what was known at many times.
 
-    At each time it tells what :func:`experiments.forecast.states.state_at` and
-    :func:`experiments.forecast.history.history_of` tell.
+    At each time it gives what :func:`experiments.forecast.states.state_at` and
+    :func:`experiments.forecast.history.read_history` give.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Past:
     """
 
     def __init__(self, trace: Trace, nodes: int, fit: str = "discrete", least: int = 10) -> None:
-        jobs = keep_cancelled(trace).jobs
+        jobs = keep_cancelled(trace).jobs.rows()
         places = sorted(range(len(jobs)), key=lambda place: (jobs[place].submit, place))
         unique = len({job.job_id for job in jobs}) == len(jobs)
         chosen = [jobs[place] for place in places]
@@ -62,7 +62,7 @@ class Past:
         self.starts = np.array([np.nan if job.start is None else job.start for job in chosen])
         self.ends = self.starts + np.array([job.runtime for job in chosen])
         self.requests = np.array([(job.nodes, job.walltime) for job in chosen])
-        #: Jobs of states and of histories: they are told apart by their ids, and by their places in the log.
+        #: Jobs of states and of histories: ids and places in the log identify them.
         self._seen = [
             SeenJob(
                 job.job_id if unique else place + 1, job.submit, job.nodes, job.walltime, job.user, job.project,
@@ -83,7 +83,7 @@ class Past:
         self._runs = Runs()
         for number in np.argsort(self.ends, kind="stable").tolist():
             if np.isfinite(self.ends[number]):
-                self._runs.add(run_of(chosen[number], float(self.ends[number])))
+                self._runs.add(past_run(chosen[number], float(self.ends[number])))
 
     def __len__(self) -> int:
         return len(self.submits)

@@ -21,7 +21,7 @@ from policies.planning.waits.lines import least_squares_above
 from policies.planning.waits.model import LEAST_ALPHA
 from workloads.laws import DiscreteLaw
 
-__all__ = ["LaterWaits", "Request", "coarse", "going_on", "scaled", "walltimes_of"]
+__all__ = ["LaterWaits", "Request", "candidate_walltimes", "coarse", "going_on", "scale_law"]
 
 #: Values of a distribution that plans are made for: what is left after a request; the whole job.
 _FEW, _MANY = 100, 250
@@ -76,18 +76,18 @@ class Request:
         """Expected time from the start to the completion, with the waits of later requests [s]."""
         return self.plan.expected_cost(self.law) - self._wait
 
-    def rest_of(self, runtimes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def time_to_completion(self, runtimes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Time from start to completion of jobs of these runtimes, with the mean waits of later requests [s]."""
-        return self.plan.cost_of(runtimes) - self._wait
+        return self.plan.paid_cost(runtimes) - self._wait
 
     @property
     def _wait(self) -> float:
-        """What the prices say of the wait of the first request, in whose place the forecast stands."""
+        """The wait of the first request by the prices; the forecast replaces it."""
         costs = self.plan.costs
         return float(costs.alpha * self.plan.length[0] + costs.gamma)
 
 
-def walltimes_of(
+def candidate_walltimes(
     law: DiscreteLaw,
     costs: CostModel,
     *,
@@ -115,7 +115,7 @@ def walltimes_of(
     if own is not None:
         named.setdefault(own, []).append("own")
     for name, paid in prices.items():
-        first = float(_planned(coarse(law, _MANY) or law, paid, saving).length[0])
+        first = float(_make_plan(coarse(law, _MANY) or law, paid, saving).length[0])
         named.setdefault(first, []).append(name)
     extra = float(costs.checkpoint_at(0.0)) if saving else 0.0
     for walltime in _grid(law, extra) if walltimes is None else walltimes:
@@ -196,28 +196,28 @@ def going_on(law: DiscreteLaw, walltime: float, costs: CostModel, *, saving: boo
     >>> going_on(law, 2.0, CostModel(), saving=False).length
     array([2., 4.])
     """
-    choices = [_continued(law, walltime, costs, saved=False, saving=saving)]
+    choices = [_continue_plan(law, walltime, costs, saved=False, saving=saving)]
     work = walltime - float(costs.checkpoint_at(0.0))
     if saving and 0 < work < law.upper:
-        choices.append(_continued(law, work, costs, saved=True, saving=saving))
+        choices.append(_continue_plan(law, work, costs, saved=True, saving=saving))
     return min(choices, key=lambda plan: plan.expected_cost(law))
 
 
-def _continued(law: DiscreteLaw, first: float, costs: CostModel, *, saved: bool, saving: bool) -> ReservationPlan:
+def _continue_plan(law: DiscreteLaw, first: float, costs: CostModel, *, saved: bool, saving: bool) -> ReservationPlan:
     left = coarse(law, _FEW, above=first)
     if left is None:
         return ReservationPlan([first], False, costs, "request")
     # From a checkpoint each further reservation reads one first: it is as if that were work to do.
     done = first - float(costs.restart_at(0.0)) if saved else 0.0
     work = left.values - done
-    later = _planned(DiscreteLaw(work, left.probabilities), costs, saving)
+    later = _make_plan(DiscreteLaw(work, left.probabilities), costs, saving)
     places = np.searchsorted(work, later.milestones)
     milestones = np.concatenate(([first], left.values[places]))
     flags = np.concatenate(([saved], later.checkpointed))
     return ReservationPlan(milestones, flags, costs, "request", extension_checkpointed=saving)
 
 
-def _planned(law: DiscreteLaw, costs: CostModel, saving: bool) -> ReservationPlan:
+def _make_plan(law: DiscreteLaw, costs: CostModel, saving: bool) -> ReservationPlan:
     return STRATEGIES["optimal" if saving else "no-ckpt"](law, costs)
 
 
@@ -229,7 +229,7 @@ def coarse(law: DiscreteLaw, cells: int, above: float = 0.0) -> DiscreteLaw | No
     law
         The distribution.
     cells
-        At most so many values, of about equal probability.
+        At most ``count`` values, of about equal probability.
     above
         The runtime is longer than this.
 
@@ -256,7 +256,7 @@ def coarse(law: DiscreteLaw, cells: int, above: float = 0.0) -> DiscreteLaw | No
     return DiscreteLaw(values, shares / shares.sum())
 
 
-def scaled(law: DiscreteLaw, factor: float) -> DiscreteLaw:
+def scale_law(law: DiscreteLaw, factor: float) -> DiscreteLaw:
     """The distribution of a multiple of the runtime."""
     return law if factor == 1 else DiscreteLaw(law.values * factor, law.probabilities)
 

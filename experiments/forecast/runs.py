@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from workloads.fits import fits_of
+from workloads.fits import make_fits
 
 if TYPE_CHECKING:
     from workloads.laws import Law
 
-__all__ = ["ALL", "Compared", "Group", "PastRun", "Runs", "groups_of", "request_of"]
+__all__ = ["ALL", "Compared", "Group", "PastRun", "Runs", "job_groups", "request_group"]
 
 #: A group of runs: of a user with a walltime and a size class, of a user, of a project, all.
 Group = tuple[object, ...]
 #: The group of all runs.
 ALL: Group = ("all",)
-#: So many runs of a group count, the last ones: what users run changes.
+#: Number of the last runs of a group that count: what users run changes.
 _RECENT = 50
-#: A group of n runs is trusted as far as n of n + so many: a next run need not be like the few before.
+#: Prior weight k: a group of n runs has the weight n / (n + k), since a next run may differ from a few former ones.
 _DOUBT = 5
 #: Levels nearer than this are the same.
 _SAME = 1e-9
@@ -85,14 +85,14 @@ class Compared(NamedTuple):
     deviation: float
 
 
-def request_of(user: str, walltime: float, nodes: int) -> Group:
+def request_group(user: str, walltime: float, nodes: int) -> Group:
     """The finest group of a job."""
     return ("request", user, walltime, math.frexp(nodes)[1])
 
 
-def groups_of(user: str, project: str, walltime: float, nodes: int) -> Iterator[Group]:
+def job_groups(user: str, project: str, walltime: float, nodes: int) -> Iterator[Group]:
     """The groups of a job, the finest first; where a log names no users, they are one."""
-    yield request_of(user, walltime, nodes)
+    yield request_group(user, walltime, nodes)
     if user:
         yield ("user", user)
     if project:
@@ -116,7 +116,7 @@ class Runs:
         #: Of how many runs each distribution is, and the distribution, by group and kind of fit.
         self._laws: dict[tuple[Group, str], tuple[int, Law]] = {}
         self._pairs: list[tuple[float, float, int]] = []
-        #: Runs whose submit, wait and end are known, and their submits and ends.
+        #: Runs with known submit, wait and end, and their submits and ends.
         self._timed: list[PastRun] = []
         self._submits: list[float] = []
         self._ended: list[float] = []
@@ -135,7 +135,7 @@ class Runs:
                 self._timed.append(run)
                 self._submits.append(run.submit)
                 self._ended.append(run.end)
-        for group in groups_of(run.user, run.project, run.walltime, run.nodes):
+        for group in job_groups(run.user, run.project, run.walltime, run.nodes):
             self._shares.setdefault(group, []).append(run.share)
             if run.end is not None:
                 self._ends.setdefault(group, []).append(run.end)
@@ -154,7 +154,7 @@ class Runs:
         return self._shares.get(group, [])[0 if last is None else max(0, count - last) : count]
 
     def pairs(self) -> Sequence[tuple[float, float, int]]:
-        """Walltime [s], wait [s] and nodes of each run whose wait is known."""
+        """Walltime [s], wait [s] and nodes of each run with a known wait."""
         return self._pairs
 
     def law(self, group: Group, fit: str) -> Law:
@@ -163,7 +163,7 @@ class Runs:
         known = self._laws.get((group, fit))
         if known is None or known[0] != count:
             shares = self.shares(group, None if group == ALL else _RECENT)
-            known = count, fits_of(fit, shares, 1.0).chosen.good()
+            known = count, make_fits(fit, shares, 1.0).chosen.good()
             self._laws[group, fit] = known
         return known[1]
 
@@ -173,7 +173,7 @@ class Runs:
 
     # Past states.
 
-    def timed(self) -> int:
+    def count_timed(self) -> int:
         """How many runs are known with their times."""
         return len(self._timed)
 
@@ -183,13 +183,13 @@ class Runs:
         if known is None:
             first = bisect_right(self._ended, at)
             known = self._there[at] = (np.flatnonzero(np.asarray(self._submits[first:]) <= at) + first).tolist()
-        return known[: bisect_left(known, self.timed())]
+        return known[: bisect_left(known, self.count_timed())]
 
     def run(self, number: int) -> PastRun:
         """A run that is known with its times, by number in the order of the ends."""
         return self._timed[number]
 
-    def compared(self, number: int, at: float, least: int) -> Compared | None:
+    def compare_run(self, number: int, at: float, least: int) -> Compared | None:
         """A run beside the distribution that was known of it at a time at which it was there.
 
         Parameters
@@ -216,7 +216,7 @@ class Runs:
         done = max(0.0, at - (run.submit or 0.0) - (run.wait or 0.0)) / run.walltime
         share, rest = run.share, 1.0
         level = lowest = highest = mean = square = weights = 0.0
-        for group in groups_of(run.user, run.project, run.walltime, run.nodes):
+        for group in job_groups(run.user, run.project, run.walltime, run.nodes):
             count = bisect_right(self._ends.get(group, ()), at)
             if count < least:
                 continue
@@ -268,7 +268,7 @@ class _RunsUntil(Runs):
     def pairs(self) -> Sequence[tuple[float, float, int]]:
         return self._all.pairs()[: self.count(ALL)]
 
-    def timed(self) -> int:
+    def count_timed(self) -> int:
         return bisect_right(self._ended, self._at)
 
 

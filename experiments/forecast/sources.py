@@ -13,7 +13,7 @@ from workloads.logs.nodenames import node_list
 from workloads.logs.readers import read_trace
 from workloads.logs.trace import Trace, TraceJob
 
-__all__ = ["read_log", "trace_of"]
+__all__ = ["read_log", "result_trace"]
 
 
 def read_log(path: str | Path, mechanism: str | None = None, **how: Any) -> Trace:
@@ -34,11 +34,11 @@ def read_log(path: str | Path, mechanism: str | None = None, **how: Any) -> Trac
         With recorded or simulated waits.
     """
     if Path(path).is_dir():
-        return trace_of(read_recording(path, mechanism, events=False), str(path))
+        return result_trace(read_recording(path, mechanism, events=False), str(path))
     return read_trace(path, **how)
 
 
-def trace_of(result: Result, source: str = "the result") -> Trace:
+def result_trace(result: Result, source: str = "the result") -> Trace:
     """A simulated schedule as a log: the waits are the simulated ones.
 
     Parameters

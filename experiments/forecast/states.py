@@ -57,7 +57,7 @@ class SeenJob:
     eligible: float | None = None
 
     def running_for(self, runtime: float) -> Job:
-        """The job as the simulator takes it, if it runs for so long [s]; it is not killed before."""
+        """The job as the simulator takes it, with that runtime [s]; it is not killed before."""
         return Job(
             self.job_id,
             JobType.RIGID,
@@ -201,14 +201,14 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
     if not submits or not min(submits) <= at <= max(submits):
         clock = LogClock.of_trace(trace)
 
-        def told(time: float) -> str:
+        def show_time(time: float) -> str:
             return f"{time:,.0f} s" if clock.epoch is None else clock.show(time, seconds=True)
 
-        span = f"from {told(min(submits))} to {told(max(submits))}" if submits else "(it has no jobs)"
-        raise InputError(f"{clock.source}: the time must lie within the log, {span}, not at {told(at)}")
+        span = f"from {show_time(min(submits))} to {show_time(max(submits))}" if submits else "(it has no jobs)"
+        raise InputError(f"{clock.source}: the time must lie within the log, {span}, not at {show_time(at)}")
     if all(job.wait is None for job in jobs):
         raise InputError(
-            f"{trace.source or 'the log'}: records no waits, so that nothing tells which jobs ran and which waited"
+            f"{trace.source or 'the log'}: records no waits, so that running and waiting jobs cannot be distinguished"
         )
     known = [(place, job) for place, job in enumerate(jobs, start=1) if job.queued <= at]
     unique = len({job.job_id for _, job in known}) == len(known)
@@ -219,7 +219,7 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
             continue
         start = job.start
         if start is None and job.cancelled_at is None:
-            continue  # nobody recorded when it started, perhaps long ago
+            continue  # the start is not recorded, and may be long ago
         if start is not None and start <= at:
             if start + job.runtime <= at:
                 continue
@@ -230,7 +230,7 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
         seen.append(SeenJob(job_id, job.submit, *request, start, job.eligible))
         if start is not None and (bits := numbers.bits(job.node_list, job.nodes)):
             places[job_id] = bits
-    announced = tuple(outage for outage in outages if _is_known(outage, at))
+    announced = tuple(outage for outage in outages if _is_announced(outage, at))
     prior = PriorState(past_usage(job for _, job in known).until(at), places)
     return MachineState(at, nodes, tuple(seen), announced, min(submits), trace.source or "the state", prior, trace.unit)
 
@@ -258,7 +258,7 @@ def state_of_queue(
     outages
         Windows, as of :func:`state_at`.
     past
-        Jobs of a log on the same clock: those that had ended by then tell the past usage, beside the running jobs.
+        Jobs of a log on the same clock: those that had ended by then give the past usage, beside the running jobs.
     totals
         Decayed usage by account at that time, that of the running jobs included [node-seconds], as Slurm's ``sshare``
         tells it; None: ``past`` does.
@@ -275,7 +275,7 @@ def state_of_queue(
         for row in rows
         if row.queued <= at and (row.start is None or row.start <= at)
     )
-    announced = tuple(outage for outage in outages if _is_known(outage, at))
+    announced = tuple(outage for outage in outages if _is_announced(outage, at))
     named = NamedNodes()
     for row in rows:
         if row.node_list:
@@ -299,7 +299,7 @@ def _usage_beside(seen: Sequence[SeenJob], past: Sequence[TraceJob], at: float) 
     return usage_by_runs([*ended, *running]) if ended else None
 
 
-def _is_known(outage: Outage, at: float) -> bool:
-    """Whether a window is announced and not over; nobody knows when a failed node will be repaired."""
+def _is_announced(outage: Outage, at: float) -> bool:
+    """Whether a window is announced and not over; the repair time of a failed node is not known."""
     since = -math.inf if outage.announced is None else outage.announced
     return outage.kind is not OutageKind.FAILURE and since <= at < outage.end

@@ -1,4 +1,4 @@
-"""Telling a forecast or an advice: a sentence, a table, and a document for programs."""
+"""Reports of a forecast or an advice: a sentence, a table, and a document for programs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from experiments.forecast.advice import Advice
 from experiments.forecast.forecasts import Forecast
-from experiments.forecast.moments import duration_told
+from experiments.forecast.moments import format_duration
 from experiments.forecast.requests import Request
 from experiments.tables import render
 from workloads.ground.jobids import job_id_text
@@ -30,19 +30,19 @@ def sentence(forecast: Forecast, job_id: int, moment: Callable[[float], str] | N
     job_id
         One of its jobs.
     moment
-        Writes a time of the log as people do; None: only times from now are told.
+        Writes a time of the log as people do; None: only times from now are shown.
     """
     row = next(row for row in forecast.rows() if row["job_id"] == job_id)
     low, middle, high = (row[f"start_p{level}"] for level in ("05", "50", "95"))
-    size = f"{row['nodes']:,} node{'s' * (row['nodes'] != 1)} for {duration_told(row['walltime'])}"
+    size = f"{row['nodes']:,} node{'s' * (row['nodes'] != 1)} for {format_duration(row['walltime'])}"
     if high < 1:
         told = f"Job {job_id_text(job_id)} ({size}) starts now in nearly all draws."
-    elif duration_told(low) == duration_told(high):
-        told = f"Job {job_id_text(job_id)} ({size}) starts in {duration_told(middle)}."
+    elif format_duration(low) == format_duration(high):
+        told = f"Job {job_id_text(job_id)} ({size}) starts in {format_duration(middle)}."
     else:
         told = (
-            f"Job {job_id_text(job_id)} ({size}) starts in {duration_told(middle)} (median), with 90 % probability "
-            f"between {duration_told(low)} and {duration_told(high)} from now."
+            f"Job {job_id_text(job_id)} ({size}) starts in {format_duration(middle)} (median), with 90 % probability "
+            f"between {format_duration(low)} and {format_duration(high)} from now."
         )
     if moment is not None and high >= 1:
         told += f" The median is {moment(forecast.state.at + middle)}."
@@ -119,10 +119,10 @@ def advice_sentence(advice: Advice) -> str:
     """What to ask for, in a few sentences."""
     best = advice.best
     row = next(row for row in advice.rows() if row["best"])
-    told = f"Ask for {_asked(best)}: the expected response time is {duration_told(row['response'])}"
+    told = f"Ask for {_request_text(best)}: the expected response time is {format_duration(row['response'])}"
     parts = []
     for name, title in _TITLES.items():
-        other = advice.named(name)
+        other = advice.request_for(name)
         if other is None:
             continue
         if other is best:
@@ -132,16 +132,16 @@ def advice_sentence(advice: Advice) -> str:
         more = "less" if gain.mean >= 0 else "more"
         low, high = sorted((abs(gain.low), abs(gain.high)))
         span = f" (95 %: {_span(low)} to {_span(high)})" if gain.low * gain.high > 0 else " (within the noise)"
-        parts.append(f"{_span(abs(gain.mean))}{span} {more} than with {title} of {_asked(other)}")
+        parts.append(f"{_span(abs(gain.mean))}{span} {more} than with {title} of {_request_text(other)}")
     told += f", {'; '.join(parts)}." if parts else "."
-    wait = duration_told(row["wait_p50"])
+    wait = format_duration(row["wait_p50"])
     told += f" The request starts {wait if wait == 'now' else f'in {wait}'} (median)"
     if best.completes < 1:
         told += f" and completes with {100 * best.completes:.0f} % probability; otherwise "
         told += "a checkpoint keeps its work" if best.saves else "its work is lost"
-        told += f", and {duration_told(best.next or 0.0)} are asked for next"
-    own = advice.named("own")
-    other = own if own is not None and own is not best else advice.named("planner")
+        told += f", and {format_duration(best.next or 0.0)} are asked for next"
+    own = advice.request_for("own")
+    other = own if own is not None and own is not best else advice.request_for("planner")
     if other is not None and other is not best:
         saved = advice.gain(other)
         if saved.total.mean >= 1 and saved.backfilling >= 1:
@@ -150,17 +150,17 @@ def advice_sentence(advice: Advice) -> str:
     return f"{told}."
 
 
-def _asked(request: Request) -> str:
-    return f"{request.nodes:,} node{'s' * (request.nodes != 1)} for {duration_told(request.walltime)}"
+def _request_text(request: Request) -> str:
+    return f"{request.nodes:,} node{'s' * (request.nodes != 1)} for {format_duration(request.walltime)}"
 
 
 def _span(seconds: float) -> str:
-    return duration_told(seconds) if seconds >= 1 else "0 s"
+    return format_duration(seconds) if seconds >= 1 else "0 s"
 
 
 def advice_table(advice: Advice, unit: str = "nodes", now: str = "") -> str:
     """All requests of an advice, a line each, the best one marked; ``unit`` and ``now`` as of :func:`table`."""
-    other = "own" if advice.named("own") is not None else "planner"
+    other = "own" if advice.request_for("own") is not None else "planner"
     columns = [
         Quantity("mark", " "),
         Quantity("nodes"),
@@ -187,7 +187,7 @@ def advice_document(advice: Advice, **about: Any) -> dict[str, Any]:
     state, rows = advice.state, advice.rows()
     gains = {}
     for name in _TITLES:
-        other = advice.named(name)
+        other = advice.request_for(name)
         if other is not None:
             gain = advice.gain(other)
             total = gain.total

@@ -15,7 +15,7 @@ from simulator.options import Options
 from simulator.prospects import is_blind, starts_by_walltime
 from workloads.table.job import Job, JobType
 
-__all__ = ["tried_starts"]
+__all__ = ["simulate_requests"]
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class _Task:
     options: Mapping[str, object]
 
 
-def tried_starts(
+def simulate_requests(
     drawing: Drawing,
     job: SeenJob,
     walltimes: Mapping[int, Sequence[float]],
@@ -56,12 +56,12 @@ def tried_starts(
     numpy.ndarray
         Start [s], and 1 where it was backfilled, else 0; shape (draws, sizes and walltimes, 2).
     """
-    parts = drawing.shared_out(workers, Options.of(**options), len(walltimes))
+    parts = drawing.divide_draws(workers, Options.of(**options), len(walltimes))
     tasks = [_Task(drawing, some, job, walltimes, options) for some in parts]
-    return np.array([row for rows in spread(_tried, tasks, len(tasks)) for row in rows])
+    return np.array([row for rows in spread(_simulate_task, tasks, len(tasks)) for row in rows])
 
 
-def _tried(task: _Task) -> list[list[tuple[float, bool]]]:
+def _simulate_task(task: _Task) -> list[list[tuple[float, bool]]]:
     """Start of each request [s] and whether it was backfilled, in some draws."""
     drawing, options = task.drawing, Options.of(**task.options)
     found = []
@@ -70,14 +70,14 @@ def _tried(task: _Task) -> list[list[tuple[float, bool]]]:
         for size, walltimes in task.walltimes.items():
             sketch = drawing.sketch(options, (task.job.job_id, size)) if is_blind(options) else None
             if sketch is None:
-                row += _simulated(task, draw, size, walltimes)
+                row += _simulate_size(task, draw, size, walltimes)
             else:
-                row += drawing.sketched(sketch, draw, [task.job.job_id], walltimes)[1]
+                row += drawing.sketch_starts(sketch, draw, [task.job.job_id], walltimes)[1]
         found.append(row)
     return found
 
 
-def _simulated(task: _Task, draw: int, size: int, walltimes: Sequence[float]) -> list[tuple[float, bool]]:
+def _simulate_size(task: _Task, draw: int, size: int, walltimes: Sequence[float]) -> list[tuple[float, bool]]:
     """The same for the requests of one size, by full simulations."""
     state, asked = task.drawing.state, task.job
     others = [job for job in task.drawing.table(draw) if job.job_id != asked.job_id]

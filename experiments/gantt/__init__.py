@@ -1,4 +1,1 @@
-"""The interactive Gantt page: a result as columns of numbers, and the page that draws them.
-
-Other folders use ``page``.
-"""
+"""The interactive Gantt page: a result as columns of numbers, and the page that draws them."""

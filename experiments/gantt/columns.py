@@ -1,6 +1,6 @@
 """A result as columns of whole numbers: what the interactive Gantt page draws.
 
-Times are whole seconds after ``base``, rounded; columns whose names begin with ``d_`` hold differences to the value
+Times are whole seconds after ``base``, rounded; columns with names that begin with ``d_`` hold differences to the value
 before, so that they are short as text.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from experiments.placement.rectangles import Rectangle, rectangles_of
+from experiments.placement.rectangles import Rectangle, cut_rectangles
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
 from experiments.recordings.windows import Window, opened, unix_origin
 from experiments.stories.story import Stories
@@ -24,20 +24,20 @@ from workloads.ground.jobids import job_id_text
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
 
-__all__ = ["KINDS", "columns_of"]
+__all__ = ["KINDS", "page_columns"]
 
 #: Kinds of rectangles, by number.
 KINDS = (RUN, WARNED, HELD, DOWN)
 #: How jobs end; the last before they start.
 _STATUS = ("completed", "killed", "cancelled", "withdrawn")
-#: So many jobs, those that waited longest, have the reasons of their waits in the page; in larger results none has: to
+#: Number of jobs, those that waited longest, with the reasons of their waits in the page; larger results have none: to
 #: read such a log again takes longer than to write the page.
 _EXPLAINED, _MOST_RECORDS = 300, 10_000
 #: Causes that name a job; outages have names of their own.
 _NAMING = re.compile(r"(?:(?:planned )?for |returned by )(\d+)|(\d+) arrived")
 
 
-def columns_of(recording: Recording, window: Window | None = None) -> dict[str, Any]:
+def page_columns(recording: Recording, window: Window | None = None) -> dict[str, Any]:
     """What the page needs to know of a simulation.
 
     Parameters
@@ -59,7 +59,7 @@ def columns_of(recording: Recording, window: Window | None = None) -> dict[str, 
     """
     use = use_of_time(recording)
     opens, closes = (window or Window()).bounds(recording)
-    rectangles = [item for item in rectangles_of(place_nodes(recording)) if item.end > opens and item.start < closes]
+    rectangles = [item for item in cut_rectangles(place_nodes(recording)) if item.end > opens and item.start < closes]
     if not rectangles:
         raise InputError("no job runs in this window")
     since_1970 = unix_origin(recording)
@@ -71,7 +71,7 @@ def columns_of(recording: Recording, window: Window | None = None) -> dict[str, 
         "mechanism": recording.name,
         "nodes": recording.nodes,
         "unit": recording.unit,
-        # The second of the job table's clock at which the page's begins, and whether that one tells the date.
+        # The second of the job table's clock at which the page's begins, and whether that one has the date.
         "base": (opens + (recording.origin if since_1970 is None else since_1970)) // SECOND,
         "dates": since_1970 is not None,
         "length": clock(closes),
@@ -121,15 +121,17 @@ def _jobs(records: Sequence[JobRecord], recording: Recording, clock: _Clock) -> 
         "types": types,
         "projects": projects,
         "users": users,
-        "id": [_shown_id(record.job_id) for record in records],
+        "id": [_page_id(record.job_id) for record in records],
         "type": [types.index(str(record.type)) for record in records],
-        "project": _coded([row.project for row in rows], projects),
-        "user": _coded([row.user for row in rows], users),
-        "submit": [clock(_known(record.submit) - origin) for record in records],
-        **({"eligible": [clock(record.queued - origin) for record in records]} if recording.held else {}),
+        "project": _encode([row.project for row in rows], projects),
+        "user": _encode([row.user for row in rows], users),
+        "submit": [clock(_require_tick(record.submit) - origin) for record in records],
+        **({"eligible": [clock(record.queued - origin) for record in records]} if recording.records.held else {}),
         # A job that was withdrawn before it started stands at that time.
-        "start": [clock(_known(record.end if record.start is None else record.start) - origin) for record in records],
-        "end": [clock(_known(record.end) - origin) for record in records],
+        "start": [
+            clock(_require_tick(record.end if record.start is None else record.start) - origin) for record in records
+        ],
+        "end": [clock(_require_tick(record.end) - origin) for record in records],
         "nodes": [record.nodes for record in records],
         "runtime": [_seconds(record.runtime) for record in records],
         "walltime": [_seconds(recording.walltime(row)) for row in rows],
@@ -146,7 +148,7 @@ def _jobs(records: Sequence[JobRecord], recording: Recording, clock: _Clock) -> 
 def _reasons(
     recording: Recording, records: Sequence[JobRecord], places: Mapping[int, int]
 ) -> dict[str, list[tuple[str, str]]]:
-    """Why the jobs that waited longest did, by their places, as ``holdfast explain`` tells it."""
+    """Why the jobs that waited longest did, by their places, as ``holdfast explain`` gives it."""
     if len(recording.records) > _MOST_RECORDS:
         return {}
     started = [record for record in records if record.start is not None and record.wait > 0]
@@ -171,7 +173,7 @@ def _status(record: JobRecord) -> str:
     return "withdrawn" if record.start is None else record.status
 
 
-def _known(tick: int | None) -> int:
+def _require_tick(tick: int | None) -> int:
     assert tick is not None
     return tick
 
@@ -180,13 +182,13 @@ def _seconds(ticks: int) -> int:
     return (ticks + SECOND // 2) // SECOND
 
 
-def _coded(texts: Iterable[str], names: Sequence[str]) -> list[int]:
+def _encode(texts: Iterable[str], names: Sequence[str]) -> list[int]:
     number = {name: place for place, name in enumerate(names)}
     return [number[text] for text in texts]
 
 
-def _shown_id(job_id: int) -> int | str:
-    """An id for the page, whose numbers have 53 bits: those of tasks and components are texts."""
+def _page_id(job_id: int) -> int | str:
+    """An id for the page. Its numbers have 53 bits: ids of tasks and components are texts."""
     text = job_id_text(job_id)
     return job_id if text == str(job_id) else text
 
@@ -213,7 +215,7 @@ def _log(entries: Iterable[Entry], places: Mapping[int, int], clock: _Clock) -> 
             log["before"].append(entry.before)
             log["after"].append(entry.after)
             log["cause"].append(causes.setdefault(cause, len(causes)))
-            log["other"].append(_shown_id(int(other)) if other else 0)
+            log["other"].append(_page_id(int(other)) if other else 0)
             last = now
     return {"events": list(events), "causes": list(causes), **log}
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.figures.style import STATE_COLORS, TYPE_COLORS
-from experiments.gantt.columns import columns_of
+from experiments.gantt.columns import page_columns
 from experiments.output.pagepolicy import with_policy
 from experiments.recordings.windows import Window
 from simulator.results.recording import Recording
@@ -51,7 +51,7 @@ def write_gantt(
     OutputError
         If the file cannot be written.
     """
-    columns = columns_of(recording, window)
+    columns = page_columns(recording, window)
     html = _render(columns, words, recording.zone)
     with atomic_open(path) as file:
         file.write(html)

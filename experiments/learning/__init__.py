@@ -1,12 +1,10 @@
-"""How do schedulers learn: environments over the simulator for reinforcement learning, and a small trainer.
-
-Other folders use this package's own names.
-"""
+"""How do schedulers learn: environments over the simulator for reinforcement learning, and a small trainer."""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from workloads.ground.latenames import late_names
 
 if TYPE_CHECKING:
     from experiments.learning.arrivalchoice import ArrivalChoice as ArrivalChoice
@@ -32,8 +30,5 @@ _PLACES = {
     "vector": "experiments.learning.vector",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_PLACES[name]), name)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = late_names(__name__, _PLACES)

@@ -52,7 +52,7 @@ class ArrivalChoice(Environment[SteppedArrivals]):
     ----------
     action_space
         ``Discrete(len(answers))``. An answer that does not find enough nodes lets the job wait;
-        :meth:`action_masks` tells which find enough.
+        :meth:`action_masks` marks those that find enough.
     observation_space
         ``Box(0, 2.5, (len(answers), 12))``: a row for each answer. Columns: of the answer ``enough`` [1: it finds
         enough nodes], ``preempted`` and ``shrunk`` [nodes, share of the machine], ``jobs`` [log10(1 + jobs that are
@@ -106,7 +106,7 @@ class ArrivalChoice(Environment[SteppedArrivals]):
         simulation = self._running()
         return possible(simulation.view, simulation.request, simulation.strategies, simulation.lacking)
 
-    def _started(self, jobs: Sequence[Job]) -> SteppedArrivals:
+    def _start(self, jobs: Sequence[Job]) -> SteppedArrivals:
         return SteppedArrivals(
             jobs,
             self.nodes,
@@ -120,11 +120,11 @@ class ArrivalChoice(Environment[SteppedArrivals]):
     def _answer(self, simulation: SteppedArrivals, action: int) -> None:
         simulation.answer(action)
 
-    def _observed(self) -> Observation:
+    def _observe(self) -> Observation:
         simulation = self._running()
         view, request = simulation.view, simulation.request
         # What a learned strategy will see when it answers.
         return consequences(view, request, simulation.strategies, still_lacking(view, request))
 
-    def _compared(self, jobs: Sequence[Job], name: str) -> Result:
+    def _simulate_baseline(self, jobs: Sequence[Job], name: str) -> Result:
         return simulate(jobs, self.nodes, f"{self._notice}-{name}", events=False, **self._options)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import Any, Generic, SupportsFloat, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from experiments.learning.episodes import episodes_of
+from experiments.learning.episodes import make_episodes
 from policies.network import ScoringNetwork
 from simulator import Result
 from simulator.results.catalogue import Group, columns
@@ -43,9 +43,9 @@ Mask = npt.NDArray[np.bool_]
 #: A job table of which slices are played, or a function that makes the table of a seed.
 Jobs = Sequence[Job] | Callable[[int], Sequence[Job]]
 
-#: Results of the schedules that rewards are measured against are kept, for so many episodes.
+#: Number of episodes with their reference schedules kept.
 _KEPT = 256
-#: So many episodes without a decision are passed over.
+#: Number of episodes without a decision that are passed over.
 _TRIES = 256
 
 S = TypeVar("S", bound=Stepped)
@@ -89,7 +89,7 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
         largest: float,
     ) -> None:
         self.nodes = nodes
-        self.episodes = episodes_of(jobs, length, nodes, types)
+        self.episodes = make_episodes(jobs, length, nodes, types)
         self._metric = _metric(metric)
         self._against = against
         self._beside: dict[int, float] = {}
@@ -111,11 +111,11 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
     # What an environment is made of.
 
     @abstractmethod
-    def _started(self, jobs: Sequence[Job]) -> S:
+    def _start(self, jobs: Sequence[Job]) -> S:
         """The simulation of an episode, at its first decision."""
 
     @abstractmethod
-    def _observed(self) -> Observation:
+    def _observe(self) -> Observation:
         """The observation while a decision is due."""
 
     @abstractmethod
@@ -123,7 +123,7 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
         """Decide."""
 
     @abstractmethod
-    def _compared(self, jobs: Sequence[Job], name: str) -> Result:
+    def _simulate_baseline(self, jobs: Sequence[Job], name: str) -> Result:
         """The schedule that rewards are measured against."""
 
     @abstractmethod
@@ -148,20 +148,20 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
         count, stride = self.episodes.count, self.episodes.stride
         number = int(self.np_random.integers(count)) if not options else options["slice"]
         for _ in range(min(-(-count // stride), _TRIES)):
-            simulation = self._started(self.episodes[number])
+            simulation = self._start(self.episodes[number])
             if simulation.asks:
                 self._simulation, self._number = simulation, number
-                return self._observed(), {"slice": number, "action_mask": self.action_masks()}
+                return self._observe(), {"slice": number, "action_mask": self.action_masks()}
             number = (number + stride) % count
         raise InputError("there is nothing to decide in any of these episodes")
 
-    def reward_of(self, agent: int | ScoringNetwork | Callable[[Observation, Mask], int], number: int) -> float:
+    def episode_reward(self, agent: int | ScoringNetwork | Callable[[Observation, Mask], int], number: int) -> float:
         """The reward of an episode.
 
         Parameters
         ----------
         agent
-            An answer that is always given; a network, whose highest score is taken of the answers that there are; or a
+            An answer that is always given; a network; the legal answer with its highest score is taken; or a
             function of an observation and its mask.
         number
             Of the episode.
@@ -181,7 +181,7 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
 
     def play_all(self, games: Sequence[tuple[ScoringNetwork, int]]) -> list[float]:
         """The rewards of networks in episodes."""
-        return [self.reward_of(network, number) for network, number in games]
+        return [self.episode_reward(network, number) for network, number in games]
 
     def play_share(self) -> list[float]:
         """The rewards of the games in ``share``, which the trainer sets where several environments share them."""
@@ -194,7 +194,7 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
             raise ParameterError("action", f"a whole number from 0 to {self._answers - 1}", action)
         self._answer(simulation, int(action))
         if simulation.asks:
-            return self._observed(), 0.0, False, False, {"action_mask": self.action_masks()}
+            return self._observe(), 0.0, False, False, {"action_mask": self.action_masks()}
         result = simulation.result()
         info = {"result": result, "action_mask": np.zeros(self._answers, bool)}
         return self._blank(), self._reward(result), True, False, info
@@ -215,7 +215,7 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
         if self._number not in self._beside:
             if len(self._beside) >= _KEPT:
                 self._beside.clear()
-            other = self._compared(self.episodes[self._number], self._against)
+            other = self._simulate_baseline(self.episodes[self._number], self._against)
             self._beside[self._number] = self._value(other)
         return own - self._beside[self._number]
 

@@ -11,7 +11,7 @@ from workloads.ground.numbers import is_whole
 from workloads.table.job import Job, JobType
 from workloads.table.validation import check_jobs
 
-__all__ = ["Episodes", "Made", "Slices", "episodes_of"]
+__all__ = ["Episodes", "Made", "Slices", "make_episodes"]
 
 #: Episodes that are made from a seed have numbers below that.
 _SEEDS = 2**31
@@ -25,7 +25,7 @@ class Episodes(Protocol):
     count
         How many there are.
     stride
-        Numbers so far apart have no job in common.
+        Distance between numbers of slices that share no job.
     """
 
     count: int
@@ -41,7 +41,7 @@ class Slices:
     Parameters
     ----------
     jobs
-        Jobs, whose times stay as they are.
+        Jobs; their times stay as they are.
     length
         Jobs of a slice, >= 2.
     nodes
@@ -103,7 +103,7 @@ class Made:
         return jobs
 
 
-def episodes_of(
+def make_episodes(
     jobs: Sequence[Job] | Callable[[int], Sequence[Job]], length: int, nodes: int, types: Collection[JobType]
 ) -> Episodes:
     """Slices of jobs, or what a function makes from a seed."""

@@ -73,7 +73,7 @@ class JobChoice(Environment[SteppedSimulation]):
     nodes
         Size of the machine.
     first
-        So many waiting jobs are shown and can be chosen, the first ones by submit (K of RLScheduler).
+        Number of waiting jobs that are shown and can be chosen, the first ones by submit (K of RLScheduler).
     length
         Jobs of an episode: a slice of consecutive jobs, which begins on an empty machine. Jobs that a function makes
         are one episode, however many there are.
@@ -91,7 +91,7 @@ class JobChoice(Environment[SteppedSimulation]):
     ----------
     action_space
         ``Discrete(first)``: the place of a shown job. A place without a job stands for the last shown one;
-        :meth:`action_masks` tells which have one.
+        :meth:`action_masks` marks those that have one.
     observation_space
         ``Box(0, 2.5, (first, 7))``: a row for each shown job, zeros where there is none. Columns: ``wait`` and
         ``walltime`` [log10(1 + s) / 6], ``nodes`` [share of the machine], ``log_nodes`` [log(nodes) / log(machine)],
@@ -152,7 +152,7 @@ class JobChoice(Environment[SteppedSimulation]):
         shown = min(self._first, self._running().waiting)
         return self._line[self._first - shown : 2 * self._first - shown].copy()
 
-    def _started(self, jobs: Sequence[Job]) -> SteppedSimulation:
+    def _start(self, jobs: Sequence[Job]) -> SteppedSimulation:
         simulation = SteppedSimulation(
             jobs, self.nodes, events=self._events, checked=True, backfilling=self._backfilling
         )
@@ -163,7 +163,7 @@ class JobChoice(Environment[SteppedSimulation]):
     def _answer(self, simulation: SteppedSimulation, action: int) -> None:
         simulation.choose(min(action, simulation.waiting - 1))
 
-    def _observed(self) -> Observation:
+    def _observe(self) -> Observation:
         simulation = self._running()
         view = simulation.view
         free, seen = view.free, np.zeros(self._shape, np.float32)
@@ -183,5 +183,5 @@ class JobChoice(Environment[SteppedSimulation]):
         lasting[:, 3] = np.log10(sizes) / (log10(self.nodes) or 1.0)
         lasting[:, 4] = sizes
 
-    def _compared(self, jobs: Sequence[Job], name: str) -> Result:
+    def _simulate_baseline(self, jobs: Sequence[Job], name: str) -> Result:
         return simulate(jobs, self.nodes, order=name, backfilling=self._backfilling, events=False)

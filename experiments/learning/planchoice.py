@@ -69,7 +69,7 @@ class PlanChoice(Environment[SteppedPlans]):
     ----------
     action_space
         ``Discrete(len(offers))``. An offer that does not exist yet stands for the first that does;
-        :meth:`action_masks` tells which do.
+        :meth:`action_masks` marks those that do.
     observation_space
         ``Box(0, 2.5, (len(offers), 13))``: a row for each offer. Columns: of the plan ``offered`` [1: it exists],
         ``first`` [log10(1 + seconds that it asks for first) / 6], ``reservations`` [log10(expected number)], ``cost``
@@ -131,7 +131,7 @@ class PlanChoice(Environment[SteppedPlans]):
         """Which offers exist, shape (offers,)."""
         return np.array([item is not None for item in self._running().offered])
 
-    def _started(self, jobs: Sequence[Job]) -> SteppedPlans:
+    def _start(self, jobs: Sequence[Job]) -> SteppedPlans:
         self._seen.clear()
         return SteppedPlans(
             jobs,
@@ -150,7 +150,7 @@ class PlanChoice(Environment[SteppedPlans]):
         exists = [place for place, item in enumerate(offered) if item is not None]
         simulation.choose(action if offered[action] is not None else exists[0])
 
-    def _observed(self) -> Observation:
+    def _observe(self) -> Observation:
         simulation = self._running()
         view, job = simulation.view, simulation.job.job
         fitted = next((item for item in simulation.offered if item is not None and item.law is not None), None)
@@ -159,11 +159,11 @@ class PlanChoice(Environment[SteppedPlans]):
             if planned is not None:
                 row[:5] = self._of_plan(planned, fitted)
         seen[:, 5] = job.nodes / view.nodes
-        seen[:, 6:9] = [_scaled(time) for time in (job.walltime, job.checkpoint_cost, job.restart_cost)]
+        seen[:, 6:9] = [_scale(time) for time in (job.walltime, job.checkpoint_cost, job.restart_cost)]
         if fitted is not None and fitted.law is not None:
-            seen[:, 9:11] = _scaled(fitted.runs), min(_scaled(fitted.law.mean()), _LARGEST)
+            seen[:, 9:11] = _scale(fitted.runs), min(_scale(fitted.law.mean()), _LARGEST)
         seen[:, 11] = view.free / view.nodes
-        seen[:, 12] = _scaled(len(view.queue))
+        seen[:, 12] = _scale(len(view.queue))
         return seen
 
     def _of_plan(self, planned: Planned, fitted: Planned | None) -> tuple[float, ...]:
@@ -177,11 +177,11 @@ class PlanChoice(Environment[SteppedPlans]):
                 except InputError:
                     # The tail of the law is too heavy for an expectation.
                     number = cost = np.inf
-            found = (1.0, _scaled(plan.length[0]), log10(number), _scaled(cost), float(plan.checkpointed.mean()))
+            found = (1.0, _scale(plan.length[0]), log10(number), _scale(cost), float(plan.checkpointed.mean()))
             self._seen[planned] = tuple(min(item, _LARGEST) for item in found)
         return self._seen[planned]
 
-    def _compared(self, jobs: Sequence[Job], name: str) -> Result:
+    def _simulate_baseline(self, jobs: Sequence[Job], name: str) -> Result:
         return simulate(
             jobs,
             self.nodes,
@@ -193,5 +193,5 @@ class PlanChoice(Environment[SteppedPlans]):
         )
 
 
-def _scaled(number: float) -> float:
+def _scale(number: float) -> float:
     return log10(1.0 + number) / 6.0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from experiments.learning.episodes import Slices
-from experiments.statistics import interval, paired
+from experiments.statistics import interval, paired_interval
 from policies.network import ScoringNetwork
 from simulator import simulate
 from simulator.results.metrics import summarize
@@ -52,7 +52,7 @@ def train(
     population
         Networks tried in a round, drawn from a normal distribution of the weights.
     elite
-        So many best ones of a round give mean and standard deviation of the next.
+        Number of the best ones of a round that give mean and standard deviation of the next.
     episodes
         Slices on which all networks of a round are tried, drawn anew in each.
     hidden
@@ -62,7 +62,7 @@ def train(
     workers
         Processes, each with an environment of its own; the network is the same for any number.
     progress
-        Told the number of each round and the mean reward of its elite.
+        Called with the number of each round and the mean reward of its elite.
 
     Returns
     -------
@@ -126,7 +126,7 @@ class _Players:
         if self._vector is None:
             gained = self._environment.play_all(games)
         else:
-            # Each environment has every so manieth game; whose turn it is changes no reward.
+            # Environments take the games in turn; the order changes no reward.
             shares = [games[place :: self._workers] for place in range(self._workers)]
             self._vector.set_attr("share", shares)
             gained = [0.0] * len(games)
@@ -167,7 +167,7 @@ def compare_orders(
         ``high``, and ``difference`` from the first order with ``difference_low`` and ``difference_high``.
     """
     pieces = Slices(jobs, length, nodes, (JobType.RIGID,))
-    chosen = _chosen(slices, pieces.count)
+    chosen = _select_slices(slices, pieces.count)
     values = {
         order: [
             float(
@@ -205,13 +205,14 @@ def compare(
         A row for each agent: ``agent``, the ``mean`` reward over the episodes with the 95 % interval ``low`` and
         ``high``, and ``difference`` from the first agent with ``difference_low`` and ``difference_high``.
     """
-    chosen = _chosen(slices, environment.episodes.count)
+    chosen = _select_slices(slices, environment.episodes.count)
     return _rows(
-        "agent", {name: [environment.reward_of(agent, number) for number in chosen] for name, agent in agents.items()}
+        "agent",
+        {name: [environment.episode_reward(agent, number) for number in chosen] for name, agent in agents.items()},
     )
 
 
-def _chosen(slices: Sequence[int], count: int) -> list[int]:
+def _select_slices(slices: Sequence[int], count: int) -> list[int]:
     chosen = list(slices) or np.linspace(0, count - 1, min(10, count)).astype(int).tolist()
     if len(chosen) < 2:
         raise ParameterError("slices", "two or more", chosen)
@@ -225,7 +226,7 @@ def _rows(kind: str, values: Mapping[str, Sequence[float]]) -> list[dict[str, An
     for name, own in values.items():
         mean = interval(own)
         row: dict[str, Any] = {kind: name, "mean": mean.mean, "low": mean.low, "high": mean.high}
-        apart = paired(own, values[base]) if name != base else None
+        apart = paired_interval(own, values[base]) if name != base else None
         found = (None, None, None) if apart is None else (apart.mean, apart.low, apart.high)
         rows.append(row | dict(zip(("difference", "difference_low", "difference_high"), found, strict=True)))
     return rows

@@ -1,4 +1,1 @@
-"""How a result is written: under a lock, complete or not at all, and sealed by digests.
-
-Other folders use ``filenames``, ``handover``, ``locks``, ``occupancy``, ``pagepolicy``, ``seals`` and ``signals``.
-"""
+"""How a result is written: under a lock, complete or not at all, and sealed by digests."""

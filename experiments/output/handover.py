@@ -16,7 +16,7 @@ from pathlib import Path
 from experiments.output.seals import Sealed, arriving, open_sealed
 from experiments.output.signals import held
 from workloads.ground.errors import InputError, OutputError
-from workloads.ground.files import is_plain_file, partial_name, sha256_of, sync
+from workloads.ground.files import digests_noted, is_plain_file, partial_name, sha256_of, sync
 
 __all__ = ["handover", "settle", "settle_all"]
 
@@ -40,7 +40,8 @@ def handover(directory: Path, manifest: str) -> Iterator[Path]:
     new = directory / partial_name(manifest)
     try:
         new.mkdir()
-        yield new
+        with digests_noted():
+            yield new
         _check_places(new, directory)
         with held():
             sync(new)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workloads.ground.errors import InputError, TraceError
-from workloads.ground.files import atomic_open, is_plain_file, is_plain_name, read_bytes, sha256_of
+from workloads.ground.files import atomic_open, is_plain_file, is_plain_name, read_bytes, sha256_of, written_digest
 from workloads.ground.sealing import begins_sealed, digest_holds, has_digest, with_digest
 
 __all__ = ["SWEEP", "Sealed", "arriving", "check_files", "file_faults", "is_manifest", "open_sealed", "seal"]
@@ -105,7 +105,7 @@ def seal(directory: Path, manifest: str, told: Mapping[str, Any], derived: Itera
         comes.
     """
     drawn = list(derived)
-    files = {path.name: sha256_of(path) for path in sorted(directory.iterdir()) if path.name not in drawn}
+    files = {path.name: written_digest(path) for path in sorted(directory.iterdir()) if path.name not in drawn}
     text = json.dumps({**told, "files": files, "derived": drawn, "digest": ""}, indent=2) + "\n"
     with atomic_open(directory / manifest, "wb") as file:
         file.write(with_digest(text))

@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-__all__ = ["Interrupted", "held", "listening", "start_trackers", "without_interruption"]
+from workloads.ground.errors import InputError
+
+__all__ = ["Interrupted", "held", "limited", "listening", "start_trackers", "without_interruption"]
 
 #: What ends a command.
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -167,3 +169,26 @@ def held() -> Iterator[None]:
     if listener.pending and not listener.held:
         number, listener.pending = listener.pending, 0
         raise Interrupted(number)
+
+
+@contextmanager
+def limited(seconds: float | None) -> Iterator[None]:
+    """End the block by :class:`Interrupted`, with the number of SIGALRM, when so much time has passed; None: never.
+
+    Raises
+    ------
+    InputError
+        If this system has no timers.
+    """
+    if seconds is None:
+        yield
+        return
+    if not hasattr(signal, "setitimer"):
+        raise InputError("a time limit needs a system with timers, which this one lacks")
+    before = signal.signal(signal.SIGALRM, _listener or _Listener())
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

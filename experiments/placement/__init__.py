@@ -1,4 +1,1 @@
-"""Which nodes each run had: node numbers, derived from the event log by best fit.
-
-Other folders use ``ranges``, ``rectangles`` and ``spans``.
-"""
+"""Which nodes each run had: node numbers, derived from the event log by best fit."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from experiments.placement.ranges import Ranges, best_fit, joined, lowest, size, without
+from experiments.placement.ranges import Ranges, best_fit, lowest, size, union, without
 from simulator.results.records import JobRecord
 from workloads.table.job import JobType
 
@@ -111,7 +111,7 @@ class Holdings:
         if nodes != holder.nodes or (kind and kind != holder.kind):
             self._close(key, holder, now)
         if nodes != holder.nodes:
-            self.free = joined(without(self.free, nodes), without(holder.nodes, nodes))
+            self.free = union(without(self.free, nodes), without(holder.nodes, nodes))
             holder.nodes = nodes
         if kind:
             holder.kind = kind
@@ -122,7 +122,7 @@ class Holdings:
         if holder is None:
             return ()
         self._close(key, holder, now, ending)
-        self.free = joined(self.free, holder.nodes)
+        self.free = union(self.free, holder.nodes)
         return holder.nodes
 
     def of(self, key: _Key) -> Ranges:
@@ -133,7 +133,7 @@ class Holdings:
     def take(self, count: int, job_id: int, now: int) -> Ranges:
         """Free nodes for a run; used first where the log does not name the reservation."""
         lacking = count - size(self.free)
-        for key in reversed(self.held()) if lacking > 0 else ():
+        for key in reversed(self.held_keys()) if lacking > 0 else ():
             lacking -= self.trim(key, lacking, now)
         return self.fit(count, job_id)
 
@@ -143,50 +143,50 @@ class Holdings:
         return best_fit(self.free, count, from_top=job is None or job.type is JobType.ON_DEMAND)
 
     def top_up(self, job_id: int, count: int, now: int) -> int:
-        """Hold up to so many free nodes more for a job; returns how many."""
+        """Hold up to ``count`` more free nodes for a job; returns their number."""
         key = HELD, job_id
         nodes = self.fit(max(0, min(count, size(self.free))), job_id)
-        self.hold(key, joined(self.of(key), nodes), now)
+        self.hold(key, union(self.of(key), nodes), now)
         return size(nodes)
 
     def trim(self, key: _Key, count: int, now: int) -> int:
-        """Hold up to so many nodes less; returns how many."""
+        """Release up to ``count`` held nodes; returns their number."""
         nodes = self.of(key)
         kept = max(0, size(nodes) - count)
         self.hold(key, lowest(nodes, kept), now)
         return size(nodes) - kept
 
     def settle(self, held: int, now: int) -> None:
-        """At the end of an instant so many nodes are held.
+        """Set the number of held nodes at the end of an instant.
 
         What a victim gives to an arrived job that waits for it is in no entry, nor is from which of several
         reservations a tenant draws. Their sum is right in the samples.
         """
-        missing = held - sum(size(self.of(key)) for key in self.held())
+        missing = held - sum(size(self.of(key)) for key in self.held_keys())
         if not missing:
             return
-        for _, job_id in (*((HELD, job_id) for job_id in self.gathering), *self.held()):
+        for _, job_id in (*((HELD, job_id) for job_id in self.gathering), *self.held_keys()):
             job = self.records.get(job_id)
             lacking = job.nodes - size(self.of((HELD, job_id))) if job is not None else missing
             if missing > 0:
                 missing -= self.top_up(job_id, min(missing, lacking), now)
-        for key in reversed(self.held()):
+        for key in reversed(self.held_keys()):
             if missing < 0:
                 missing += self.trim(key, -missing, now)
 
-    def held(self) -> list[_Key]:
+    def held_keys(self) -> list[_Key]:
         """On-demand jobs with held nodes, in the order of their notices."""
         return [key for key in self.holders if key[0] == HELD]
 
-    def lenders_of(self, cause: str) -> list[_Key]:
-        """Reservations on whose nodes a job starts, from the cause of its start; none where it starts on free nodes."""
+    def find_lenders(self, cause: str) -> list[_Key]:
+        """Reservations that lend a job its nodes, from the cause of its start; none where it starts on free nodes."""
         booked = _BOOKED.match(cause)
         if booked:
             return [(HELD, -int(booked[1]))]
         if cause != "tenant":
             return []
         # The order in which tenants draw: latest notice first, ties by id.
-        lenders = [key for key in self.held() if key[1] > 0 and key[1] not in self.gathering]
+        lenders = [key for key in self.held_keys() if key[1] > 0 and key[1] not in self.gathering]
         return sorted(lenders, key=lambda key: (-self.holders[key].first, key[1]))
 
     def _close(self, key: _Key, holder: _Holder, now: int, ending: str = "") -> None:

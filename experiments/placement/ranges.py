@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from workloads.ground.errors import InvariantError
 
-__all__ = ["Ranges", "best_fit", "common", "highest", "joined", "lowest", "size", "text_of", "without"]
+__all__ = ["Ranges", "best_fit", "common", "format_ranges", "highest", "lowest", "size", "union", "without"]
 
 #: Low ends (included) and high ends (not included).
 Ranges = tuple[tuple[int, int], ...]
@@ -21,24 +21,24 @@ def size(ranges: Iterable[tuple[int, int]]) -> int:
     return sum(high - low for low, high in ranges)
 
 
-def text_of(ranges: Iterable[tuple[int, int]]) -> str:
+def format_ranges(ranges: Iterable[tuple[int, int]]) -> str:
     """Ranges as Batsim and evalys write them: both ends included, a single node alone.
 
-    >>> text_of(((0, 4), (7, 8)))
+    >>> format_ranges(((0, 4), (7, 8)))
     '0-3 7'
     """
     return " ".join(f"{low}-{high - 1}" if high - low > 1 else str(low) for low, high in ranges)
 
 
-def joined(one: Ranges, other: Ranges) -> Ranges:
+def union(one: Ranges, other: Ranges) -> Ranges:
     """The nodes of either.
 
-    >>> joined(((0, 2), (6, 8)), ((2, 4),))
+    >>> union(((0, 2), (6, 8)), ((2, 4),))
     ((0, 4), (6, 8))
     """
     if not one or not other:
         return one or other
-    return _merged(sorted((*one, *other)))
+    return _merge(sorted((*one, *other)))
 
 
 def without(one: Ranges, other: Ranges) -> Ranges:
@@ -85,7 +85,7 @@ def common(one: Ranges, other: Ranges) -> Ranges:
 
 
 def best_fit(ranges: Ranges, count: int, *, from_top: bool = False) -> Ranges:
-    """So many of these nodes: of the narrowest range that is wide enough, else of the widest ranges.
+    """``count`` of these nodes: of the narrowest range that is wide enough, else of the widest ranges.
 
     Both keep runs on adjacent nodes: wide ranges stay for wide jobs, and a job that no range holds is cut into few.
 
@@ -130,7 +130,7 @@ def _width(range_: tuple[int, int]) -> int:
 
 
 def lowest(ranges: Ranges, count: int) -> Ranges:
-    """So many of these nodes, or all, those with the lowest numbers.
+    """The ``count`` nodes with the lowest numbers, or all.
 
     >>> lowest(((0, 1), (2, 5), (8, 9)), 3)
     ((0, 1), (2, 4))
@@ -145,7 +145,7 @@ def lowest(ranges: Ranges, count: int) -> Ranges:
 
 
 def highest(ranges: Ranges, count: int) -> Ranges:
-    """So many of these nodes, or all, those with the highest numbers.
+    """The ``count`` nodes with the highest numbers, or all.
 
     >>> highest(((0, 1), (2, 5), (8, 9)), 3)
     ((3, 5), (8, 9))
@@ -153,7 +153,7 @@ def highest(ranges: Ranges, count: int) -> Ranges:
     return without(ranges, lowest(ranges, size(ranges) - count))
 
 
-def _merged(ranges: Iterable[tuple[int, int]]) -> Ranges:
+def _merge(ranges: Iterable[tuple[int, int]]) -> Ranges:
     return tuple(_merging(ranges))
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from experiments.placement.spans import Span
 
-__all__ = ["Rectangle", "rectangles_of"]
+__all__ = ["Rectangle", "cut_rectangles"]
 
 
 class Rectangle(NamedTuple):
@@ -32,7 +32,7 @@ class Rectangle(NamedTuple):
     ending: str
 
 
-def rectangles_of(spans: Iterable[Span]) -> list[Rectangle]:
+def cut_rectangles(spans: Iterable[Span]) -> list[Rectangle]:
     """Cut spans into ranges of nodes; a range that a holder keeps while it gets or loses others goes on.
 
     Parameters

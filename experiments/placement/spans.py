@@ -12,7 +12,7 @@ from collections.abc import Callable
 from itertools import groupby
 
 from experiments.placement.holdings import DOWN, HELD, RUN, WARNED, Holdings, Span
-from experiments.placement.ranges import best_fit, common, highest, joined, lowest, size, without
+from experiments.placement.ranges import best_fit, common, highest, lowest, size, union, without
 from simulator.machine.eventlog import Entry
 from simulator.results.recording import Recording
 
@@ -59,11 +59,11 @@ def _start(machine: Holdings, entry: Entry) -> None:
     nodes = highest(machine.release((HELD, job_id), now), entry.after)
     machine.lent.pop(job_id, None)
     machine.gathering.pop(job_id, None)
-    for key in machine.lenders_of(entry.cause):
+    for key in machine.find_lenders(entry.cause):
         drawn = best_fit(machine.of(key), min(size(machine.of(key)), entry.after - size(nodes)))
         machine.hold(key, without(machine.of(key), drawn), now)
-        machine.lent[key[1]] = joined(machine.lent.get(key[1], ()), drawn)
-        nodes = joined(nodes, drawn)
+        machine.lent[key[1]] = union(machine.lent.get(key[1], ()), drawn)
+        nodes = union(nodes, drawn)
     machine.hold((RUN, job_id), nodes, now)
     _grow(machine, entry)
 
@@ -72,7 +72,7 @@ def _grow(machine: Holdings, entry: Entry) -> None:
     """A run has as many nodes as the entry says, more than before."""
     key = RUN, entry.job_id
     nodes = machine.of(key)
-    machine.hold(key, joined(nodes, machine.take(entry.after - size(nodes), entry.job_id, entry.time)), entry.time)
+    machine.hold(key, union(nodes, machine.take(entry.after - size(nodes), entry.job_id, entry.time)), entry.time)
 
 
 def _shrink(machine: Holdings, entry: Entry) -> None:
@@ -105,7 +105,7 @@ def _reserve(machine: Holdings, entry: Entry) -> None:
     lent = machine.lent.get(job_id, ())
     back = common(lent, machine.free)
     back = best_fit(back, min(count, size(back)))
-    machine.hold((HELD, job_id), joined(machine.of((HELD, job_id)), back), entry.time)
+    machine.hold((HELD, job_id), union(machine.of((HELD, job_id)), back), entry.time)
     machine.lent[job_id] = without(lent, back)
     machine.top_up(job_id, count - size(back), entry.time)
 
@@ -121,7 +121,7 @@ def _down(machine: Holdings, entry: Entry) -> None:
     """An outage takes nodes away."""
     key = DOWN, entry.job_id
     nodes = machine.of(key)
-    machine.hold(key, joined(nodes, machine.take(entry.after - size(nodes), entry.job_id, entry.time)), entry.time)
+    machine.hold(key, union(nodes, machine.take(entry.after - size(nodes), entry.job_id, entry.time)), entry.time)
 
 
 def _up(machine: Holdings, entry: Entry) -> None:

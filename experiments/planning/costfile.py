@@ -15,11 +15,12 @@ from workloads.ground.errors import InputError
 from workloads.ground.files import decode_text, read_bytes
 from workloads.ground.quantities import Quantity
 from workloads.ground.sealing import UNSEALED, is_sealed
+from workloads.ground.wording import sizes_in_words, span_of_sizes
 
 if TYPE_CHECKING:
     from policies.planning.waits.model import WaitFit, WaitModel
 
-__all__ = ["Prices", "fits_table", "read_costs", "sizes_told"]
+__all__ = ["Prices", "fits_table", "read_costs"]
 
 _COLUMNS = (
     Quantity("nodes"),
@@ -68,33 +69,11 @@ def read_costs(path: str | Path, command: str = "") -> WaitModel:
     return model
 
 
-def _sizes(nodes_from: int, nodes_to: int | None) -> str:
-    """The sizes of a class in a few characters.
-
-    >>> _sizes(1, 128), _sizes(129, None), _sizes(8, 8), _sizes(1, None)
-    ('1 - 128', '129 -', '8', '1 -')
-    """
-    if nodes_to is None:
-        return f"{nodes_from:,} -"
-    return f"{nodes_from:,}" if nodes_from == nodes_to else f"{nodes_from:,} - {nodes_to:,}"
-
-
-def sizes_told(nodes_from: int, nodes_to: int | None) -> str:
-    """The sizes of a class in words.
-
-    >>> sizes_told(1, 1), sizes_told(1, 128), sizes_told(129, None)
-    ('1 node', '1 - 128 nodes', '129 nodes or more')
-    """
-    if nodes_to is None:
-        return f"{nodes_from:,} nodes or more"
-    return f"{_sizes(nodes_from, nodes_to)} node{'s' if nodes_to > 1 else ''}"
-
-
 def fits_table(model: WaitModel) -> str:
     """The fits of a model: of all sizes, then of each class."""
     rows = [_row("all", model.all, "")]
     rows += [
-        _row(_sizes(each.nodes_from, each.nodes_to), each.fit, "too few: as all" if each.fallback else "")
+        _row(span_of_sizes(each.nodes_from, each.nodes_to), each.fit, "too few: as all" if each.fallback else "")
         for each in model.classes
     ]
     return render(rows, _COLUMNS)
@@ -134,10 +113,10 @@ class Prices:
     model: WaitModel
     nodes: int | None
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """What they are, and what they mean."""
         found = None if self.nodes is None else self.model.class_for(self.nodes)
-        whose = "all sizes" if found is None else f"jobs of {sizes_told(found.nodes_from, found.nodes_to)}"
+        whose = "all sizes" if found is None else f"jobs of {sizes_in_words(found.nodes_from, found.nodes_to)}"
         if found is not None and found.fallback:
             whose += " (too few: as of all sizes)"
         alpha, beta, gamma = self.model.costs_for(self.nodes)

@@ -25,8 +25,8 @@ __all__ = [
     "fit_table",
     "outcome",
     "plan_table",
+    "write_document",
     "write_json",
-    "write_sealed",
 ]
 
 
@@ -143,7 +143,7 @@ def comparison_row(plan: ReservationPlan, law: Law, runs: Any = None) -> dict[st
         "cost": cost,
         "clock": clock(cost),
         "normalised": cost / float(plan.omniscient_cost(law)),
-        "past": None if runs is None else float(plan.cost_of(runs).mean()),
+        "past": None if runs is None else float(plan.paid_cost(runs).mean()),
         "reservations": len(plan.milestones),
         "expected": float(plan.expected_reservations(law)),
         "first": clock(float(plan.length[0])),
@@ -186,7 +186,7 @@ def fit_table(rows: Sequence[Mapping[str, Any]], most: int = 8) -> str:
     return "\n".join(line[:120].rstrip() for line in render(shown, columns).splitlines())
 
 
-def write_sealed(path: str, told: Mapping[str, Any]) -> None:
+def write_document(path: str, told: Mapping[str, Any]) -> None:
     """Write a plan or costs as JSON with a digest, which finds changes; ``-`` is standard output."""
     _write(path, seal_json(told, allow_nan=False))
 

@@ -7,11 +7,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from experiments.terminal import warn
 from workloads.ground.errors import InputError, ParameterError, TraceError, UnknownNameError, shown
 from workloads.ground.numbers import decimal
+from workloads.ground.parameters import Parameter, Values, declared
 from workloads.ground.sealing import UNSEALED
 from workloads.ground.units import parse_duration
 
@@ -21,44 +22,84 @@ if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
     from workloads.laws.law import Law
 
-__all__ = ["LAWS", "OPTIONS", "law_of", "read_plan", "read_plans", "read_runs", "unit_of"]
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """An option of a distribution: its help, and which values are legal."""
-
-    about: str
-    legal: str
-    duration: bool
-    least: float = -math.inf
-    strict: bool = False
+__all__ = ["LAWS", "LawOptions", "make_law", "parse_unit", "read_plan", "read_plans", "read_runs"]
 
 
 #: Longer than this [s], some 30,000 years, is no runtime: squares and sums of such numbers would overflow.
 _LONGEST = 1e12
 
 
-def _positive(about: str) -> _Kind:
-    return _Kind(f"{about} [s] (default: none)", "a duration above 0", duration=True, least=0.0, strict=True)
+@dataclass(frozen=True)
+class _Number(Values):
+    """Values of an option of a distribution, which stay words until the unit is known.
+
+    Attributes
+    ----------
+    legal
+        What is legal, as a phrase.
+    least
+        Smallest legal value; 0 itself is not legal where only positive values are.
+    strict
+        Whether a value must be above ``least``.
+    """
+
+    legal: str = ""
+    least: float = -math.inf
+    strict: bool = False
+
+    def value(self, text: str, option: str = "") -> float:
+        """The number or the duration [s] in a word."""
+        try:
+            value = parse_duration(text, option) if self.unit else decimal(text)
+        except ParameterError:
+            raise
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value) or value < self.least or (self.strict and value == self.least):
+            raise ParameterError(option, self.legal, text)
+        return value
 
 
-def _shape(about: str) -> _Kind:
-    return _Kind(f"{about} (default: none)", "a positive number", duration=False, least=0.0, strict=True)
+def _number(legal: str, *, timed: bool, least: float = -math.inf, strict: bool = False) -> _Number:
+    def read(text: str) -> str:
+        made.value(text)
+        return text
+
+    made = _Number("TIME" if timed else "NUMBER", read, unit="s" * timed, legal=legal, least=least, strict=strict)
+    return made
 
 
-#: The options of distributions, and what their values may be.
-OPTIONS: dict[str, _Kind] = {
-    "mean": _positive("mean, before truncation"),
-    "std": _positive("standard deviation, before truncation"),
-    "min": _Kind("shortest runtime [s] (default: none)", "a duration of at least 0", duration=True, least=0.0),
-    "max": _positive("longest runtime"),
-    "scale": _positive("scale"),
-    "shape": _shape("shape"),
-    "shape2": _shape("second shape, of beta"),
-    "mu": _Kind("mean of the logarithm, of lognormal (default: none)", "a finite number", duration=False),
-    "sigma": _shape("standard deviation of the logarithm, of lognormal"),
-}
+_ABOVE_0 = _number("a duration above 0", timed=True, least=0.0, strict=True)
+_POSITIVE = _number("a positive number", timed=False, least=0.0, strict=True)
+_SHORTEST = _number("a duration of at least 0", timed=True, least=0.0)
+_FINITE = _number("a finite number", timed=False)
+
+
+def _about(text: str) -> Parameter:
+    return Parameter(text, default="none")
+
+
+@dataclass(frozen=True)
+class LawOptions:
+    """Options of distributions, as words."""
+
+    mean: Annotated[str | None, _ABOVE_0, _about("mean, before truncation")] = None
+    std: Annotated[str | None, _ABOVE_0, _about("standard deviation, before truncation")] = None
+    min: Annotated[str | None, _SHORTEST, _about("shortest runtime")] = None
+    max: Annotated[str | None, _ABOVE_0, _about("longest runtime")] = None
+    scale: Annotated[str | None, _ABOVE_0, _about("scale")] = None
+    shape: Annotated[str | None, _POSITIVE, _about("shape")] = None
+    shape2: Annotated[str | None, _POSITIVE, _about("second shape, of beta")] = None
+    mu: Annotated[str | None, _FINITE, _about("mean of the logarithm, of lognormal")] = None
+    sigma: Annotated[str | None, _POSITIVE, _about("standard deviation of the logarithm, of lognormal")] = None
+
+    @property
+    def given(self) -> dict[str, str]:
+        """Those that are given."""
+        return {name: text for name, text in vars(self).items() if text is not None}
+
+
+_NUMBERS = {item.name: item.values for item in declared(LawOptions)}
 
 
 @dataclass(frozen=True)
@@ -105,7 +146,7 @@ def _pareto(of: Mapping[str, float]) -> Law:
     return pareto(of["min"], of["shape"])
 
 
-def _truncated_normal(of: Mapping[str, float]) -> Law:
+def _make_truncated_normal(of: Mapping[str, float]) -> Law:
     from workloads.laws.named import normal, truncated_normal
     from workloads.laws.truncated import truncate
 
@@ -142,7 +183,7 @@ LAWS: dict[str, _Words] = {
     "weibull": _Words((("scale", "shape"),), ("min", "max"), _weibull),
     "gamma": _Words((("shape", "scale"),), ("min", "max"), _gamma),
     "lognormal": _Words((("mean", "std"), ("mu", "sigma")), ("min", "max"), _lognormal),
-    "truncated-normal": _Words((("mean", "std"),), ("min", "max"), _truncated_normal),
+    "truncated-normal": _Words((("mean", "std"),), ("min", "max"), _make_truncated_normal),
     "pareto": _Words((("min", "shape"),), ("max",), _pareto),
     "uniform": _Words((("min", "max"),), (), _uniform),
     "beta": _Words((("shape", "shape2", "max"),), (), _beta),
@@ -150,10 +191,10 @@ LAWS: dict[str, _Words] = {
 }
 
 
-def unit_of(word: str) -> float:
+def parse_unit(word: str) -> float:
     """Seconds in a unit that a user names.
 
-    >>> unit_of("h")
+    >>> parse_unit("h")
     3600.0
     """
     try:
@@ -162,7 +203,7 @@ def unit_of(word: str) -> float:
         raise ParameterError("--unit", "a unit of time such as s, m, h, d", word) from None
 
 
-def law_of(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
+def make_law(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
     """Make a distribution from options of the command line.
 
     Parameters
@@ -170,7 +211,7 @@ def law_of(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
     name
         One of :data:`LAWS`.
     given
-        Values by the names of :data:`OPTIONS`, as text.
+        Values by the names of :class:`LawOptions`, as text.
     unit
         Seconds in the unit of ``exp(mu)``.
 
@@ -188,7 +229,7 @@ def law_of(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
 
     Examples
     --------
-    >>> law_of("uniform", {"min": "1h", "max": "20h"}).mean()
+    >>> make_law("uniform", {"min": "1h", "max": "20h"}).mean()
     37800.0
     """
     if name not in LAWS:
@@ -217,17 +258,9 @@ def law_of(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
 
 
 def _read(option: str, text: str) -> float:
-    kind = OPTIONS[option]
-    if kind.duration:
-        value = parse_duration(text, f"--{option}")
-    else:
-        try:
-            value = decimal(text)
-        except ValueError:
-            value = math.nan
-    if not math.isfinite(value) or value < kind.least or (kind.strict and value == kind.least):
-        raise ParameterError(f"--{option}", kind.legal, text)
-    return value
+    values = _NUMBERS[option]
+    assert isinstance(values, _Number)
+    return values.value(text, f"--{option}")
 
 
 def read_runs(path: str | Path, column: str | None = None, unit: float = 1.0) -> np.ndarray:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from simulator.machine.priorstate import PriorState
     from workloads.laws import Law
 
-__all__ = ["COLUMNS", "ROUNDS", "Loop", "Round", "check_planned", "close_loop", "waits_of"]
+__all__ = ["COLUMNS", "ROUNDS", "Loop", "Round", "check_strategies", "close_loop", "wait_samples"]
 
 #: Of a round, beside those of the summary.
 COLUMNS = (
@@ -40,7 +40,7 @@ COLUMNS = (
     *("turnaround_h", "turnaround_stochastic_h", "stretch", "reservations_per_job", "utilization", "work_utilization"),
     *("wasted_node_hours", "planned_cost_h", "paid_cost_h"),
 )
-#: What is told of the rounds in a terminal.
+#: Columns of the rounds in a terminal.
 ROUNDS = (
     Quantity("round"),
     headed("alpha", "alpha", "planned for"),
@@ -157,7 +157,7 @@ def close_loop(
     options
         How the machine is operated.
     rounds
-        At most so many simulations, >= 1.
+        Largest number of simulations, >= 1.
     tolerance
         Largest regret of a stable round, relative.
     classes
@@ -166,7 +166,7 @@ def close_loop(
     plans
         Plans that are given; the loop does not change them.
     progress
-        Told of each round.
+        Called after each round.
     prior
         As :func:`simulator.simulation.simulate` takes it.
 
@@ -188,7 +188,7 @@ def close_loop(
     if not tolerance >= 0:
         raise ParameterError("tolerance", "a share of at least 0", tolerance)
     table, settings = list(jobs), options or Options()
-    check_planned(table, plans or {})
+    check_strategies(table, plans or {})
     made = planner or Planner()
     found: list[Round] = []
     prices: WaitModel | None = None
@@ -197,7 +197,7 @@ def close_loop(
             made = replace(made, prices=prices.costs_for)
         how = {"planner": made, "plans": plans, "prior": prior, **asdict(settings)}
         result = simulate(table, nodes, mechanism, events=False, **how)
-        fitted = fit_waits(*waits_of(result, table), classes)
+        fitted = fit_waits(*wait_samples(result, table), classes)
         regret = _regret(result, fitted, made)
         latest = Round(len(found), prices, fitted, regret, regret <= tolerance, summarize(result))
         found.append(latest)
@@ -209,7 +209,7 @@ def close_loop(
     return Loop(tuple(found))
 
 
-def check_planned(jobs: Sequence[Job], plans: Mapping[str, ReservationPlan]) -> None:
+def check_strategies(jobs: Sequence[Job], plans: Mapping[str, ReservationPlan]) -> None:
     """Refuse jobs of which none is planned by a strategy.
 
     Raises
@@ -221,7 +221,7 @@ def check_planned(jobs: Sequence[Job], plans: Mapping[str, ReservationPlan]) -> 
         raise InputError("no stochastic job is planned by a strategy; loop has nothing to plan")
 
 
-def waits_of(result: Result, jobs: Sequence[Job]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def wait_samples(result: Result, jobs: Sequence[Job]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Requested walltimes [s], waits [s] and nodes of a simulation, each of shape (n,).
 
     Pairs of the jobs that wait as a reservation would: under the baseline all, under a mechanism the rigid ones;

@@ -14,7 +14,7 @@ from experiments.output.filenames import table_name
 from experiments.recordings.archive import table_rows
 from experiments.recordings.runfile import measurement_of, open_run, simulated_jobs
 from experiments.recordings.variants import chosen_variant
-from experiments.traces.description import left_out
+from experiments.traces.description import describe_reading
 from policies.mechanism import BASELINE
 from simulator.machine.truth import PREEMPTED
 from workloads.ground.errors import InputError, TraceError, shown
@@ -107,7 +107,7 @@ def pairs_of_trace(trace: Trace) -> WaitPairs:
         rows,
         source={"path": path, "sha256": sha256_of(path)},
         title=f"{Path(path).name}, recorded",
-        about=left_out(trace),
+        about=describe_reading(trace),
         left_out={"wait not recorded": len(trace.jobs) - len(rows)},
     )
 

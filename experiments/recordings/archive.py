@@ -13,6 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from experiments.output.filenames import table_name
 from experiments.output.seals import Sealed
 from experiments.recordings.runfile import (
@@ -27,19 +29,20 @@ from experiments.recordings.runfile import (
     simulated_jobs,
     unit_of,
 )
-from experiments.recordings.soundness import check_record, sound_entries, sound_samples
+from experiments.recordings.soundness import sound_entries, sound_records, sound_samples
 from experiments.recordings.variants import chosen_variant
 from policies.mechanism import BASELINE
 from simulator.machine.decisions import Decision
 from simulator.machine.eventlog import Entry, Sample
 from simulator.machine.stochastic import ReservationRecord
 from simulator.results.recording import changes_of, origin_of
-from simulator.results.records import JobRecord, StochasticRecord
+from simulator.results.records import ABSENT, Records, Samples, StochasticRecord, whole_column
 from simulator.results.result import Result
-from simulator.results.schema import DECISIONS, ELIGIBLE, EVENTS, JOBS, RESERVATIONS, TIMELINE, Field, Schema
+from simulator.results.schema import DECISIONS, ELIGIBLE, EVENTS, JOBS, RESERVATIONS, TIMELINE, Field, Schema, optional
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.fields import Columns, whole
 from workloads.ground.files import read_text
+from workloads.ground.ticks import list_in_ticks
 from workloads.ground.trust import is_trusted
 from workloads.ground.trust import trust as trusting
 from workloads.ground.units import SECOND, to_ticks
@@ -101,9 +104,7 @@ def read_recording(
     with trusting(trusted):
         jobs = simulated_jobs(result)
     table = result.need(table_name("jobs", name), "the jobs of that mechanism: run it again")
-    records = list(_records(table, {job.job_id: job for job in jobs}, variant.mechanism))
-    if [job.job_id for job in jobs] != [record.job_id for record in records]:
-        raise InputError("the job table must hold the jobs that were simulated, in the same order")
+    records = _records(table, jobs, variant.mechanism)
     origin, begin, prior = origin_of(jobs), beginning_of(jobs), read_prior(place, told)
     if prior is not None and prior.origin is not None:
         origin = min(origin, to_ticks(prior.origin))
@@ -119,7 +120,7 @@ def read_recording(
         table=list(jobs),
         records=records,
         entries=entries,
-        samples=samples,
+        samples=Samples.of(samples),
         stochastic=_courses(result.find(table_name("reservations", name)), jobs),
         origin=origin,
         begin=None if begin is None else to_ticks(begin),
@@ -139,12 +140,12 @@ def read_recording(
 _FIRST_DATE, _LAST_DATE = -60_000_000_000, 250_000_000_000
 
 
-def _within_calendar(epoch: float | None, records: Sequence[JobRecord]) -> float | None:
+def _within_calendar(epoch: float | None, records: Records) -> float | None:
     """The epoch of a result; None if its jobs reach beyond the calendar, so that it has no dates."""
     if epoch is None:
         return None
-    times = [time for record in records for time in (record.submit, record.start, record.end) if time is not None]
-    last = max(map(abs, times), default=0) / SECOND
+    times = np.concatenate([records.columns[name] for name in ("submit", "start", "end")])
+    last = int(np.abs(times[times != ABSENT]).max(initial=0)) / SECOND
     return epoch if epoch - last > _FIRST_DATE and epoch + last < _LAST_DATE else None
 
 
@@ -168,27 +169,42 @@ def table_rows(
     TraceError
         If there is no such file or column, or a row is broken.
     """
+    lines, columns = _cells(path, [*kinds, *texts])
+    for line, *cells in zip(lines, *columns, strict=True):
+        row: dict[str, Any] = dict(zip(texts, cells[len(kinds) :], strict=True))
+        try:
+            for (name, convert), cell in zip(kinds.items(), cells, strict=False):
+                row[name] = convert(cell, name) if cell or name in _NEEDED else None
+        except ValueError as error:
+            raise TraceError(path, line, str(error)) from None
+        yield line, row
+
+
+#: A row without an id or a size is no job; unknown cells of a no-show are empty.
+_NEEDED = ("job_id", "nodes")
+
+
+def _cells(path: Path, names: Sequence[str]) -> tuple[list[int], list[Sequence[str]]]:
+    """The line of each row of a table, and the cells of some of its columns."""
     reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
-    line = 1
+    line, lines, rows = 1, list[int](), list[list[str]]()
     try:
         columns = Columns(next(reader, []))
-        places = {name: columns.need(name) for name in (*kinds, *texts)}
+        places = [columns.need(name) for name in names]
         for cells in reader:
             line = reader.line_num
             if len(cells) != len(columns.names):
                 raise ValueError(f"a row must have {len(columns.names)} cells like the header, not {len(cells)}")
-            row: dict[str, Any] = {name: cells[places[name]] for name in texts}
-            for name, convert in kinds.items():
-                cell = cells[places[name]]
-                # A row without an id or a size is no job; unknown cells of a no-show are empty.
-                row[name] = convert(cell, name) if cell or name in ("job_id", "nodes") else None
-            yield line, row
+            lines.append(line)
+            rows.append(cells)
     except (csv.Error, ValueError) as error:
         raise TraceError(path, line, str(error)) from None
+    found: list[Sequence[str]] = list(zip(*rows, strict=True)) or [()] * len(columns.names)
+    return lines, [found[place] for place in places]
 
 
-def _read(path: Path, schema: Schema, origin: int = 0) -> Iterator[tuple[int, dict[Any, Any]]]:
-    """Line of each row, and the values of its columns by their source, without those that are derived from others.
+def _columns(path: Path, schema: Schema, origin: int = 0) -> tuple[list[int], dict[Any, Any]]:
+    """Line of each row, and the columns by their source, without those that are derived from others.
 
     Parameters
     ----------
@@ -198,29 +214,54 @@ def _read(path: Path, schema: Schema, origin: int = 0) -> Iterator[tuple[int, di
         Where the simulated clock begins [ticks of the job table's clock].
     """
     fields = [item for item in schema.fields if not item.derived]
-    texts = [item.name for item in fields if item.kind == "text"]
-    clocks = {item.name for item in fields if item.kind == "clock"}
-    kinds = {item.name: item.parse for item in fields if item.kind != "text"}
-    for line, row in table_rows(path, kinds, *texts):
-        for name in clocks:
-            if row[name] is not None:
-                row[name] -= origin
-        yield line, {item.source: row[item.name] for item in fields}
+    lines, columns = _cells(path, [item.name for item in fields])
+    found = {}
+    for item, cells in zip(fields, columns, strict=True):
+        # Cell by cell only what is written in another way.
+        values = item.parsed(cells)
+        if values is None or (item.name in _NEEDED and "" in cells):
+            values = [_value(item, cell, path, line) for cell, line in zip(cells, lines, strict=True)]
+            values = values if item.kind == "number" else whole_column(values)
+        if item.kind == "clock" and origin:
+            values = np.where(values == ABSENT, ABSENT, values - origin)
+        found[item.source] = values
+    return lines, found
 
 
-def _records(path: Path, jobs: Mapping[int, Job], mechanism: str) -> Iterator[JobRecord]:
+def _value(item: Field, cell: str, path: Path, line: int) -> Any:
+    try:
+        return item.parse(cell, item.name) if cell or item.name in _NEEDED else None
+    except ValueError as error:
+        raise TraceError(path, line, str(error)) from None
+
+
+def _read(path: Path, schema: Schema, origin: int = 0) -> Iterator[tuple[int, dict[Any, Any]]]:
+    """The same row by row."""
+    lines, columns = _columns(path, schema, origin)
+    lists = [values if isinstance(values, list) else optional(values) for values in columns.values()]
+    for line, *row in zip(lines, *lists, strict=True):
+        yield line, dict(zip(columns, row, strict=True))
+
+
+def _records(path: Path, jobs: Sequence[Job], mechanism: str) -> Records:
+    """What became of the jobs, which must be those of the table in its order."""
     schema = JOBS.extended([Field("type", "text", "", "type")])
     held = ELIGIBLE.name in read_text(path).partition("\n")[0].split(",")
-    for line, row in _read(path, schema.extended([ELIGIBLE]) if held else schema):
-        if held:
-            eligible, submit = row.pop(ELIGIBLE.source), row["submit"]
-            row["eligible"] = eligible if eligible is not None and submit is not None and eligible > submit else None
-        job = jobs.get(row["job_id"])
-        if job is None or (job.type, job.nodes) != (row["type"], row["nodes"]):
-            raise TraceError(path, line, f"job {row['job_id']} is not among the jobs that were simulated")
-        record = JobRecord(**{**row, "type": job.type}, runtime=to_ticks(_runtime(job, mechanism)))
-        check_record(record, path, line)
-        yield record
+    lines, columns = _columns(path, schema.extended([ELIGIBLE]) if held else schema)
+    if held:
+        queued, submit = columns.pop(ELIGIBLE.source), columns["submit"]
+        # Absent is less than every time.
+        columns["eligible"] = np.where((submit != ABSENT) & (queued > submit), queued, ABSENT)
+    known = {job.job_id: (job.type, job.nodes) for job in jobs}
+    ids = columns["job_id"].tolist()
+    told = zip(lines, ids, columns["type"], columns["nodes"].tolist(), strict=True)
+    for line, job_id, kind, nodes in told:
+        if known.get(job_id) != (kind, nodes):
+            raise TraceError(path, line, f"job {job_id} is not among the jobs that were simulated")
+    if [job.job_id for job in jobs] != ids:
+        raise InputError("the job table must hold the jobs that were simulated, in the same order")
+    runtimes = list_in_ticks([_runtime(job, mechanism) for job in jobs])
+    return sound_records(columns, np.array(runtimes, np.int64), path, lines)
 
 
 def _runtime(job: Job, mechanism: str) -> float:
@@ -232,17 +273,17 @@ def _runtime(job: Job, mechanism: str) -> float:
 
 
 def _history(
-    result: Sealed, mechanism: str, origin: int, records: Sequence[JobRecord], nodes: int
+    result: Sealed, mechanism: str, origin: int, records: Records, nodes: int
 ) -> tuple[list[Entry], list[Sample]]:
     """The event log and the course of the machine."""
     events, course = (
         result.need(table_name(table, mechanism), "which 'holdfast run --events' writes: run it again")
         for table in ("events", "timeline")
     )
-    known = {record.job_id: record for record in records}
-    entries = list(sound_entries(_read(events, EVENTS, origin), events, known))
-    ends = {entry.job_id: entry.time + origin for entry in entries if entry.event in _LAST}
-    if ends != {record.job_id: record.end for record in records if record.end is not None}:
+    ids, ends = (records.columns[name].tolist() for name in ("job_id", "end"))
+    entries = list(sound_entries(_read(events, EVENTS, origin), events, frozenset(ids)))
+    last = {entry.job_id: entry.time + origin for entry in entries if entry.event in _LAST}
+    if last != {job_id: end for job_id, end in zip(ids, ends, strict=True) if end != ABSENT}:
         jobs = table_name("jobs", mechanism)
         raise TraceError(events, None, f"is not the event log of {jobs}: run it again with --events")
     return entries, list(sound_samples(_read(course, TIMELINE, origin), course, nodes, entries))

@@ -15,7 +15,7 @@ from experiments.recordings.archive import read_recording
 from experiments.recordings.runfile import open_run
 from experiments.recordings.variants import names_of
 from experiments.recordings.weeks import WEEK, clusters_of
-from experiments.statistics import Interval, clustered, holm
+from experiments.statistics import Interval, clustered_interval, holm
 from experiments.tables import render
 from policies.planning.waits.fitting import size_classes
 from simulator.results.catalogue import metric
@@ -30,7 +30,7 @@ from workloads.table.job import Job
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GAIN_COLUMNS", "GROUPS", "MEASURES", "Gains", "gains", "read_pair"]
+__all__ = ["GAIN_COLUMNS", "GROUPS", "MEASURES", "Gains", "gains", "read_pair", "shown_unit"]
 
 #: Ways to group the jobs.
 GROUPS = ("user", "project", "account", "partition", "qos", "size", "type", "week")
@@ -295,7 +295,7 @@ def _row(group: str, name: str, a: np.ndarray, b: np.ndarray, clusters: np.ndarr
         "second_longest": float(b.max()),
     }
     if len(np.unique(clusters)) > 1:
-        mean = clustered(differences, clusters)
+        mean = clustered_interval(differences, clusters)
         row |= {"low": mean.low, "high": mean.high}
         row["p_value"] = min(1.0, 2 * min(mean.p_above(0.0), mean.p_below(0.0)))
     return row

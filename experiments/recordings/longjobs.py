@@ -1,40 +1,31 @@
-"""The job rows of a streamed replay: in parts while it goes on, and as one table when it is over.
+"""The parts of a streamed replay: the rows of jobs that have ended, while it goes on.
 
 A part appears under its name when it is whole, so that a process that is killed leaves all that it has told, readable.
 """
 
 from __future__ import annotations
 
-import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-import numpy as np
-
+from experiments.recordings.tablefiles import FORMATS, Format, write_rows
 from policies.mechanism import BASELINE
 from simulator.options import Options
-from simulator.results.longrecords import LongRecords
 from simulator.results.recording import Recording
+from simulator.results.records import Records
 from simulator.results.schema import JOBS
-from workloads.ground.errors import InputError, OutputError, installation
+from workloads.ground.errors import InputError, OutputError
 from workloads.ground.files import atomic_open, read_bytes
-from workloads.ground.units import SECOND
 
-__all__ = ["ENDED", "FORMATS", "EndedJobs", "Format", "write_long_jobs"]
+__all__ = ["ENDED", "EndedJobs"]
 
-Format = Literal["csv", "parquet"]
-FORMATS: tuple[Format, ...] = ("csv", "parquet")
 #: Directory of the parts.
 ENDED = "ended"
 #: What the parts are of.
 _MANIFEST = "stream.json"
-#: Jobs that are written at a time.
-_BLOCK = 1 << 16
-#: Times up to here are written by the fast way: whole seconds whose float has no exponent.
-_PLAIN = 2**33 * SECOND
 
 
 class EndedJobs:
@@ -81,7 +72,7 @@ class EndedJobs:
             file.write(told)
         self.kept = len(list(self.place.glob(f"jobs-*.{format}")))
 
-    def tell(self, records: LongRecords) -> None:
+    def tell(self, records: Records) -> None:
         """Write a part, unless it is there already.
 
         Raises
@@ -91,12 +82,9 @@ class EndedJobs:
         """
         self._number += 1
         path = self.place / f"jobs-{self._number:06d}.{self._format}"
-        if self._format == "csv":
-            content = "".join((_HEAD, *lines_of(records))).encode()
-        else:
-            buffer = io.BytesIO()
-            _write_parquet(records, buffer)
-            content = buffer.getvalue()
+        buffer = io.BytesIO()
+        write_rows(buffer, JOBS, Recording(BASELINE, 1, Options(), (), records), records, self._format)
+        content = buffer.getvalue()
         # The same replay tells the same; what differs was damaged.
         if self._number <= self.kept and path.is_file() and read_bytes(path) == content:
             return
@@ -114,84 +102,3 @@ class EndedJobs:
             self.place.rmdir()
         except OSError:
             return  # something of the user's is in it
-
-
-_HEAD = ",".join(JOBS.names) + "\n"
-
-
-def write_long_jobs(records: LongRecords, path: Path, format: Format = "csv") -> None:
-    """Write the rows of all jobs in the order of the trace; as CSV the bytes of ``jobs-*.csv`` of an ordinary replay.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written.
-    """
-    with atomic_open(path, "wb") as file:
-        if format == "parquet":
-            _write_parquet(records, file)
-            return
-        file.write(_HEAD.encode())
-        for block in _blocks(records):
-            file.write("".join(lines_of(block)).encode())
-
-
-def _blocks(records: LongRecords) -> Iterator[LongRecords]:
-    for begin in range(0, len(records), _BLOCK):
-        yield records.of(slice(begin, begin + _BLOCK))
-
-
-def lines_of(records: LongRecords) -> list[str]:
-    """The lines of some jobs in ``jobs-*.csv``."""
-    times = records.submit, records.start, records.end
-    if any((column % SECOND).any() or (abs(column) >= _PLAIN).any() for column in times):
-        return _any_lines(records)
-    submit, start, end = (column // SECOND for column in times)
-    status = np.where(records.jobs.killed, "killed", "completed")
-    columns = records.jobs.job_id, submit, start, end, records.jobs.nodes, end - submit, start - submit, status
-    return [
-        f"{job_id},rigid,{submit}.0,{start}.0,{end}.0,{nodes},{turnaround}.0,{wait}.0,,0,0,{status},0.0\n"
-        for job_id, submit, start, end, nodes, turnaround, wait, status in zip(
-            *(column.tolist() for column in columns), strict=True
-        )
-    ]
-
-
-def _any_lines(records: LongRecords) -> list[str]:
-    """The same, by the definitions of the columns."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    recording = Recording(BASELINE, 1, Options(), (), records)
-    writer.writerows(row.values() for row in JOBS.rows(recording))
-    return [text.getvalue()]
-
-
-def _write_parquet(records: LongRecords, file: Any) -> None:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError:
-        raise OutputError(
-            f"Parquet files can only be written where pyarrow is installed ({installation('parquet')})"
-        ) from None
-    kinds = {"whole": pa.int64(), "text": pa.string(), "ticks": pa.float64()}
-    schema = pa.schema([(item.name, kinds[item.kind]) for item in JOBS.fields])
-    with pq.ParquetWriter(file, schema) as writer:
-        for block in _blocks(records):
-            zeros = np.zeros(len(block), np.int64)
-            columns = {
-                "job_id": block.jobs.job_id,
-                "type": ["rigid"] * len(block),
-                "submit": block.submit / SECOND,
-                "start": block.start / SECOND,
-                "end": block.end / SECOND,
-                "nodes": block.jobs.nodes,
-                "turnaround": (block.end - block.submit) / SECOND,
-                "wait": (block.start - block.submit) / SECOND,
-                "instant": [None] * len(block),
-                "preemptions": zeros,
-                "shrinks": zeros,
-                "status": np.where(block.jobs.killed, "killed", "completed"),
-                "lost_node_seconds": zeros / SECOND,
-            }
-            writer.write_table(pa.table([pa.array(columns[item.name], item.type) for item in schema], schema=schema))

@@ -9,25 +9,26 @@ from pathlib import Path
 from typing import Any
 
 from experiments.output.locks import writing
-from experiments.recordings.longjobs import EndedJobs, Format
-from experiments.recordings.replay import Measurement, make_directory, write_replay
+from experiments.recordings.longjobs import EndedJobs
+from experiments.recordings.measurement import Measurement
+from experiments.recordings.replay import make_directory, write_replay
+from experiments.recordings.tablefiles import Format
 from simulator.options import Options
-from simulator.results.longrecords import LongRecords
+from simulator.plainreplay import rigid_records
 from simulator.results.result import Result
 from simulator.streaming import TOLD, stream
 from workloads.ground.errors import InputError
 from workloads.ground.files import sha256_of
-from workloads.hybrid.assignment import as_rigid_columns
+from workloads.hybrid.assignment import as_rigid
 from workloads.logs.swf import read_long_swf
 from workloads.logs.trace import Trace
-from workloads.logs.tracecolumns import TraceColumns
-from workloads.table.rigidcolumns import RigidColumns
+from workloads.table.jobs import Jobs
 
-__all__ = ["stream_log", "streamed_replay"]
+__all__ = ["identity_of", "stream_log", "streamed_replay"]
 
 
 def streamed_replay(
-    jobs: RigidColumns,
+    jobs: Jobs,
     nodes: int,
     options: Options,
     ended: EndedJobs,
@@ -46,8 +47,7 @@ def streamed_replay(
     """
 
     def tell(rows: Any, start: Any, end: Any) -> None:
-        columns = {name: column[rows] for name, column in jobs.columns.items()}
-        ended.tell(LongRecords(RigidColumns(jobs.names, **columns), start, end))
+        ended.tell(rigid_records(jobs.select(rows), start, end))
 
     return stream(jobs, nodes, tell, told=told, progress=progress, **asdict(options))
 
@@ -68,7 +68,7 @@ def stream_log(
     Parameters
     ----------
     log
-        An SWF file, or a trace in columns (``hf.generate(..., long=True)``).
+        An SWF file, or a trace.
     directory
         Where ``jobs-baseline.csv`` (or ``.parquet``), ``summary.csv``, ``types.csv`` and ``accounting.csv`` come to.
         Until then the jobs that have ended are in ``ended`` there, a table for each ``told`` of them. After a kill the
@@ -97,8 +97,6 @@ def stream_log(
         If the log cannot be read, an option is not legal, or jobs of another call are in ``ended``.
     """
     trace = log if isinstance(log, Trace) else read_long_swf(log)
-    if not isinstance(trace.jobs, TraceColumns):
-        raise InputError("log must be an SWF file, or a trace in columns: generate(..., long=True)")
     size = trace.nodes if nodes is None else nodes
     if size is None:
         raise InputError("give nodes: this log does not name the size of its machine")
@@ -107,7 +105,7 @@ def stream_log(
     place = make_directory(Path(directory))
     with writing(place):
         ended = EndedJobs(place, identity_of(of, size, settings, told, format), format, force=force)
-        jobs = as_rigid_columns(trace.on_machine(size))
+        jobs = as_rigid(trace.on_machine(size))
         result = streamed_replay(jobs, size, settings, ended, told=told, progress=progress)
         write_replay(place, [result], Measurement(), jobs_as=format)
         ended.remove()

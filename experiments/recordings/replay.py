@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from experiments.output.filenames import check_distinct, table_name
-from experiments.recordings.longjobs import Format, write_long_jobs
+from experiments.recordings.measurement import Measurement
+from experiments.recordings.tablefiles import Format, write_table
 from experiments.tables import write_csv
 from policies.mechanism import BASELINE, MECHANISMS, parse_mechanism
 from simulator import Result, simulate
 from simulator.options import Options
-from simulator.results.longrecords import LongRecords
-from simulator.results.metrics import MeasuredWindow, summarize, summarize_types
+from simulator.results.metrics import summarize, summarize_types
 from simulator.results.records import STATES
 from simulator.results.reservations import JOB_COLUMNS, stochastic_rows
 from simulator.results.schema import DECISIONS, EVENTS, RESERVATIONS, job_schema, jobs_schema, timeline_schema
@@ -26,7 +26,6 @@ from workloads.logs.nodenames import node_list
 from workloads.table.job import Job
 
 __all__ = [
-    "Measurement",
     "accounting_rows",
     "make_directory",
     "parse_mechanisms",
@@ -36,31 +35,6 @@ __all__ = [
 
 #: Told after each few hundred jobs: (mechanism, jobs that have ended).
 Progress = Callable[[str, int], None]
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """What is measured, and how.
-
-    Attributes
-    ----------
-    instant_tolerance
-        How late an on-demand job may start and still count as started instantly [s]; None: the warning of the run.
-    warmup, cooldown
-        Left out after the first and before the last submit [s].
-    """
-
-    instant_tolerance: float | None = None
-    warmup: float = 0.0
-    cooldown: float = 0.0
-
-    def under(self, warning: float) -> Measurement:
-        """The same with a tolerance: its own, else a warning [s]."""
-        return self if self.instant_tolerance is not None else replace(self, instant_tolerance=warning)
-
-    @property
-    def window(self) -> MeasuredWindow:
-        return MeasuredWindow(self.warmup, self.cooldown)
 
 
 def parse_mechanisms(text: str) -> list[str]:
@@ -168,7 +142,7 @@ def write_replay(
     values
         Further columns of the summary by label: the options that set a result apart.
     jobs_as
-        Format of the rows of jobs of a streamed replay.
+        Format of the tables of jobs.
 
     Returns
     -------
@@ -194,15 +168,12 @@ def write_replay(
         if result.stochastic:
             write_csv(path("stochastic"), stochastic_rows(result), JOB_COLUMNS)
             tables["reservations"] = RESERVATIONS
-        if isinstance(result.records, LongRecords):
-            table = path("jobs").with_suffix(f".{jobs_as}")
-            write_long_jobs(result.records, table, jobs_as)
-            del tables["jobs"]
         if result.placements:
             rows = [{"job_id": job_id, "nodes": node_list(bits)} for job_id, bits in result.placements.items()]
             write_csv(path("nodes"), rows, ("job_id", "nodes"))
         for name, schema in tables.items():
-            write_csv(path(name), schema.rows(result), schema.names)
+            kind = jobs_as if name == "jobs" else "csv"
+            write_table(path(name).with_suffix(f".{kind}"), schema, result, kind)
     write_csv(directory / "summary.csv", summaries, tuple(summaries[0]))
     types = [
         {**result.identity, **row} for result in results for row in summarize_types(result, window=measurement.window)

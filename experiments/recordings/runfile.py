@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.output.occupancy import RUN
 from experiments.output.seals import Sealed, arriving, open_sealed
-from experiments.recordings.replay import Measurement
+from experiments.recordings.measurement import Measurement
 from policies.mechanism import BASELINE, parse_mechanism
 from simulator.machine.priorstate import PastUsage, PriorState
 from simulator.options import Options
@@ -236,7 +236,7 @@ def _input_of(directory: Path, told: Mapping[str, Any]) -> Path:
     return path
 
 
-def _jobs_of_trace(directory: Path, told: Mapping[str, Any]) -> list[Job]:
+def _jobs_of_trace(directory: Path, told: Mapping[str, Any]) -> Sequence[Job]:
     """A trace as the baseline alone replays it: without a job table."""
     from workloads.hybrid.assignment import as_rigid
     from workloads.logs.readers import read_trace

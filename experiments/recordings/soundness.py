@@ -6,18 +6,20 @@ that explanations, pages and exports rely on, and refused with the file and the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from simulator.machine.eventlog import Entry, Sample
-from simulator.results.records import JobRecord
+from simulator.results.records import ABSENT, STATUSES, TYPES, Records
 from workloads.ground.errors import TraceError, shown
 from workloads.ground.units import LARGEST_SIZE
+from workloads.table.job import JobType
 
-__all__ = ["check_record", "sound_entries", "sound_samples"]
+__all__ = ["sound_entries", "sound_records", "sound_samples"]
 
-_STATUSES = ("completed", "killed", "cancelled", "no_show")
 #: Events of jobs and of outages (:class:`simulator.machine.eventlog.Entry`).
 _WITHIN_RUN = frozenset(("shrink", "expand", "warn"))
 _END_OF_RUN = frozenset(("preempt", "expire", "complete", "kill"))
@@ -28,8 +30,17 @@ _OF_JOBS = frozenset(
 _OF_OUTAGES = frozenset(("announce", "down", "up", "reserve", "close"))
 
 
-def check_record(record: JobRecord, path: Path, line: int) -> None:
-    """Hold what became of a job to the order of its times, and to what is counted.
+def sound_records(columns: Mapping[str, Any], runtimes: Any, path: Path, lines: Sequence[int]) -> Records:
+    """What became of the jobs, held to the order of its times, and to what is counted.
+
+    Parameters
+    ----------
+    columns
+        As of :class:`~simulator.results.records.Records`, with texts as types and states.
+    runtimes
+        Undisturbed runtimes [ticks], shape (rows,).
+    path, lines
+        The file, and the line of each row.
 
     Raises
     ------
@@ -37,27 +48,42 @@ def check_record(record: JobRecord, path: Path, line: int) -> None:
         Naming file, line and job.
     """
 
-    def refuse(what: str) -> TraceError:
-        return TraceError(path, line, f"job {record.job_id} {what}")
+    def refuse(row: int, what: str) -> TraceError:
+        return TraceError(path, lines[row], f"job {columns['job_id'][row]} {what}")
 
-    if record.status not in _STATUSES:
-        raise refuse(f"must have one of the states {', '.join(_STATUSES)}, not {shown(record.status)}")
-    if any(count is None or count < 0 for count in (record.preemptions, record.shrinks, record.lost)):
-        raise refuse("must have preemptions, shrinks and lost node-seconds of at least 0")
-    if record.status == "no_show":
-        if (record.start, record.end) != (None, None):
-            raise refuse("did not come, and has a start or an end")
-        return
-    if record.submit is None or record.end is None or (record.start is None and record.status != "cancelled"):
-        raise refuse("must have a submit, a start and an end")
-    start = record.end if record.start is None else record.start
-    if not record.submit <= start <= record.end:
-        raise refuse("must be submitted, then start, then end")
+    for row, status in enumerate(columns["status"]):
+        if status not in STATUSES:
+            raise refuse(row, f"must have one of the states {', '.join(STATUSES)}, not {shown(status)}")
+    coded = {
+        "type": np.array([TYPES.index(JobType(kind)) for kind in columns["type"]], np.int8),
+        "status": np.array([STATUSES.index(status) for status in columns["status"]], np.int8),
+    }
+    records = Records(**{**columns, **coded, "runtime": runtimes})
+    submit, start, end = (records.columns[name] for name in ("submit", "start", "end"))
+    absent, cancelled = records.have("no_show"), records.have("cancelled")
+    begun = np.where(start == ABSENT, end, start)
+    counts = [_negative(records.columns[name]) for name in ("preemptions", "shrinks", "lost")]
+    laws = {
+        "must have preemptions, shrinks and lost node-seconds of at least 0": counts[0] | counts[1] | counts[2],
+        "did not come, and has a start or an end": absent & ((start != ABSENT) | (end != ABSENT)),
+        "must have a submit, a start and an end": ~absent
+        & ((submit == ABSENT) | (end == ABSENT) | ((start == ABSENT) & ~cancelled)),
+        "must be submitted, then start, then end": ~absent & ~((submit <= begun) & (begun <= end)),
+    }
+    for what, broken in laws.items():
+        if broken.any():
+            raise refuse(int(np.argmax(broken)), what)
+    return records
 
 
-def sound_entries(
-    rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path, jobs: Mapping[int, JobRecord]
-) -> Iterator[Entry]:
+def _negative(counts: Any) -> Any:
+    """Which of some whole numbers are less than 0, or absent."""
+    if counts.dtype != object:
+        return counts < 0
+    return np.array([count is None or count < 0 for count in counts])
+
+
+def sound_entries(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path, jobs: Collection[int]) -> Iterator[Entry]:
     """The entries of an event log, each checked against those before it.
 
     Parameters
@@ -67,7 +93,7 @@ def sound_entries(
     path
         The file.
     jobs
-        The jobs by their ids.
+        Ids of the jobs.
 
     Raises
     ------

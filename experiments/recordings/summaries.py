@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from experiments.tables import known, render, telling
+from experiments.tables import is_known, render, telling
 from simulator.results.catalogue import metric
 from workloads.ground.quantities import Quantity
 
@@ -131,7 +131,7 @@ def _rendered(rows: Sequence[Mapping[str, Any]], columns: Iterable[Quantity], un
     shown = telling(rows, columns)
     for group in {column.group for column in shown if column.unit == "h"}:
         places = [place for place, column in enumerate(shown) if column.group == group and column.unit == "h"]
-        values = [abs(row[shown[place].name]) for row in rows for place in places if known(row[shown[place].name])]
+        values = [abs(row[shown[place].name]) for row in rows for place in places if is_known(row[shown[place].name])]
         if max(values) < 1:
             for place in places:
                 shown[place] = replace(shown[place], unit="min", scale=60.0 * shown[place].scale)

@@ -28,7 +28,7 @@ def clusters_of(submits: npt.NDArray[np.float64], longest: str = "week") -> tupl
     -------
     tuple
         The longest of these times of which there are ten or more, else the shortest; and the clusters, shape (jobs,).
-        :func:`experiments.statistics.clustered` makes an interval from them.
+        :func:`experiments.statistics.clustered_interval` makes an interval from them.
     """
     names = list(_LENGTHS)
     allowed = names[names.index(longest) :]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated
 
-from simulator.results.recording import Recording
 from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.parameters import Parameter, Values
 from workloads.ground.units import LARGEST_TIME, SECOND, parse_duration, to_ticks
 from workloads.logs.clock import LogClock, is_date
 from workloads.logs.trace import epoch_of
 
-__all__ = ["Window", "add_window", "opened", "unix_origin", "window_of"]
+if TYPE_CHECKING:
+    from simulator.results.recording import Recording
+
+__all__ = ["Window", "opened", "unix_origin"]
 
 _NEVER = "no job of this result ran; there is nothing to draw"
 _LEGAL = "a time after the first submit, such as 12h or 43200, or a date, such as 2022-03-01T12:00"
@@ -49,6 +52,12 @@ def opened(recording: Recording) -> int:
 _FIRST_DATE, _LAST_DATE = (int(end.replace(tzinfo=UTC).timestamp()) for end in (datetime.min, datetime.max))
 
 
+#: Group of the options in the help of a command.
+_GROUP = "window"
+#: A time as a word: read once the first submit is known.
+_TIME = Values("TIME", str, unit="s")
+
+
 @dataclass(frozen=True)
 class Window:
     """From when to when.
@@ -61,8 +70,26 @@ class Window:
         of :class:`~workloads.logs.clock.LogClock`). None: the first event, the last.
     """
 
-    start: float | str | None = None
-    end: float | str | None = None
+    start: Annotated[
+        float | str | None,
+        _TIME,
+        Parameter(
+            "begin: [s] after the first submit, or a date, 2022-03-01T12:00 in UTC",
+            default="the first submit",
+            names=("--from",),
+            group=_GROUP,
+        ),
+    ] = None
+    end: Annotated[
+        float | str | None,
+        _TIME,
+        Parameter(
+            "end: [s] after the first submit, or a date in UTC",
+            default="the last end of a job",
+            names=("--to",),
+            group=_GROUP,
+        ),
+    ] = None
 
     def bounds(self, recording: Recording) -> tuple[int, int]:
         """The window in ticks of the simulated clock.
@@ -112,25 +139,3 @@ def _tick(name: str, value: float | str, first: int, recording: Recording) -> in
     if origin is not None and not _FIRST_DATE <= (ticks + origin) // SECOND <= _LAST_DATE:
         raise ParameterError(name, "a time in the years 1 to 9999", value)
     return ticks
-
-
-def add_window(parser: argparse.ArgumentParser) -> None:
-    """Arguments of a window."""
-    group = parser.add_argument_group("window")
-    group.add_argument(
-        "--from",
-        dest="opens",
-        metavar="TIME",
-        help="begin: [s] after the first submit, or a date, 2022-03-01T12:00 in UTC (default: the first submit)",
-    )
-    group.add_argument(
-        "--to",
-        dest="closes",
-        metavar="TIME",
-        help="end: [s] after the first submit, or a date in UTC (default: the last end of a job)",
-    )
-
-
-def window_of(arguments: argparse.Namespace) -> Window:
-    """The window that is asked for."""
-    return Window(arguments.opens, arguments.closes)

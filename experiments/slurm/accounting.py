@@ -16,7 +16,7 @@ from workloads.ground.numbers import integer
 from workloads.logs.sacctforms import form_of
 from workloads.logs.sacctvalues import clock_of, is_missing, state_of_job, time_of
 
-__all__ = ["AccountedJob", "entries_of", "parse_entries", "read_entries"]
+__all__ = ["AccountedJob", "parse_entries", "query_accounting", "read_entries"]
 
 _COLUMNS = "JobIDRaw,State,ExitCode,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw"
 Value = TypeVar("Value")
@@ -66,7 +66,7 @@ class AccountedJob:
         return max(0.0, self.start - self.eligible) if self.ran and self.start and self.eligible else None
 
 
-def entries_of(jobs: Iterable[int]) -> dict[int, AccountedJob]:
+def query_accounting(jobs: Iterable[int]) -> dict[int, AccountedJob]:
     """Ask sacct.
 
     Raises

@@ -15,7 +15,16 @@ from simulator.simulation import simulate
 from workloads.ground.quantities import Quantity
 from workloads.ground.units import to_seconds
 
-__all__ = ["AGREEMENT_COLUMNS", "DECISION_COLUMNS", "RULES", "agreement", "agreement_table", "best_rule", "replay_told"]
+__all__ = [
+    "AGREEMENT_COLUMNS",
+    "DECISION_COLUMNS",
+    "RULES",
+    "agreement",
+    "agreement_table",
+    "best_rule",
+    "replay_summary",
+    "wait_rows",
+]
 
 #: Rules that are compared unless others are named.
 RULES = ("none", "easy", "easy depth=4", "conservative", "slurm")
@@ -130,7 +139,33 @@ def best_rule(rows: Iterable[Mapping[str, Any]]) -> str:
     return max(totals, key=lambda rule: totals[rule])
 
 
-def replay_told(replay: Replay) -> str:
+def wait_rows(
+    replays: Sequence[Replay], starts: Sequence[Mapping[str, Mapping[int, float]]], rule: str
+) -> list[dict[str, Any]]:
+    """Waits of all jobs, a row for each: ``replay``, ``job_id``, ``slurm_wait_s``, and ``wait_s`` under a rule.
+
+    Parameters
+    ----------
+    replays
+        What Slurm did.
+    starts
+        Simulated starts [s] of each replay, by rule and job.
+    rule
+        The rule.
+    """
+    return [
+        {
+            "replay": replay.name,
+            "job_id": job.job_id,
+            "slurm_wait_s": job.wait,
+            "wait_s": simulated[rule][job.job_id] - job.queued,
+        }
+        for replay, simulated in zip(replays, starts, strict=True)
+        for job in replay.jobs
+    ]
+
+
+def replay_summary(replay: Replay) -> str:
     """A replay in one line."""
     jobs = replay.jobs
     span = max(job.end for job in jobs) - jobs[0].submit

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from experiments.slurm.client import submit
 from experiments.slurm.lab import Lab
-from experiments.slurm.links import links_of
-from experiments.slurm.replaying import LabSlurm, patiently, shown_jobs, time_of_slurm
+from experiments.slurm.links import make_links
+from experiments.slurm.replaying import LabSlurm, parse_jobs, patiently, time_of_slurm
 from experiments.slurm.sequences import Sequence as Chain
-from experiments.slurm.templating import filled
+from experiments.slurm.templating import fill_template
 from experiments.slurm.workplace import read_remains, write_sequence
 from policies.planning.plan import ReservationPlan
 from workloads.ground.errors import InputError
@@ -73,7 +73,7 @@ def run_chains(
     """
     slurm = LabSlurm(lab)
     program = folder / "working.sh"
-    program.write_text(filled("working.sh", {}))
+    program.write_text(fill_template("working.sh", {}))
     variables = {**lab.variables, "PATH": f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"}
     # All jobs are there before the first one starts.
     slurm.call(["scontrol", "update", "PartitionName=batch", "State=DOWN"])
@@ -88,7 +88,7 @@ def run_chains(
         slurm.call(["scontrol", "update", "PartitionName=batch", "State=UP"])
     while patiently(slurm, ["squeue", "-h", "-o", "%A"]).split():
         time.sleep(max(1.0, 30.0 / slurm.speed))
-    shown = shown_jobs(slurm.call(["scontrol", "-o", "show", "job"]))
+    shown = parse_jobs(slurm.call(["scontrol", "-o", "show", "job"]))
     rows = [_row(job, folder / f"job-{number}", shown, begin) for number, job in enumerate(jobs, 1)]
     lost = [number for number, row in enumerate(rows, 1) if not row["done"]]
     if lost:
@@ -116,7 +116,7 @@ def _chain(job: ChainedJob, directory: Path, program: Path, spare: int) -> Chain
         options=[],
         history="",
         retries=1,
-        links=links_of(job.plan, most=20, spare=spare, margin=10.0),
+        links=make_links(job.plan, most=20, spare=spare, margin=10.0),
         plan=job.plan.to_dict(),
         expected_cost=None,
     )

@@ -11,7 +11,7 @@ from simulator.machine.eventlog import Entry
 from workloads.ground.quantities import Quantity
 from workloads.ground.units import to_seconds
 
-__all__ = ["EVENT_COLUMNS", "concurrence", "concurrence_table", "concurrence_told"]
+__all__ = ["EVENT_COLUMNS", "concurrence", "concurrence_summary", "concurrence_table"]
 
 #: Columns of the table of events; times from the first event of the job table.
 EVENT_COLUMNS = ("job_id", "event", "slurm_s", "simulator_s", "difference_s", "slurm_nodes", "simulator_nodes")
@@ -40,7 +40,7 @@ def concurrence(slurm: Iterable[Entry], simulator: Iterable[Entry]) -> list[dict
         for entry in entries:
             if entry.event == "submit":
                 continue
-            # A kill is an end, too: Slurm and the table may differ in who was first, the program or the limit.
+            # A kill is an end, too: Slurm and the table may differ in which came first, the program or the limit.
             event = "complete" if entry.event == "kill" else entry.event
             times[entry.job_id, event] += 1
             pairs.setdefault((entry.job_id, event, times[entry.job_id, event]), [None, None])[side] = entry
@@ -48,7 +48,7 @@ def concurrence(slurm: Iterable[Entry], simulator: Iterable[Entry]) -> list[dict
     return sorted(rows, key=lambda row: min(row[name] for name in ("slurm_s", "simulator_s") if row[name] is not None))
 
 
-def concurrence_told(rows: Sequence[dict[str, Any]], tolerance: float) -> str:
+def concurrence_summary(rows: Sequence[dict[str, Any]], tolerance: float) -> str:
     """How many events agree, in one sentence: both sides have them, with the same nodes, at about the same time."""
     both = [row for row in rows if row["difference_s"] is not None]
     near = [row for row in both if abs(row["difference_s"]) <= tolerance]

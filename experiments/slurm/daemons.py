@@ -12,7 +12,7 @@ from pathlib import Path
 
 from workloads.ground.errors import InputError
 
-__all__ = ["MARK", "end", "launch", "leave", "marked", "until"]
+__all__ = ["MARK", "end", "lab_processes", "launch", "leave", "until"]
 
 #: The variable that all processes of a lab have; its value is the directory.
 MARK = "HOLDFAST_SLURM_LAB"
@@ -72,7 +72,7 @@ def until(true: Callable[[], bool], what: str) -> None:
         time.sleep(_PAUSE)
 
 
-def marked(directory: Path) -> dict[int, str]:
+def lab_processes(directory: Path) -> dict[int, str]:
     """Processes of a lab: the daemons, and what runs in its jobs; name of the program by process id."""
     own = f"{MARK}={directory}".encode()
     configured = f"SLURM_CONF={directory}/slurm.conf".encode()
@@ -104,16 +104,16 @@ def end(directory: Path, order: Iterable[str]) -> list[int]:
         Processes that are still there.
     """
     for name in (*order, ""):
-        wanted = [process for process, program in marked(directory).items() if name in ("", program)]
+        wanted = [process for process, program in lab_processes(directory).items() if name in ("", program)]
         _signal(wanted, signal.SIGTERM)
         stop = time.monotonic() + _PATIENCE / 6
-        while set(wanted) & set(marked(directory)) and time.monotonic() < stop:
+        while set(wanted) & set(lab_processes(directory)) and time.monotonic() < stop:
             time.sleep(_PAUSE)
-    _signal(marked(directory), signal.SIGKILL)
+    _signal(lab_processes(directory), signal.SIGKILL)
     stop = time.monotonic() + _PATIENCE / 6
-    while marked(directory) and time.monotonic() < stop:
+    while lab_processes(directory) and time.monotonic() < stop:
         time.sleep(_PAUSE)
-    return sorted(marked(directory))
+    return sorted(lab_processes(directory))
 
 
 def _signal(processes: Iterable[int], number: signal.Signals) -> None:

@@ -108,9 +108,9 @@ def decisions(replay: Replay, rule: Backfilling, lag: float) -> Iterator[Instant
         running = [job for job in jobs if job.start < first and job.end > now]
         did = frozenset(job.job_id for job in queue if job.start <= now + lag)
         if isinstance(rule, SlurmBackfill):
-            would = _placed(rule, now, queue, running, replay.nodes, places)
+            would = _placed_starts(rule, now, queue, running, replay.nodes, places)
         else:
-            would = _asked(rule, now, queue, running, replay.nodes)
+            would = _rule_starts(rule, now, queue, running, replay.nodes)
         yield InstantDecision(now, did, would)
 
 
@@ -126,7 +126,7 @@ def _groups(jobs: Sequence[ReplayedJob], lag: float) -> Iterator[tuple[float, fl
     yield first, last
 
 
-def _placed(
+def _placed_starts(
     rule: SlurmBackfill,
     now: float,
     queue: Sequence[ReplayedJob],
@@ -153,7 +153,7 @@ def _placed(
     return frozenset(start.job_id for start in found)
 
 
-def _asked(
+def _rule_starts(
     rule: Backfilling,
     now: float,
     queue: Sequence[ReplayedJob],

@@ -18,13 +18,13 @@ from functools import partial
 from pathlib import Path
 
 from experiments.slurm.client import call
-from experiments.slurm.daemons import MARK, end, launch, leave, marked, until
-from experiments.slurm.templating import filled
+from experiments.slurm.daemons import MARK, end, lab_processes, launch, leave, until
+from experiments.slurm.templating import fill_template
 from workloads.ground.documents import read_json
 from workloads.ground.errors import InputError, ParameterError, TraceError
 from workloads.ground.files import atomic_open
 
-__all__ = ["FASTEST", "SCHEDULERS", "Lab", "is_running", "open_lab", "start_lab", "stop_lab"]
+__all__ = ["FASTEST", "PARAMETERS", "SCHEDULERS", "Lab", "is_running", "open_lab", "start_lab", "stop_lab"]
 
 #: A faster clock loses what the schedulers decide by.
 FASTEST = 200
@@ -163,7 +163,7 @@ def open_lab(directory: Path) -> Lab:
 
 def is_running(directory: Path) -> bool:
     """Whether a controller runs in this directory."""
-    return "slurmctld" in marked(directory).values()
+    return "slurmctld" in lab_processes(directory).values()
 
 
 def stop_lab(directory: Path) -> int:
@@ -180,7 +180,7 @@ def stop_lab(directory: Path) -> int:
         If there is no lab, or a process cannot be ended.
     """
     lab = _read(directory)
-    before = marked(directory)
+    before = lab_processes(directory)
     if "slurmctld" in before.values():
         lab.answers(["scancel", "--full", f"--user={getpass.getuser()}"])
         stop = time.monotonic() + 5.0
@@ -220,7 +220,7 @@ def _check(directory: Path, nodes: int, port: int, accounting: bool, speed: floa
         not directory.is_dir() or (any(directory.iterdir()) and not (directory / _DOCUMENT).exists())
     ):
         raise InputError(f"{directory}: holds other files; take a new directory")
-    if marked(directory):
+    if lab_processes(directory):
         raise InputError(f"{directory}: a lab runs there; 'holdfast slurm lab stop' stops it")
     path = f"{os.environ.get('PATH', '')}:{_PATH}"
     _need(_PROGRAMS, "slurm-wlm munge", path)
@@ -260,7 +260,7 @@ def _with_clock(lab: Lab) -> Lab:
 
 
 def _forget_clock(lab: Lab) -> None:
-    """Remove the shared memory of a clock whose holder could not do it."""
+    """Remove the shared memory of a clock if its holder could not."""
     for name in lab.clock.split():
         if re.fullmatch(r"/?(sem\.)?faketime_(sem|shm)_\d+", name):
             for path in (Path("/dev/shm", name.lstrip("/")), Path("/dev/shm", f"sem.{name.lstrip('/')}")):
@@ -291,9 +291,9 @@ def _write(lab: Lab) -> None:
         "NODES": f"n[1-{lab.nodes}]" if several else "n1",
         "NODE_PORTS": f"[{first}-{first + lab.nodes - 1}]" if several else str(first),
     }
-    (lab.place / "slurm.conf").write_text(filled("slurm.conf", values))
+    (lab.place / "slurm.conf").write_text(fill_template("slurm.conf", values))
     database = lab.place / "slurmdbd.conf"
-    database.write_text(filled("slurmdbd.conf", values))
+    database.write_text(fill_template("slurmdbd.conf", values))
     database.chmod(0o600)
     key = lab.place / "munge" / "key"
     key.write_bytes(secrets.token_bytes(128))

@@ -18,7 +18,7 @@ from workloads.ground.quantities import Quantity
 if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
 
-__all__ = ["MINUTE", "Link", "links_of", "links_table", "plan_in_minutes"]
+__all__ = ["MINUTE", "Link", "links_table", "make_links", "plan_in_minutes"]
 
 MINUTE = 60
 #: Slurm's largest limit [min]: the two numbers above it mean "none" and "infinite".
@@ -38,7 +38,7 @@ class Link:
     minutes
         Limit to ask for [min].
     checkpointed
-        Whether the program is told to save before the limit.
+        Whether the program gets a signal to save before the limit.
     save_after
         Where it is: how long after the start of the reservation [s].
     restart
@@ -60,7 +60,7 @@ class Link:
         return self.minutes * MINUTE - self.save_after
 
 
-def links_of(plan: ReservationPlan, *, most: int, spare: int, margin: float) -> list[Link]:
+def make_links(plan: ReservationPlan, *, most: int, spare: int, margin: float) -> list[Link]:
     """The first reservations of a plan, each rounded up to minutes.
 
     Parameters
@@ -84,7 +84,7 @@ def links_of(plan: ReservationPlan, *, most: int, spare: int, margin: float) -> 
     >>> from policies.planning.costs import CostModel
     >>> from policies.planning.plan import ReservationPlan
     >>> plan = ReservationPlan([1200.0, 2400.0], [True, False], CostModel(checkpoint=30.0, restart=20.0))
-    >>> [(link.minutes, link.save_after, link.notice) for link in links_of(plan, most=9, spare=0, margin=10.0)]
+    >>> [(link.minutes, link.save_after, link.notice) for link in make_links(plan, most=9, spare=0, margin=10.0)]
     [(21, 1200, 60), (21, 1220, 40)]
     """
     if plan.memory is not None:
@@ -96,7 +96,7 @@ def links_of(plan: ReservationPlan, *, most: int, spare: int, margin: float) -> 
         )
     whole = plan
     if most >= len(plan) and spare:
-        whole = plan.extended(float(plan.milestones[-1]) * plan.extension ** (spare - 0.5))
+        whole = plan.extend(float(plan.milestones[-1]) * plan.extension ** (spare - 0.5))
     count = min(most + (spare if most >= len(plan) else 0), len(whole))
     links = []
     for place in range(count):

@@ -1,4 +1,4 @@
-"""A mirror of a Slurm: the simulator's system in the state in which Slurm is, whose transitions are carried out there.
+"""A mirror of a Slurm: the simulator's system in the state of Slurm, which carries out the transitions of the system.
 
 Policies and the service of on-demand jobs see and change it as they do in a simulation. What Slurm does by itself
 (starts of waiting jobs, ends of runs) is entered as it is seen.
@@ -68,7 +68,7 @@ class Mirror(System):
         self._entering = True
         try:
             # Nodes of a reservation: Slurm was faster than the reservation.
-            run = self.start(job, self.named.owned(nodes).items(), "started by Slurm")
+            run = self.start(job, self.named.count_by_account(nodes).items(), "started by Slurm")
         finally:
             self._entering = False
             self.named.choice = set()
@@ -172,7 +172,7 @@ class Mirror(System):
         self._reserve()
 
     def _reserve(self) -> None:
-        kept = self.named.held() | self.moving
+        kept = self.named.held_nodes() | self.moving
         ends = [max(item.estimated_arrival, self.now) + item.walltime for item in self.reservations]
         ends += [item.ready + item.job.walltime for item in self.named.accounts() if isinstance(item, Gathering)]
         for run in self.runs.values():

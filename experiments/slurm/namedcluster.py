@@ -1,4 +1,4 @@
-"""A cluster whose nodes have numbers: which ones each account holds."""
+"""A cluster of numbered nodes: which ones each account holds."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class NamedCluster(Cluster):
         for number, other in zip(sorted(wanted - has), sorted(has - wanted), strict=False):
             self._owners[number], self._owners[other] = account, self._owners[number]
 
-    def owned(self, numbers: Iterable[int]) -> dict[Account, int]:
+    def count_by_account(self, numbers: Iterable[int]) -> dict[Account, int]:
         """How many of the nodes each account holds."""
         counts: dict[Account, int] = {}
         for number in numbers:
@@ -66,6 +66,6 @@ class NamedCluster(Cluster):
         """All that hold a node."""
         return set(self._owners.values())
 
-    def held(self) -> set[int]:
+    def held_nodes(self) -> set[int]:
         """Nodes of reservations, and of arrived jobs that wait for more."""
         return {number for number, owner in self._owners.items() if owner.kind == Kind.HELD}

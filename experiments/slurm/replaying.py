@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-from experiments.slurm.accounting import entries_of
+from experiments.slurm.accounting import query_accounting
 from experiments.slurm.client import call
 from experiments.slurm.lab import Lab
 from experiments.slurm.links import MINUTE
@@ -44,7 +44,7 @@ class SomeSlurm(Protocol):
     def now(self) -> float:
         """Seconds since 1970 on its clock."""
 
-    def done(self, jobs: Mapping[int, Submit]) -> list[dict[str, Any]]:
+    def outcomes(self, jobs: Mapping[int, Submit]) -> list[dict[str, Any]]:
         """What became of jobs, by id: a row of ``actual.csv`` each, times since 1970."""
 
 
@@ -65,10 +65,10 @@ class LabSlurm:
         """Its clock, reckoned from one look at it: a look takes a process."""
         return self._told + (time.monotonic() - self._origin) * self.speed
 
-    def done(self, jobs: Mapping[int, Submit]) -> list[dict[str, Any]]:
-        """What became of jobs: to the millisecond where slurmctld's log tells."""
+    def outcomes(self, jobs: Mapping[int, Submit]) -> list[dict[str, Any]]:
+        """What became of jobs: to the millisecond where slurmctld's log has it."""
         logged = log_times((self._lab.place / "log" / "slurmctld.log").read_text(errors="replace"))
-        shown = shown_jobs(self.call(["scontrol", "-o", "show", "job"]))
+        shown = parse_jobs(self.call(["scontrol", "-o", "show", "job"]))
         rows = []
         for number, submit in jobs.items():
             fields, log = shown.get(number, {}), logged.get(number, {})
@@ -102,9 +102,9 @@ class SiteSlurm:
         """The clock of this machine."""
         return time.time()
 
-    def done(self, jobs: Mapping[int, Submit]) -> list[dict[str, Any]]:
+    def outcomes(self, jobs: Mapping[int, Submit]) -> list[dict[str, Any]]:
         """What became of jobs, by sacct."""
-        entries = entries_of(jobs)
+        entries = query_accounting(jobs)
         rows = []
         for number, submit in jobs.items():
             entry = entries.get(number)
@@ -173,7 +173,7 @@ def replay_on(
             slurm.call(["scancel", *map(str, jobs)])
         raise
     time.sleep(60.0 / slurm.speed)
-    rows = slurm.done(jobs)
+    rows = slurm.outcomes(jobs)
     for row in rows:
         for name in ("submit", "eligible", "start", "end"):
             if name in row:
@@ -198,7 +198,7 @@ def log_times(text: str) -> dict[int, dict[str, Any]]:
     return found
 
 
-def shown_jobs(text: str) -> dict[int, dict[str, str]]:
+def parse_jobs(text: str) -> dict[int, dict[str, str]]:
     """Fields of each job that ``scontrol -o show job`` prints."""
     jobs = {}
     for line in text.splitlines():

@@ -166,7 +166,7 @@ def _job(path: Path, line: int, row: dict[str, Any]) -> ReplayedJob:
 
 
 def _place(text: str, nodes: int) -> int:
-    """The nodes of a list such as ``n[1-4,7]``, by their numbers; 0 where they are not so many, or not so named."""
+    """The nodes of a list such as ``n[1-4,7]``, by their numbers; 0 where their number or their names differ."""
     place = sum(1 << (number - 1) for number in node_numbers(text))
     return place if place.bit_count() == nodes else 0
 

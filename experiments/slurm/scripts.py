@@ -6,19 +6,19 @@ import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from experiments.slurm.templating import filled
+from experiments.slurm.templating import fill_template
 
 if TYPE_CHECKING:
     from experiments.slurm.links import Link
     from experiments.slurm.sequences import Sequence
 
-__all__ = ["scripts_of"]
+__all__ = ["make_scripts"]
 
 #: Slurm takes no longer time from a signal to the limit [s]; the timer of the script needs no signal.
 _LONGEST_NOTICE = 65_535
 
 
-def scripts_of(sequence: Sequence, directory: str) -> dict[str, str]:
+def make_scripts(sequence: Sequence, directory: str) -> dict[str, str]:
     """Text of each script, by the name of its file.
 
     Parameters
@@ -32,7 +32,7 @@ def scripts_of(sequence: Sequence, directory: str) -> dict[str, str]:
     options = [
         f"--job-name={sequence.name}",
         f"--chdir={sequence.folder}",
-        f"--output={pattern_of(directory)}/log",
+        f"--output={escape_pattern(directory)}/log",
         "--open-mode=append",
         *sequence.options,
     ]
@@ -44,13 +44,13 @@ def scripts_of(sequence: Sequence, directory: str) -> dict[str, str]:
         "NODES": str(sequence.nodes),
         "RETRIES": str(sequence.retries),
     }
-    scripts = {name: filled(name, words) for name in ("submit.sh", "cancel.sh")}
+    scripts = {name: fill_template(name, words) for name in ("submit.sh", "cancel.sh")}
     for link in sequence.links:
-        scripts[f"reservation-{link.number}.sh"] = filled("reservation.sh", {**shared, **_of_link(link)})
+        scripts[f"reservation-{link.number}.sh"] = fill_template("reservation.sh", {**shared, **_of_link(link)})
     return scripts
 
 
-def pattern_of(path: str) -> str:
+def escape_pattern(path: str) -> str:
     """A path as Slurm's options take it where a per cent sign begins a pattern."""
     return path.replace("%", "%%")
 

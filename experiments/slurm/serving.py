@@ -225,7 +225,7 @@ class _Controller:
     # What the system and the service ask for.
 
     def began(self, run: Run) -> None:
-        """A run has begun: Slurm tells when it ends."""
+        """A run has begun: Slurm reports its end."""
 
     def changed(self, run: Run) -> None:
         """A run was preempted: without a warning its job is requeued after the grace."""
@@ -256,7 +256,7 @@ class _Controller:
         self._at(at, lambda: self._service.carry_out(run, reservation))
 
     def time_out(self, reservation: Reservation) -> None:
-        """The end of a reservation whose job does not come."""
+        """The end of a reservation for a job that does not come."""
         self._at(reservation.estimated_arrival + self._timeout, lambda: self._service.time_out(reservation))
 
     def _at(self, at: int, action: Callable[[], object]) -> None:

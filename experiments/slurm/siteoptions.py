@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from experiments.slurm.links import MINUTE
-from experiments.slurm.siteconf import SiteConfiguration, is_set, read_configuration
 from experiments.slurm.siteparameters import AFFECTING, HARMLESS, HARMLESS_SCHEDULING, SCHEDULING
 from experiments.slurm.siteresources import has_whole_nodes, node_remarks, partition_remarks, unknown_words
 from experiments.terminal import escape
 from workloads.ground.errors import TraceError, shown
 from workloads.ground.numbers import decimal
 from workloads.logs.sacctvalues import clock_of
+from workloads.machines.slurmconf import SiteConfiguration, is_set, read_configuration
 
 __all__ = ["SiteOptions", "site_options"]
 
@@ -72,7 +72,7 @@ _RULE = {
     "bf_window": _Word("window", MINUTE, 1440, 1, 43_200),
     "bf_resolution": _Word("resolution", 1, 60, 1, 3600),
 }
-#: Those whose default differs from that of the rule.
+#: Those with a default that differs from that of the rule.
 _ALWAYS = ("bf_window", "bf_resolution")
 
 

@@ -6,7 +6,6 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping
 
-from experiments.slurm.siteconf import SiteConfiguration, is_set
 from experiments.slurm.siteparameters import (
     HARMLESS_OF_NODES,
     HARMLESS_OF_PARTITIONS,
@@ -14,6 +13,7 @@ from experiments.slurm.siteparameters import (
     PARTITION_LIMITS,
 )
 from workloads.ground.errors import shown
+from workloads.machines.slurmconf import SiteConfiguration, is_set
 
 __all__ = ["has_whole_nodes", "node_remarks", "partition_remarks", "unknown_words"]
 
@@ -32,7 +32,7 @@ def partition_remarks(site: SiteConfiguration) -> list[Remark]:
     """Partitions, and their limits, tiers, QOS and sharing: what there is, and what the simulation does instead."""
     found = []
     if len(site.partitions) > 1:
-        names = _listed([line["partitionname"] for line in site.partitions])
+        names = _list_names([line["partitionname"] for line in site.partitions])
         why = "one machine; --where partition=NAME --nodes N simulates one of them"
         found.append((f"{len(site.partitions)} partitions ({names})", why))
     for name, (written, harmless, why) in PARTITION_LIMITS.items():
@@ -41,7 +41,7 @@ def partition_remarks(site: SiteConfiguration) -> list[Remark]:
             continue
         told = [f"{partition} {value}" for partition, value in values.items() if value.lower() not in harmless]
         if told:
-            found.append((f"{written} of partitions ({_listed(told)})", why))
+            found.append((f"{written} of partitions ({_list_names(told)})", why))
     return found
 
 
@@ -50,7 +50,7 @@ def node_remarks(site: SiteConfiguration) -> list[Remark]:
     found = []
     gpus = [line for line in site.nodes if is_set(line.get("gres", ""))]
     if gpus:
-        kinds = _listed(list(dict.fromkeys(line["gres"] for line in gpus)))
+        kinds = _list_names(list(dict.fromkeys(line["gres"] for line in gpus)))
         found.append((f"Gres of {_nodes(site, gpus)} ({kinds})", "jobs need nodes, not GPUs"))
     sizes = {line.get("realmemory", "") for line in site.nodes}
     memory = sorted(int(size) for size in sizes if re.fullmatch("[0-9]{1,12}", size))
@@ -88,7 +88,7 @@ def _nodes(site: SiteConfiguration, lines: list[dict[str, str]]) -> str:
     return f"{count:,} node{'s' if count != 1 else ''}"
 
 
-def _listed(names: list[str]) -> str:
+def _list_names(names: list[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
 
 

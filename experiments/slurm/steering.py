@@ -16,7 +16,7 @@ from typing import NamedTuple
 from experiments.slurm.links import MINUTE
 from experiments.slurm.nodelists import node_list, node_numbers
 from experiments.slurm.replaying import SomeSlurm, patiently, time_of_slurm
-from experiments.slurm.templating import filled
+from experiments.slurm.templating import fill_template
 from simulator.machine.jobstate import JobState
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
@@ -112,7 +112,7 @@ class Steering:
         self._update(job.job_id, f"TimeLimit={_minutes(ticks)}")
 
     def ask_to_save(self, job: JobState) -> None:
-        """Tell a program that its job will be requeued."""
+        """Signal to a program that its job will be requeued."""
         self._signal(job, "USR1")
 
     def requeue(self, job: JobState) -> None:
@@ -127,7 +127,7 @@ class Steering:
     def shrink(self, job: JobState, nodes: Collection[int]) -> None:
         """Leave a running job these of its nodes."""
         self._update(job.job_id, f"NodeList={node_list(nodes)}")
-        self._resized(job, len(nodes))
+        self._announce_size(job, len(nodes))
 
     def grow(self, job: JobState, added: Collection[int], total: int) -> None:
         """Give nodes of the reservation to a running job: a helper gets them, and gives them up to it."""
@@ -140,7 +140,7 @@ class Steering:
             return
         self._do("scontrol", "update", f"JobId={found[-1]}", "NumNodes=0")
         self._do("scontrol", "update", f"JobId={number}", "NumNodes=ALL")
-        self._resized(job, total)
+        self._announce_size(job, total)
 
     def reserve(self, nodes: Collection[int], until: float, *, everything: bool) -> None:
         """Keep nodes from the queue; running jobs on them go on.
@@ -191,7 +191,7 @@ class Steering:
     def _sbatch(self, job: JobState, options: Sequence[str]) -> None:
         name = f"job-{job.job_id}"
         script = self._folder / f"{name}.sh"
-        script.write_text(filled("played.sh", self._values(job, self._folder / name)))
+        script.write_text(fill_template("played.sh", self._values(job, self._folder / name)))
         words = ["sbatch", "--parsable", "-J", name, "-N", _size(job), "-t", str(_minutes(job.limit(job.min_nodes)))]
         words += ["--requeue", "--open-mode=append", "-o", f"{self._folder / name}.log", *options, str(script)]
         told = self._do(*words)
@@ -212,7 +212,7 @@ class Steering:
             **{name: str(value) for name, value in ticks.items()},
         }
 
-    def _resized(self, job: JobState, nodes: int) -> None:
+    def _announce_size(self, job: JobState, nodes: int) -> None:
         path = self._folder / f"job-{job.job_id}.size"
         path.write_text(f"{nodes}\n")
         self._signal(job, "USR2")

@@ -17,7 +17,7 @@ from workloads.logs.trace import Trace, TraceJob
 if TYPE_CHECKING:
     from workloads.table.job import Job
 
-__all__ = ["Submit", "made_workload", "submits_of"]
+__all__ = ["Submit", "generate_workload", "make_submits"]
 
 #: Requests that users like [min], and sizes in shares of a machine of 16 nodes.
 _REQUESTS = (10, 15, 20, 30, 60, 90, 120)
@@ -49,7 +49,7 @@ class Submit:
     minutes: int
 
 
-def submits_of(jobs: Iterable[TraceJob | Job], nodes: int) -> list[Submit]:
+def make_submits(jobs: Iterable[TraceJob | Job], nodes: int) -> list[Submit]:
     """The jobs of a workload by submit, walltimes rounded up to minutes; a held job is submitted when it is eligible.
 
     Raises
@@ -73,7 +73,7 @@ def submits_of(jobs: Iterable[TraceJob | Job], nodes: int) -> list[Submit]:
     return [Submit(one.number, one.at - first, one.nodes, one.runtime, one.minutes) for one in made]
 
 
-def made_workload(jobs: int, nodes: int, load: float, seed: int) -> Trace:
+def generate_workload(jobs: int, nodes: int, load: float, seed: int) -> Trace:
     """A workload of some hours: favourite requests, runtimes log-uniform below them, a quarter submitted in bursts.
 
     Parameters

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from importlib import resources
 
-__all__ = ["filled"]
+__all__ = ["fill_template"]
 
 
-def filled(name: str, values: Mapping[str, str]) -> str:
+def fill_template(name: str, values: Mapping[str, str]) -> str:
     """A template with its places filled, in one pass: what a value holds is no place."""
     text = resources.files("experiments.slurm").joinpath("templates", name).read_text("utf-8")
     return re.sub(r"@([A-Z_]+)@", lambda match: values[match[1]], text)

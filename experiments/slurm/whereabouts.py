@@ -14,7 +14,7 @@ from experiments.slurm.workplace import Record, Remains
 from experiments.tables import render
 from workloads.ground.quantities import Quantity
 
-__all__ = ["Whereabouts", "whereabouts_of"]
+__all__ = ["Whereabouts", "locate_sequence"]
 
 _COLUMNS = (
     Quantity("number", "#"),
@@ -108,7 +108,7 @@ class Whereabouts:
         return "" if self.expected is None else f", and {self.expected:,.0f} s on average over all runtimes"
 
 
-def whereabouts_of(sequence: Sequence, remains: Remains, entries: Mapping[int, AccountedJob]) -> Whereabouts:
+def locate_sequence(sequence: Sequence, remains: Remains, entries: Mapping[int, AccountedJob]) -> Whereabouts:
     """Where a sequence stands.
 
     Parameters
@@ -125,7 +125,7 @@ def whereabouts_of(sequence: Sequence, remains: Remains, entries: Mapping[int, A
         if job is None:
             continue
         record = records.get(job)
-        entry = entries.get(job) or _entry_of(job, record)
+        entry = entries.get(job) or _recorded_entry(job, record)
         limit = entry.limit if entry.limit is not None else float(link.minutes * MINUTE)
         rows.append(
             {
@@ -144,9 +144,9 @@ def whereabouts_of(sequence: Sequence, remains: Remains, entries: Mapping[int, A
     paid = sum(float(plan.costs.price(row["limit"], row["used"])) for row in over)
     finished = remains.runtime
     if finished is not None:
-        planned, number = float(plan.cost_of([finished])[0]), int(plan.reservations_of([finished])[0])
+        planned, number = float(plan.paid_cost([finished])[0]), int(plan.count_reservations([finished])[0])
     else:
-        lengths = plan.extended(float(plan.milestones[-1]) * plan.extension ** len(over)).length[: len(over)]
+        lengths = plan.extend(float(plan.milestones[-1]) * plan.extension ** len(over)).length[: len(over)]
         planned, number = float(plan.costs.price(lengths, lengths).sum()), None
     return Whereabouts(
         name=sequence.name,
@@ -165,7 +165,7 @@ def whereabouts_of(sequence: Sequence, remains: Remains, entries: Mapping[int, A
     )
 
 
-def _entry_of(job: int, record: Record | None) -> AccountedJob:
+def _recorded_entry(job: int, record: Record | None) -> AccountedJob:
     """What the records say of a job that the accounting does not know."""
     if record is None:
         return AccountedJob(job, "-", None, None, None, None, 0.0, None)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from experiments.slurm.links import Link
-from experiments.slurm.scripts import scripts_of
+from experiments.slurm.scripts import make_scripts
 from experiments.slurm.sequences import Sequence
 from workloads.ground.documents import read_json
 from workloads.ground.errors import InputError, OutputError, ParameterError, TraceError
@@ -74,7 +74,7 @@ class Remains(NamedTuple):
 
 
 def check_directory(directory: Path) -> None:
-    """Refuse a directory whose name Slurm would change, or that holds anything but a sequence that is not submitted.
+    """Refuse a directory if Slurm would change its name, or that holds anything but a sequence that is not submitted.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def write_sequence(sequence: Sequence, directory: Path) -> None:
         Absolute; made if it is not there.
     """
     # Arguments are bytes: those that are no UTF-8 come as they are.
-    files = {name: os.fsencode(text) for name, text in scripts_of(sequence, str(directory)).items()}
+    files = {name: os.fsencode(text) for name, text in make_scripts(sequence, str(directory)).items()}
     document = json.dumps({"format": _FORMAT, **asdict(sequence)}, indent=1)
     files[_DOCUMENT] = f"{document}\n".encode()
     # All are written before any has its name, so that a full disk leaves what was there before.

@@ -1,4 +1,1 @@
-"""Why it happened: the story of a job, told from recorded facts alone.
-
-Other folders use ``story`` and ``worst``.
-"""
+"""Why it happened: the story of a job, from recorded facts alone."""

@@ -17,7 +17,7 @@ from typing import Any
 from experiments.stories.facts.lifetime import Facts
 from experiments.stories.facts.quantities import as_json
 from experiments.stories.gathering.biography import Biographer
-from experiments.stories.telling.narrative import tell, told_reasons
+from experiments.stories.telling.narrative import tell, wait_reasons
 from simulator.results.recording import Recording
 from workloads.ground.errors import InputError
 from workloads.ground.jobids import job_id_text
@@ -33,12 +33,12 @@ _NEAR = 3
 
 @dataclass(frozen=True)
 class Story:
-    """A job's story; ``str`` tells it.
+    """A job's story; ``str`` gives its text.
 
     Attributes
     ----------
     facts
-        What it is told from; times in ticks of the job table's clock.
+        Its facts; times in ticks of the job table's clock.
     first
         First submit of the simulation [ticks of that clock].
     epoch
@@ -64,7 +64,7 @@ class Story:
 
     def reasons(self) -> list[tuple[str, str]]:
         """Why it waited: pairs of a duration and a reason; a heading of a wait has no duration. Empty: it did not."""
-        return [(time, in_unit(text, self.unit)) for time, text in told_reasons(self.facts, self.first, self.epoch)]
+        return [(time, in_unit(text, self.unit)) for time, text in wait_reasons(self.facts, self.first, self.epoch)]
 
     def as_json(self) -> dict[str, Any]:
         """The facts as JSON knows them: seconds and node-seconds."""
@@ -99,7 +99,7 @@ class Stories:
         self._known = recording.record
         submits = [record.submit for record in recording.records if record.submit is not None]
         self._first = min(submits, default=recording.origin)
-        # Without a stated epoch the table's seconds may be so many that they must count from 1970.
+        # Without a stated epoch the table's seconds may be too large to count from anything but 1970.
         guessed = epoch_of({}, min(submits, default=0) / to_ticks(1))
         self._zone, self._unit = recording.zone, recording.unit
         self._epoch = guessed if recording.epoch is None else recording.epoch
@@ -138,7 +138,7 @@ def explain(result: Recording, job_id: int, *, instant_tolerance: float | None =
     Returns
     -------
     Story
-        ``str`` tells it.
+        ``str`` gives its text.
 
     Raises
     ------

@@ -64,7 +64,7 @@ def worst_table(recording: Recording, most: int) -> str:
             "nodes": row["nodes"],
             "waited": duration(round(float(str(row["wait"])) * SECOND)),
             "slowdown": row["bounded_slowdown"],
-            "lost": _lost(float(str(row["lost_node_seconds"])), recording.unit),
+            "lost": _loss_text(float(str(row["lost_node_seconds"])), recording.unit),
             "preempted": row["preemptions"],
         }
         for row in worst(recording, most)
@@ -76,5 +76,5 @@ def worst_table(recording: Recording, most: int) -> str:
     return "\n\n".join(blocks)
 
 
-def _lost(node_seconds: float, unit: str) -> str:
+def _loss_text(node_seconds: float, unit: str) -> str:
     return in_unit(amount(round(node_seconds * SECOND)), unit) if node_seconds else "-"

@@ -21,16 +21,16 @@ from typing import Any
 
 from experiments.output.seals import Sealed, open_sealed
 from experiments.study.experiment import Experiment, find_experiment
-from experiments.study.limits import check_recorded
+from experiments.study.limits import check_parameters
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.fields import LARGEST_WHOLE
 from workloads.ground.files import atomic_open, is_plain_file, is_plain_name
 from workloads.ground.numbers import is_whole
 
-__all__ = ["Recorded", "differences", "opened", "recorded_experiments", "write_artefact"]
+__all__ = ["Recorded", "differences", "open_artefact", "read_experiments", "write_artefact"]
 
 ENVIRONMENT = "environment.json"
-#: Packages whose versions may move a last digit.
+#: Packages with versions that may change a last digit.
 _PACKAGES = ("holdfast", "simpy", "numpy", "scipy", "pandas", "numba", "SALib")
 #: The first moment that a ZIP archive can name: that of the reader's clock would make other bytes.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
@@ -97,7 +97,7 @@ def _environment() -> dict[str, str]:
 
 
 @contextmanager
-def opened(source: Path) -> Iterator[Path]:
+def open_artefact(source: Path) -> Iterator[Path]:
     """The directory of an artefact, or an archive of one unpacked for a while.
 
     Raises
@@ -135,7 +135,7 @@ def opened(source: Path) -> Iterator[Path]:
             raise InputError(str(error).replace(f"{name}{os.sep}", f"{source}: ")) from None
 
 
-def recorded_experiments(directory: Path) -> dict[str, Recorded]:
+def read_experiments(directory: Path) -> dict[str, Recorded]:
     """The experiments that a directory holds, by id, in the order of their names.
 
     Raises
@@ -150,18 +150,18 @@ def recorded_experiments(directory: Path) -> dict[str, Recorded]:
             continue
         sealed = open_sealed(directory, path.name)
         if sealed.files is not None and "experiment" in sealed.told:
-            found[str(sealed.told["experiment"])] = _recorded(path, sealed)
+            found[str(sealed.told["experiment"])] = _read_experiment(path, sealed)
     if not found:
         raise InputError(f"{directory}: holds no experiment as `holdfast reproduce` writes it")
     return found
 
 
-def _recorded(path: Path, sealed: Sealed) -> Recorded:
+def _read_experiment(path: Path, sealed: Sealed) -> Recorded:
     experiment = find_experiment(str(sealed.told["experiment"]))
     parameters, seed = sealed.told.get("parameters"), sealed.told.get("seed")
     made = None
     if isinstance(parameters, Mapping) and is_whole(seed, 0) and seed <= LARGEST_WHOLE:
-        check_recorded(experiment.parameters, experiment.quick, parameters, path)
+        check_parameters(experiment.parameters, experiment.quick, parameters, path)
         made = _like(experiment.parameters, parameters)
     if made is None or json.loads(json.dumps(asdict(made), default=str)) != parameters:
         raise TraceError(path, None, f"has other parameters than {experiment.id} of this version")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from experiments.statistics import Interval, interval, paired
+from experiments.statistics import Interval, interval, paired_interval
 from experiments.study.experiment import Row
 from experiments.study.measured import in_order
 from experiments.study.rules import Above
 from experiments.study.verdicts import Statement, Verdict
 from workloads.ground.quantities import Better, Metric
 
-__all__ = ["everywhere", "gain", "interval_text", "mean_of"]
+__all__ = ["everywhere", "gain", "interval_text", "mean_interval"]
 
 
-def mean_of(rows: Sequence[Row], metric: Metric, strategy: str, **where: object) -> Interval:
+def mean_interval(rows: Sequence[Row], metric: Metric, strategy: str, **where: object) -> Interval:
     """The mean of a metric over the runs of one strategy that have these values; its interval ends at what can be."""
     bounds = (0.0, metric.most / metric.scale)
     return interval(in_order(rows, metric.name, strategy=strategy, **where), bounds=bounds)
@@ -23,7 +23,7 @@ def mean_of(rows: Sequence[Row], metric: Metric, strategy: str, **where: object)
 def gain(rows: Sequence[Row], metric: Metric, first: str, second: str, **where: object) -> Interval:
     """By how much the first strategy is better than the second on the same instances, in the unit of the metric."""
     a, b = (in_order(rows, metric.name, strategy=name, **where) for name in (first, second))
-    return paired(a, b) if metric.better is Better.MORE else paired(b, a)
+    return paired_interval(a, b) if metric.better is Better.MORE else paired_interval(b, a)
 
 
 def interval_text(metric: Metric, found: Interval, sign: str = "") -> str:

@@ -21,12 +21,13 @@ from experiments.study.verdicts import Statement, Verdict
 __all__ = [
     "PERCENT",
     "Finding",
+    "Pair",
     "Test",
     "average",
     "difference",
     "every",
-    "judged",
-    "mean_of",
+    "finite_mean",
+    "judge_finding",
     "missing",
     "near",
     "reaches",
@@ -97,7 +98,7 @@ class Finding:
         return Decision(self.outcome, self.p_value)
 
 
-def mean_of(values: Floats) -> float:
+def finite_mean(values: Floats) -> float:
     """The mean of the values that are defined, NaN if none is."""
     known = values[np.isfinite(values)]
     return float(known.mean()) if len(known) else float("nan")
@@ -123,7 +124,7 @@ def difference(a: Floats, b: Floats | float, sign: int) -> Finding:
     >>> difference(np.array([2.0, 3.0, 4.5]), np.array([1.0, 2.0, 3.0]), -1).outcome.value
     'does not hold'
     """
-    return _weighed(a - b, Above() if sign > 0 else Below(), sign)
+    return _finding(a - b, Above() if sign > 0 else Below(), sign)
 
 
 def average(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Finding:
@@ -139,7 +140,7 @@ def average(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Find
     finding = difference(
         np.mean([a for a, _ in pairs.values()], axis=0), np.mean([b for _, b in pairs.values()], axis=0), sign
     )
-    told = [f"{name} {mean_of(a - b):{pattern}}" for name, (a, b) in pairs.items()]
+    told = [f"{name} {finite_mean(a - b):{pattern}}" for name, (a, b) in pairs.items()]
     return replace(finding, detail=", ".join(told) if len(told) > 1 else "")
 
 
@@ -152,7 +153,7 @@ def every(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Findin
         If there are no pairs.
     """
     found = {name: difference(a, b, sign) for name, (a, b) in pairs.items()}
-    return _each(found, {name: mean_of(a - b) for name, (a, b) in pairs.items()}, pattern)
+    return _each(found, {name: finite_mean(a - b) for name, (a, b) in pairs.items()}, pattern)
 
 
 def _each(found: Mapping[str, Finding], means: Mapping[str, float], pattern: str) -> Finding:
@@ -186,8 +187,8 @@ def _each(found: Mapping[str, Finding], means: Mapping[str, float], pattern: str
 def within(pairs: Mapping[str, Pair], margin: float, unit: str) -> Finding:
     """Whether a and b of every pair differ by no more than a margin (two one-sided tests)."""
     rule = Near(0.0, margin, "the paired difference", unit)
-    found = {name: _weighed(a - b, rule) for name, (a, b) in pairs.items()}
-    finding = _each(found, {name: mean_of(a - b) for name, (a, b) in pairs.items()}, "+.2f")
+    found = {name: _finding(a - b, rule) for name, (a, b) in pairs.items()}
+    finding = _each(found, {name: finite_mean(a - b) for name, (a, b) in pairs.items()}, "+.2f")
     return finding if len(pairs) > 1 else replace(finding, detail="")
 
 
@@ -195,8 +196,8 @@ def near(levels: Mapping[str, Floats], value: float, margin: float, unit: str) -
     """Whether every level is the printed value, within a margin (two one-sided tests); the effect is a level itself."""
     rule = Near(value, margin, "the mean", unit)
     bounds = PERCENT if unit == "%" else _DURATION
-    found = {name: _weighed(values, rule, bounds=bounds) for name, values in levels.items()}
-    finding = _each(found, {name: mean_of(values) for name, values in levels.items()}, ".2f")
+    found = {name: _finding(values, rule, bounds=bounds) for name, values in levels.items()}
+    finding = _each(found, {name: finite_mean(values) for name, values in levels.items()}, ".2f")
     detail = finding.detail if len(levels) > 1 else "".join(levels)
     return replace(finding, level=True, detail=detail)
 
@@ -204,10 +205,10 @@ def near(levels: Mapping[str, Floats], value: float, margin: float, unit: str) -
 def reaches(values: Floats, level: float, unit: str) -> Finding:
     """Whether the mean over the traces is at least a level; the effect is the mean itself."""
     bounds = PERCENT if unit == "%" else _DURATION
-    return replace(_weighed(values, AtLeast(level, unit=unit), bounds=bounds), level=True)
+    return replace(_finding(values, AtLeast(level, unit=unit), bounds=bounds), level=True)
 
 
-def _weighed(values: Floats, rule: Rule, sign: int = 0, bounds: tuple[float, float] | None = None) -> Finding:
+def _finding(values: Floats, rule: Rule, sign: int = 0, bounds: tuple[float, float] | None = None) -> Finding:
     own = np.asarray(values, dtype=float)
     tests = {"": Test(rule, own)}
     known = own[np.isfinite(own)]
@@ -227,7 +228,7 @@ def _size(gap: Floats, effect: Interval, sign: int) -> Interval | None:
     return Interval(sign * effect.mean / spread, bounds[0], bounds[1])
 
 
-def judged(statement: Statement, unit: str, finding: Finding, remark: str = "") -> Verdict:
+def judge_finding(statement: Statement, unit: str, finding: Finding, remark: str = "") -> Verdict:
     """The verdict on a statement from its finding.
 
     Parameters

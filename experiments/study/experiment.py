@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 from experiments.output.handover import handover
 from experiments.output.seals import arriving, check_files, open_sealed, seal
 from experiments.study.parameters import data_digests
-from experiments.study.rulebook import marked
+from experiments.study.rulebook import mark_verdicts
 from experiments.study.times import add_cost
-from experiments.study.verdicts import COLUMNS, Verdict, corrected, row_of
+from experiments.study.verdicts import COLUMNS, Verdict, correct_p_values, verdict_row
 from experiments.sweeps.fingerprint import experiment_fingerprint
 from experiments.tables import read_csv, write_csv
 from workloads.ground.errors import InputError, TraceError, UnknownNameError
@@ -37,13 +37,13 @@ __all__ = [
     "all_experiments",
     "find_experiment",
     "is_measured",
-    "judged",
+    "judge_experiment",
+    "make_record",
     "measure_experiment",
     "present_experiment",
     "read_tables",
-    "record_of",
     "run_experiment",
-    "stored_under",
+    "storage_key",
 ]
 
 #: Ends the name of the file of the verdicts.
@@ -153,8 +153,8 @@ def find_experiment(name: str) -> Experiment:
     return known[name]
 
 
-def record_of(experiment: Experiment, parameters: Any, seed: int, version: str) -> dict[str, Any]:
-    """What ``ID.json`` tells: all that the tables depend on.
+def make_record(experiment: Experiment, parameters: Any, seed: int, version: str) -> dict[str, Any]:
+    """The content of ``ID.json``: all that the tables depend on.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def run_experiment(
     from experiments.sweeps.execution import available_workers
 
     count = (workers or available_workers()) if experiment.stores else 1
-    stores = stored_under(experiment, seed)
+    stores = storage_key(experiment, seed)
     began = time.perf_counter()
     try:
         measure_experiment(experiment, parameters, seed, directory, version, resources)
@@ -208,7 +208,7 @@ def run_experiment(
     return present_experiment(experiment, directory)
 
 
-def stored_under(experiment: Experiment, seed: int) -> str:
+def storage_key(experiment: Experiment, seed: int) -> str:
     """What simulations of an experiment must share to be taken over by another size of it; empty: it stores none."""
     return f"{experiment_fingerprint()}, seed {seed}" if experiment.stores else ""
 
@@ -224,7 +224,7 @@ def measure_experiment(
     """The first half: ``ID.csv``, ``ID-NAME.csv`` and ``ID.json``; by default simulations are kept in ``runs``."""
     given = (resources or Resources(directory / "runs"),) if experiment.stores else ()
     tables = experiment.measure(parameters, seed, *given)
-    record = record_of(experiment, parameters, seed, version)
+    record = make_record(experiment, parameters, seed, version)
     with handover(directory, _manifest(experiment.id)) as new:
         for name, rows in tables.items():
             columns = list(dict.fromkeys(column for row in rows for column in row))
@@ -236,7 +236,7 @@ def measure_experiment(
 
 
 def is_measured(record: Mapping[str, Any], directory: Path) -> bool:
-    """Whether the tables in the directory are those of this record (:func:`record_of`), all of them.
+    """Whether the tables in the directory are those of this record (:func:`make_record`), all of them.
 
     Raises
     ------
@@ -269,7 +269,7 @@ def present_experiment(
     also
         Called with the figure when it has been written.
     say
-        Told in a sentence if the verdicts that stood there were others.
+        Called with a sentence if the former verdicts were others.
 
     Raises
     ------
@@ -277,11 +277,11 @@ def present_experiment(
         If there are none, they were changed since, or they cannot be read as tables.
     """
     tables = read_tables(experiment.id, directory)
-    verdicts = judged(experiment, tables, _record_beside(experiment.id, directory))
+    verdicts = judge_experiment(experiment, tables, _record_beside(experiment.id, directory))
     figure = None if experiment.draw is None else experiment.draw(tables)
     path = directory / f"{experiment.id}{_VERDICTS}"
     before = path.read_bytes() if is_plain_file(path) else None
-    write_csv(path, map(row_of, verdicts), COLUMNS, follow=False)
+    write_csv(path, map(verdict_row, verdicts), COLUMNS, follow=False)
     if say is not None and before is not None and before != path.read_bytes():
         say(f"{path.name} was not what the tables say: it is written again")
     if figure is not None:
@@ -293,7 +293,7 @@ def present_experiment(
     return verdicts
 
 
-def judged(experiment: Experiment, tables: Tables, record: Mapping[str, Any] | None = None) -> list[Verdict]:
+def judge_experiment(experiment: Experiment, tables: Tables, record: Mapping[str, Any] | None = None) -> list[Verdict]:
     """The verdicts of an experiment on these tables, corrected for their number.
 
     Parameters
@@ -301,17 +301,17 @@ def judged(experiment: Experiment, tables: Tables, record: Mapping[str, Any] | N
     experiment, tables
         What was measured.
     record
-        What ``ID.json`` tells of the tables (:func:`record_of`): with it, verdicts by a rule that was changed say so
+        What ``ID.json`` says of the tables (:func:`make_record`): with it, verdicts by a rule that was changed say so
         (:mod:`experiments.study.rulebook`).
     """
-    verdicts = corrected(list(experiment.judge(tables)))
+    verdicts = correct_p_values(list(experiment.judge(tables)))
     if not record or "seed" not in record:
         return verdicts
-    return marked(experiment.id, verdicts, int(record["seed"]), bool(record.get("data")))
+    return mark_verdicts(experiment.id, verdicts, int(record["seed"]), bool(record.get("data")))
 
 
 def _record_beside(name: str, directory: Path) -> Mapping[str, Any]:
-    """What ``ID.json`` tells of the tables; nothing where they were copied without it."""
+    """What ``ID.json`` says of the tables; nothing where they were copied without it."""
     if not (directory / _manifest(name)).exists() and not arriving(directory, _manifest(name)).exists():
         return {}
     return open_sealed(directory, _manifest(name), check=False).told

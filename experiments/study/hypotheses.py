@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from experiments.study.evidence import Finding, judged, missing
+from experiments.study.evidence import Finding, judge_finding, missing
 from experiments.study.measured import Measured
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict
 
@@ -46,4 +46,4 @@ def _verdict(item: Hypothesis, data: Measured) -> Verdict:
     except LookupError as error:
         found = missing(f"no simulations of {error}")
     over = f"over {len(data.traces)} traces" if found.effect is not None else ""
-    return judged(hypothesis(item.text), item.unit, found, over)
+    return judge_finding(hypothesis(item.text), item.unit, found, over)

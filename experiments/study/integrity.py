@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.output.occupancy import RUN
 from experiments.output.seals import SWEEP, arriving, file_faults, is_manifest, open_sealed
-from experiments.study.artefact import ENVIRONMENT, opened
+from experiments.study.artefact import ENVIRONMENT, open_artefact
 from experiments.study.stored import piece_fault
 from experiments.sweeps.store import BATCH, line_faults
 from workloads.ground.documents import parse_json
@@ -57,13 +57,13 @@ def checks(path: Path) -> list[Check]:
     InputError
         If there is no such file, or nothing that Holdfast writes with digests.
     """
-    found = list(_checks_of_archive(path) if _is_archive(path) else _checks_of(path))
+    found = list(_checks_of_archive(path) if _is_archive(path) else _find_checks(path))
     if not found:
         raise TraceError(path, None, "holds nothing that Holdfast writes with digests")
     return found
 
 
-def _checks_of(path: Path) -> Iterator[Check]:
+def _find_checks(path: Path) -> Iterator[Check]:
     if path.is_dir():
         yield from _checks_of_directory(path)
     elif not path.exists():
@@ -85,7 +85,7 @@ def _is_archive(path: Path) -> bool:
 
 def _checks_of_archive(path: Path) -> Iterator[Check]:
     try:
-        with opened(path) as directory:
+        with open_artefact(path) as directory:
             found = list(_checks_of_directory(directory))
     except InputError as error:
         yield Check(str(path), (str(error),))
@@ -133,7 +133,7 @@ def _check_document(directory: Path, name: str) -> tuple[Check | None, set[str]]
     except InputError as error:
         return Check(str(path), (str(error),)), set()
     if not waiting and not _tells_of_a_result(name, told):
-        return (_check_sealed(path) if _is_ours(told) else None), set()
+        return (_seal_check(path) if _is_ours(told) else None), set()
     try:
         sealed = open_sealed(directory, name, check=False)
     except InputError as error:
@@ -156,7 +156,7 @@ def _is_ours(told: Any) -> bool:
     return isinstance(told, dict) and bool({"sealed", "digest", "reservations", "classes"} & set(told))
 
 
-def _check_sealed(path: Path) -> Check:
+def _seal_check(path: Path) -> Check:
     raw = read_bytes(path)
     try:
         return Check(str(path), sealed=is_sealed(raw, parse_json(decode_text(raw, path), path)))

@@ -40,25 +40,25 @@ def close(
     unit, scale
         For the words of the rule, which show the numbers times the scale.
     """
-    rule = f"holds if the computed value is within {_shown(printed * scale)} +- {_shown(margin * scale, unit)}"
+    rule = f"holds if the computed value is within {_format(printed * scale)} +- {_format(margin * scale, unit)}"
     # A bound that was computed itself may differ in its last digit.
-    return statement.computed(abs(value - printed) <= margin * (1 + 1e-9), rule, told, remark)
+    return statement.exact_verdict(abs(value - printed) <= margin * (1 + 1e-9), rule, told, remark)
 
 
 def most(statement: Statement, value: float, bound: float, quantity: str, told: str, remark: str = "") -> Verdict:
     """Whether a computed value does not exceed a bound."""
-    return statement.computed(value <= bound, f"holds if {quantity} is at most {_shown(bound)}", told, remark)
+    return statement.exact_verdict(value <= bound, f"holds if {quantity} is at most {_format(bound)}", told, remark)
 
 
 def reaches(statement: Statement, value: float, bound: float, quantity: str, told: str, remark: str = "") -> Verdict:
     """Whether a computed value is at least a bound."""
-    return statement.computed(value >= bound, f"holds if {quantity} is at least {_shown(bound)}", told, remark)
+    return statement.exact_verdict(value >= bound, f"holds if {quantity} is at least {_format(bound)}", told, remark)
 
 
 def count(statement: Statement, number: int, of: int, what: str, told: str = "", remark: str = "") -> Verdict:
     """Whether something is true of all that were counted; ``what`` is a clause."""
     tail = f" ({told})" if told else ""
-    return statement.computed(number == of > 0, f"holds if {what} for all {of}", f"{number} of {of}{tail}", remark)
+    return statement.exact_verdict(number == of > 0, f"holds if {what} for all {of}", f"{number} of {of}{tail}", remark)
 
 
 def anywhere(decisions: Sequence[Decision]) -> Decision:
@@ -76,5 +76,5 @@ def anywhere(decisions: Sequence[Decision]) -> Decision:
     return Decision(Outcome.UNDECIDED, min(1.0, least))
 
 
-def _shown(value: float, unit: str = "") -> str:
+def _format(value: float, unit: str = "") -> str:
     return f"{value:.6g} {unit}" if unit else f"{value:.6g}"

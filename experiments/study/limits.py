@@ -1,4 +1,4 @@
-"""Limits of recorded parameters: an archive of somebody else asks for no more than an experiment is made for."""
+"""Limits of recorded parameters: an archive of another user asks for no more than an experiment is made for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workloads.ground.errors import TraceError, shown
 from workloads.ground.numbers import is_number
 from workloads.ground.trust import admit
 
-__all__ = ["FACTOR", "check_recorded"]
+__all__ = ["FACTOR", "check_parameters"]
 
 #: Numbers may be that many times as large, or as small, as those of the paper and of the small sizes.
 FACTOR = 100
@@ -22,7 +22,7 @@ _FROM_ZERO = 1_000_000
 _LONGEST = 200
 
 
-def check_recorded(paper: Any, quick: Any, given: Mapping[str, Any], path: Path) -> None:
+def check_parameters(paper: Any, quick: Any, given: Mapping[str, Any], path: Path) -> None:
     """Refuse recorded parameters that are of another kind than those of the experiment, or beyond all measure.
 
     Parameters

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.study.experiment import Row
-from experiments.study.metrics import known_metric
+from experiments.study.metrics import find_metric
 from workloads.ground.errors import InputError
 
 __all__ = ["Measured", "column", "in_order", "rows_where"]
@@ -87,12 +87,16 @@ class Measured:
             If no metric has that name.
         """
         chosen = {"mechanism": mechanism, "mix": mix, **where}
-        shown: Floats = known_metric(metric).scaled(self._table(metric, chosen, np.mean))
+        shown: Floats = find_metric(metric).scaled(self._table(metric, chosen, np.mean))
         return shown
 
     def total(self, metric: str, mechanism: Any = None) -> Floats:
         """The sum of a metric in each trace over the rows that fit; parameters and errors as for a mean."""
         return self._table(metric, {"mechanism": mechanism}, np.sum)
+
+    def mean(self, metric: str, mechanism: Any = None) -> Floats:
+        """The mean of a column in each trace as it stands, which need not be in the catalogue; else as a call."""
+        return self._table(metric, {"mechanism": mechanism}, np.mean)
 
     def _table(self, metric: str, asked: Mapping[str, Any], reduce: Any) -> Floats:
         where = {name: value for name, value in asked.items() if value is not None}

@@ -9,13 +9,13 @@ from simulator.results.catalogue import metric
 from workloads.ground.errors import InputError
 from workloads.ground.quantities import Better, Metric
 
-__all__ = ["BATCH", "BEYOND", "HYBRID", "PROFILES", "WEEK", "known_metric"]
+__all__ = ["BATCH", "BEYOND", "HYBRID", "PROFILES", "WEEK", "find_metric"]
 
 _R, _S, _P = "[R], section 5", "[S], section VI-A", "[P], section 4.2"
 _BEYOND = "experiments/beyond.md"
 
 
-def _named(items: Iterable[Metric]) -> Mapping[str, Metric]:
+def _by_name(items: Iterable[Metric]) -> Mapping[str, Metric]:
     return {item.name: item for item in items}
 
 
@@ -27,7 +27,7 @@ def _stretch(name: str, title: str, definition: str) -> Metric:
 _UTILIZATION = replace(metric("work_utilization"), name="utilization", title="utilisation")
 
 #: Jobs of a batch that are all submitted at once.
-BATCH = _named(
+BATCH = _by_name(
     (
         replace(_UTILIZATION, source=_R),
         _stretch("execution_stretch", "execution stretch", "Mean of the time used in reservations over true runtime."),
@@ -41,7 +41,7 @@ BATCH = _named(
 )  # fmt: skip
 
 #: Jobs of a week.
-WEEK = _named(
+WEEK = _by_name(
     (
         replace(_UTILIZATION, source=_S),
         replace(metric("stretch"), source=_S),
@@ -55,7 +55,7 @@ WEEK = _named(
 )  # fmt: skip
 
 #: Runs of an application under a plan.
-PROFILES = _named(
+PROFILES = _by_name(
     Metric(name, unit=unit, title=title, of="runs", better=better, definition=definition, source=_P)
     for name, title, unit, better, definition in (
         ("reservation_min", "reservation time", "min", Better.LESS, "Mean time that a run asks for."),
@@ -66,7 +66,7 @@ PROFILES = _named(
 )  # fmt: skip
 
 #: Simulations of the hybrid paper.
-HYBRID = _named(
+HYBRID = _by_name(
     (
         replace(
             metric("utilization"), name="compute_utilization", title="useful computation",
@@ -78,7 +78,7 @@ HYBRID = _named(
 )  # fmt: skip
 
 #: Questions that no paper asks.
-BEYOND = _named(
+BEYOND = _by_name(
     Metric(name, unit=unit, scale=100.0 if unit == "%" else 1.0, title=title, of=of, better=better,
            definition=definition, source=_BEYOND)
     for name, title, of, unit, better, definition in (
@@ -89,7 +89,7 @@ BEYOND = _named(
         ("lost_h", "lost by declaring rigid", "project", "h", Better.LESS,
          "Mean turnaround of the project's jobs when they are declared rigid, less that when they are malleable."),
         ("longer_share", "projects that lose", "projects", "%", Better.LESS,
-         "Share of the projects whose jobs take longer when they are declared rigid."),
+         "Share of the projects with jobs that take longer when they are declared rigid."),
         ("preempted_more_share", "preempted more often", "project", "%", Better.LESS,
          "Share of the project's jobs that are preempted when declared rigid, less that when malleable."),
         ("others_lost_minutes", "lost by the others", "other jobs", "min", Better.LESS,
@@ -103,7 +103,7 @@ BEYOND = _named(
 _OWN = {**HYBRID, **BEYOND}
 
 
-def known_metric(name: str) -> Metric:
+def find_metric(name: str) -> Metric:
     """The metric of a column of simulations, of :data:`HYBRID`, or of :data:`BEYOND`.
 
     Raises

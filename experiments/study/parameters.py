@@ -128,11 +128,11 @@ def _read_as(default: Any, text: str, name: str, from_zero: bool = False) -> Any
         if isinstance(default, tuple):
             return tuple(_read_as(default[0] if default else "", part.strip(), name) for part in text.split(","))
     except (ValueError, KeyError):
-        raise ParameterError(name, f"{_kind_of(default, from_zero)}, such as {default!r}", text) from None
+        raise ParameterError(name, f"{_legal_values(default, from_zero)}, such as {default!r}", text) from None
     return text
 
 
-def _kind_of(default: Any, from_zero: bool) -> str:
+def _legal_values(default: Any, from_zero: bool) -> str:
     """What is legal where a parameter has that default; :func:`_in_range` refuses the rest."""
     if isinstance(default, bool | tuple):
         return "values" if isinstance(default, tuple) else "true or false"

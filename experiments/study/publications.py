@@ -1,11 +1,11 @@
-"""The papers, in the order in which they are told of, and where our choices are written that theirs left open."""
+"""The papers in the order of the pages, and the places of our choices where the papers leave one open."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["PUBLICATIONS", "Publication", "paper_of"]
+__all__ = ["PUBLICATIONS", "Publication", "paper_key"]
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Publication:
     choices
         Sections of the documentation that say what was chosen where it is silent: (page, heading).
     printed
-        Whether there is a paper, whose values are printed beside ours; else statements are hypotheses.
+        Whether there is a paper, with values that are printed beside ours; else statements are hypotheses.
     main
         Ids of the experiments that its main results are about, the most important first.
     """
@@ -110,10 +110,10 @@ PUBLICATIONS: Mapping[str, Publication] = {
 }
 
 
-def paper_of(experiment: str) -> str:
+def paper_key(experiment: str) -> str:
     """The key of an experiment's paper.
 
-    >>> paper_of("checkpoint-fig6")
+    >>> paper_key("checkpoint-fig6")
     'checkpoint'
     """
     return experiment.partition("-")[0]

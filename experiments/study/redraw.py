@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from experiments.figures.style import relabel, save
 from experiments.output.seals import SWEEP, open_sealed
@@ -18,7 +18,10 @@ from experiments.tables import read_csv
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import is_plain_file
 
-__all__ = ["PICTURES", "SHOWN", "as_written", "draw_pictures", "found_experiments", "present_again", "summary_of"]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["PICTURES", "SHOWN", "draw_pictures", "find_experiments", "present_again", "read_summary", "refuse_changes"]
 
 #: Pictures of ``holdfast run`` and ``holdfast loop`` by name: the table that each is drawn from, and the function.
 PICTURES: Mapping[str, tuple[str, str]] = {
@@ -30,7 +33,7 @@ PICTURES: Mapping[str, tuple[str, str]] = {
     "differences": ("differences.csv", "experiments.figures.study.aggregates:plot_differences"),
     "loop": ("rounds.csv", "experiments.figures.planning.loop:plot_loop"),
 }
-#: What stands for the table of a picture in a directory without it, where it tells of several results.
+#: Replacement for the table of a picture in a directory without it, where it describes several results.
 _ELSE = {"mechanisms": ("summary.csv", "experiments.figures.study.mechanisms:plot_mechanisms")}
 #: What each of them shows.
 SHOWN: Mapping[str, str] = {
@@ -48,7 +51,7 @@ SHOWN: Mapping[str, str] = {
 SUMMED = ("aggregates", "differences")
 
 
-def summary_of(directory: Path) -> list[dict[str, Any]]:
+def read_summary(directory: Path) -> list[dict[str, Any]]:
     """The summary of a sweep or a replay.
 
     Raises
@@ -77,7 +80,8 @@ def draw_pictures(directory: Path, unit: str = "nodes") -> list[str]:
     TraceError
         If a table is not what it should be, or was changed since it was written.
     """
-    drawn = []
+    # All figures are made before the first is written: a table that is refused leaves no picture behind.
+    figures: dict[str, Figure] = {}
     swept = is_plain_file(directory / SWEEP) or _has_seeds(directory)
     for name, (table, plot) in PICTURES.items():
         # Of a row for each seed the aggregates are shown.
@@ -89,11 +93,11 @@ def draw_pictures(directory: Path, unit: str = "nodes") -> list[str]:
             if path is not None and len(read_csv(path)) == 1:
                 continue
         if path is not None:
-            with as_written(path):
-                figure = resolve_name(draw)(by_label(read_csv(path)))
-            save(relabel(figure, unit), directory / name, follow=False)
-            drawn.append(name)
-    return drawn
+            with refuse_changes(path):
+                figures[name] = relabel(resolve_name(draw)(by_label(read_csv(path))), unit)
+    for name, figure in figures.items():
+        save(figure, directory / name, follow=False)
+    return list(figures)
 
 
 def _has_seeds(directory: Path) -> bool:
@@ -120,8 +124,8 @@ def _whole_table(directory: Path, name: str) -> Path | None:
     return path if is_plain_file(path) else None
 
 
-def found_experiments(directory: Path, names: Iterable[str] = ()) -> list[Experiment]:
-    """The experiments whose tables are in the directory; of those only the named ones, if any are named.
+def find_experiments(directory: Path, names: Iterable[str] = ()) -> list[Experiment]:
+    """The experiments with tables in the directory; of those only the named ones, if any are named.
 
     Raises
     ------
@@ -153,7 +157,7 @@ def present_again(
         If tables are not what the experiment writes.
     """
     for item in experiments:
-        with as_written(_table(item, directory)):
+        with refuse_changes(_table(item, directory)):
             verdicts = present_experiment(item, directory, say=say)
         yield item, verdicts
 
@@ -163,7 +167,7 @@ def _table(experiment: Experiment, directory: Path) -> Path:
 
 
 @contextmanager
-def as_written(path: Path) -> Iterator[None]:
+def refuse_changes(path: Path) -> Iterator[None]:
     """A table in a user's directory need not be what was once written there; then one sentence says so."""
     try:
         yield

@@ -1,6 +1,6 @@
 """A reproduction: many experiments, each in a process of its own, and only what is not measured yet.
 
-The process that begins it measures nothing. An experiment that fails, or whose process dies, takes no other with it.
+The process that begins it measures nothing. An experiment that fails, or its process that dies, takes no other with it.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from experiments.study.experiment import (
     Row,
     all_experiments,
     is_measured,
+    make_record,
     measure_experiment,
     present_experiment,
     read_tables,
-    record_of,
 )
 from experiments.study.parameters import with_data
-from experiments.study.report.pictures import Picture, picture_of
+from experiments.study.reportpictures import Picture, render_picture
 from experiments.study.verdicts import Verdict
 from workloads.ground.errors import MissingPackageError, TraceError, sentence_of
 from workloads.ground.trust import Trusting
@@ -85,7 +85,7 @@ class Reproduction:
     catalogue: Catalogue = all_experiments
     recorded: Mapping[str, tuple[Any, int]] = field(default_factory=dict)
 
-    def seed_of(self, experiment: Experiment) -> int:
+    def find_seed(self, experiment: Experiment) -> int:
         """Seed of an experiment in this reproduction."""
         return self.recorded[experiment.id][1] if experiment.id in self.recorded else self.seed
 
@@ -106,7 +106,7 @@ class Done:
     id
         Id of the experiment.
     record
-        What its tables depend on (:func:`experiments.study.experiment.record_of`); empty if it could not be told.
+        What its tables depend on (:func:`experiments.study.experiment.make_record`); empty if it is not known.
     verdicts, picture, table
         Results from its tables; the main table where there is no picture.
     seconds
@@ -135,7 +135,7 @@ class Done:
 
 
 def reproduce(names: Sequence[str], how: Reproduction) -> Iterator[Done]:
-    """Reproduce the experiments of these names; tells of each as soon as it is done.
+    """Reproduce the experiments of these names; reports each as soon as it is done.
 
     Experiments that share their work among processes themselves come first, one at a time, with all workers; then the
     others, one worker each.
@@ -143,11 +143,11 @@ def reproduce(names: Sequence[str], how: Reproduction) -> Iterator[Done]:
     known = how.catalogue()
     sharing = [name for name in names if known[name].stores]
     alone = [name for name in names if name not in sharing]
-    yield from _carried_out(sharing, replace(how, workers=1), how.workers)
-    yield from _carried_out(alone, how, 1)
+    yield from _run_experiments(sharing, replace(how, workers=1), how.workers)
+    yield from _run_experiments(alone, how, 1)
 
 
-def _carried_out(names: Sequence[str], how: Reproduction, processes: int) -> Iterator[Done]:
+def _run_experiments(names: Sequence[str], how: Reproduction, processes: int) -> Iterator[Done]:
     waiting = list(reversed(names))
     running: dict[Connection, tuple[str, Any]] = {}
     context = _context()
@@ -196,7 +196,7 @@ def _work(connection: Connection, name: str, how: Reproduction, processes: int) 
         # An experiment may have processes of its own: they are to end with it.
         os.setpgrp()
     threading.Thread(target=_follow, daemon=True).start()
-    connection.send(_reproduced(name, how, processes))
+    connection.send(_reproduce(name, how, processes))
     connection.close()
     if "joblib" in sys.modules:
         from joblib.externals.loky import get_reusable_executor
@@ -223,7 +223,7 @@ def _kill(process: int) -> None:
             os.kill(process, signal.SIGTERM)
 
 
-def _reproduced(name: str, how: Reproduction, processes: int) -> Done:
+def _reproduce(name: str, how: Reproduction, processes: int) -> Done:
     record: dict[str, Any] = {}
     seconds = None
     pictures: list[Picture] = []
@@ -231,16 +231,16 @@ def _reproduced(name: str, how: Reproduction, processes: int) -> Done:
     try:
         experiment = how.catalogue()[name]
         parameters = how.parameters(experiment)
-        record = record_of(experiment, parameters, how.seed_of(experiment), how.version)
+        record = make_record(experiment, parameters, how.find_seed(experiment), how.version)
         if how.fresh or not _stands(record, how.directory, notes):
             began = time.perf_counter()
             resources = Resources(how.directory / "runs", processes)
-            measure_experiment(experiment, parameters, how.seed_of(experiment), how.directory, how.version, resources)
+            measure_experiment(experiment, parameters, how.find_seed(experiment), how.directory, how.version, resources)
             seconds = time.perf_counter() - began
         verdicts = present_experiment(
             experiment,
             how.directory,
-            also=lambda figure: pictures.append(picture_of(figure)),
+            also=lambda figure: pictures.append(render_picture(figure)),
             say=notes.append,
         )
     except MissingPackageError as error:

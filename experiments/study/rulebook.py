@@ -18,7 +18,7 @@ from typing import Any
 
 from experiments.study.verdicts import Verdict
 
-__all__ = ["RULES", "SEED_STEP", "Entry", "differences", "digests", "marked", "recorded", "renewed"]
+__all__ = ["RULES", "SEED_STEP", "Entry", "differences", "digests", "mark_verdicts", "read_record", "renew_entries"]
 
 #: The record.
 RULES = Path(__file__).with_name("rules.json")
@@ -35,8 +35,8 @@ def digests(verdicts: Iterable[Verdict]) -> dict[str, str]:
 
     Examples
     --------
-    >>> from experiments.study.verdicts import HYPOTHESIS, Statement
-    >>> weak, strict = (Statement("it falls", "", HYPOTHESIS).computed(True, f"holds if {x} < 0", "") for x in "xy")
+    >>> from experiments.study.verdicts import HYPOTHESIS as SOURCE, Statement
+    >>> weak, strict = (Statement("it falls", "", SOURCE).exact_verdict(True, f"holds if {x} < 0", "") for x in "xy")
     >>> digests([weak]) == digests([replace(weak, measured="-3")]), digests([weak]) == digests([strict])
     (True, False)
     """
@@ -47,7 +47,7 @@ def digests(verdicts: Iterable[Verdict]) -> dict[str, str]:
 
 
 @cache
-def recorded(path: Path = RULES) -> Mapping[str, Mapping[str, Entry]]:
+def read_record(path: Path = RULES) -> Mapping[str, Mapping[str, Entry]]:
     """The entries of the record, by experiment and claim; none without a record."""
     if not path.exists():
         return {}
@@ -66,7 +66,7 @@ def differences(name: str, found: Mapping[str, str], record: Mapping[str, Mappin
     ]
 
 
-def renewed(entries: Mapping[str, Entry], found: Mapping[str, str], date: str) -> dict[str, Entry]:
+def renew_entries(entries: Mapping[str, Entry], found: Mapping[str, str], date: str) -> dict[str, Entry]:
     """The entries of an experiment, brought to its present rules.
 
     Parameters
@@ -81,7 +81,7 @@ def renewed(entries: Mapping[str, Entry], found: Mapping[str, str], date: str) -
     Returns
     -------
     dict
-        A statement whose rule was changed, or that came or came back after results were seen, has a fresh seed and its
+        A statement with a changed rule, or one that came or came back after results were seen, has a fresh seed and its
         former rules.
     """
     fresh = SEED_STEP + max((entry["seed"] for entry in entries.values()), default=-SEED_STEP)
@@ -101,14 +101,14 @@ def renewed(entries: Mapping[str, Entry], found: Mapping[str, str], date: str) -
     return dict(sorted(told.items()))
 
 
-def marked(
+def mark_verdicts(
     name: str,
     verdicts: Iterable[Verdict],
     seed: int,
     measured: bool = False,
     record: Mapping[str, Mapping[str, Entry]] | None = None,
 ) -> list[Verdict]:
-    """The verdicts; the remark of one whose rule was changed says when, and whether the seed is a new one.
+    """The verdicts; the remark of one with a changed rule says when, and whether the seed is a new one.
 
     Parameters
     ----------
@@ -123,11 +123,11 @@ def marked(
     record
         The entries; None: those of :data:`RULES`.
     """
-    entries = (recorded() if record is None else record).get(name, {})
-    return [_marked(item, entries.get(item.claim), seed, measured) for item in verdicts]
+    entries = (read_record() if record is None else record).get(name, {})
+    return [_mark_verdict(item, entries.get(item.claim), seed, measured) for item in verdicts]
 
 
-def _marked(verdict: Verdict, entry: Entry | None, seed: int, measured: bool) -> Verdict:
+def _mark_verdict(verdict: Verdict, entry: Entry | None, seed: int, measured: bool) -> Verdict:
     if entry is None or "former" not in entry or verdict.by_construction:
         return verdict
     words = f"rule {'changed' if entry['former'] else 'added'} on {entry['fixed']}"

@@ -101,12 +101,12 @@ class Above:
     @property
     def words(self) -> str:
         """The rule."""
-        level = _shown(self.level * self.scale, self.unit)
+        level = _format(self.level * self.scale, self.unit)
         return f"holds if the 95 % interval of {self.quantity} lies above {level}, does not hold if it lies below"
 
     def decide(self, found: Interval) -> Decision:
         """What a 95 % interval says; no difference at all does not hold."""
-        return _sided(found, found.low > self.level, found.high <= self.level, self.level)
+        return _decision(found, found.low > self.level, found.high <= self.level, self.level)
 
     def slack(self, mean: Floats) -> Floats:
         """Height above the level."""
@@ -120,12 +120,12 @@ class Below(Above):
     @property
     def words(self) -> str:
         """The rule."""
-        level = _shown(self.level * self.scale, self.unit)
+        level = _format(self.level * self.scale, self.unit)
         return f"holds if the 95 % interval of {self.quantity} lies below {level}, does not hold if it lies above"
 
     def decide(self, found: Interval) -> Decision:
         """What a 95 % interval says."""
-        return _sided(found, found.high < self.level, found.low >= self.level, self.level)
+        return _decision(found, found.high < self.level, found.low >= self.level, self.level)
 
     def slack(self, mean: Floats) -> Floats:
         """Depth below the level."""
@@ -141,7 +141,7 @@ class AtLeast(Above):
     @property
     def words(self) -> str:
         """The rule."""
-        level = _shown(self.level * self.scale, self.unit)
+        level = _format(self.level * self.scale, self.unit)
         return (
             f"holds if the 95 % interval of {self.quantity} lies at or above {level}, "
             "does not hold if it lies wholly below"
@@ -149,7 +149,7 @@ class AtLeast(Above):
 
     def decide(self, found: Interval) -> Decision:
         """What a 95 % interval says."""
-        return _sided(found, found.low >= self.level, found.high < self.level, self.level)
+        return _decision(found, found.low >= self.level, found.high < self.level, self.level)
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class AtMost(Above):
     @property
     def words(self) -> str:
         """The rule."""
-        level = _shown(self.level * self.scale, self.unit)
+        level = _format(self.level * self.scale, self.unit)
         return (
             f"holds if the 95 % interval of {self.quantity} lies at or below {level}, "
             "does not hold if it lies wholly above"
@@ -169,7 +169,7 @@ class AtMost(Above):
 
     def decide(self, found: Interval) -> Decision:
         """What a 95 % interval says."""
-        return _sided(found, found.high <= self.level, found.low > self.level, self.level)
+        return _decision(found, found.high <= self.level, found.low > self.level, self.level)
 
     def slack(self, mean: Floats) -> Floats:
         """Depth below the level."""
@@ -206,7 +206,7 @@ class Near:
     @property
     def words(self) -> str:
         """The rule."""
-        margin = _shown(self.margin * self.scale, self.unit)
+        margin = _format(self.margin * self.scale, self.unit)
         return (
             f"holds if the 90 % interval of {self.quantity} lies within {self.value * self.scale:g} +- {margin} "
             "(two one-sided tests), does not hold if the 95 % interval lies outside"
@@ -314,7 +314,7 @@ def either(decisions: Sequence[Decision]) -> Decision:
     return Decision(turned.get(none.outcome, none.outcome), none.p_value)
 
 
-def _sided(found: Interval, holds: bool, fails: bool, level: float) -> Decision:
+def _decision(found: Interval, holds: bool, fails: bool, level: float) -> Decision:
     # Bounds alone have no test, and where nothing varies nothing is left to chance.
     tested = found.error > 0
     p_value = min(1.0, 2 * min(found.p_above(level), found.p_below(level))) if tested else None
@@ -322,5 +322,5 @@ def _sided(found: Interval, holds: bool, fails: bool, level: float) -> Decision:
     return Decision(outcome, p_value)
 
 
-def _shown(value: float, unit: str) -> str:
+def _format(value: float, unit: str) -> str:
     return f"{value:g} {unit}" if unit else f"{value:g}"

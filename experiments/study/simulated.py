@@ -12,6 +12,7 @@ from typing import Any
 
 from experiments.figures.study.mechanisms import METRICS
 from experiments.study.experiment import Resources, Row
+from experiments.study.yearruns import compute_share
 from experiments.sweeps import DELAYS, SweepResult, make_sweep, run_sweep
 from policies.mechanism import BASELINE, MECHANISMS
 from simulator.results.records import STATES
@@ -19,7 +20,7 @@ from workloads.ground.errors import ParameterError
 from workloads.hybrid.notices import NOTICE_MIXES
 from workloads.theta.year import ThetaYear
 
-__all__ = ["ALL", "COLUMNS", "MIXES", "SIX", "Traces", "Years", "labels", "metric_rows", "simulated"]
+__all__ = ["ALL", "COLUMNS", "MIXES", "SIX", "Traces", "Years", "labels", "metric_rows", "simulate_grid"]
 
 #: The mechanisms of the paper, and these with the baseline.
 SIX = tuple(mechanism.name for mechanism in MECHANISMS)
@@ -65,7 +66,7 @@ class Traces(Years):
             raise ParameterError("traces", "at least 2, for a confidence interval", self.traces)
 
 
-def simulated(
+def simulate_grid(
     resources: Resources,
     name: str,
     parameters: Years,
@@ -129,12 +130,10 @@ def labels(row: Row) -> dict[str, Any]:
 def metric_rows(result: SweepResult, *others: str) -> list[Row]:
     """A row for each simulation: trace, mix, mechanism, the other columns named, and :data:`COLUMNS`."""
     return [
-        {**labels(row), **{name: row[name] for name in (*others, *_SUMMARY_COLUMNS)}, **_accounting_metrics(hours)}
+        {
+            **labels(row),
+            **{name: row[name] for name in (*others, *_SUMMARY_COLUMNS)},
+            "compute_utilization": compute_share({name: hours[f"{name}_node_hours"] for name in STATES}),
+        }
         for row, hours in zip(result.summary, result.accounting, strict=True)
     ]
-
-
-def _accounting_metrics(hours: Row) -> Row:
-    """The metrics that the accounting of one simulation gives."""
-    total = sum(float(hours[f"{state}_node_hours"]) for state in STATES)
-    return {"compute_utilization": float(hours["compute_node_hours"]) / total if total else None}

@@ -1,22 +1,31 @@
-"""Rows of long measurements, stored piece by piece: one that is interrupted goes on where it stood."""
+"""Rows of long measurements, stored piece by piece: one that is interrupted goes on where it stood.
+
+A piece is a file under the digest of what decides it: sources, function and tasks.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
 from experiments.study.experiment import Resources, Row
 from experiments.sweeps.execution import spread
-from experiments.sweeps.fingerprint import experiment_fingerprint
-from experiments.sweeps.progress import followed
+from experiments.sweeps.fingerprint import experiment_fingerprint, year_fingerprint
+from experiments.sweeps.progress import follow
 from workloads.ground.errors import TraceError
 from workloads.ground.files import atomic_open, sha256_of
 
-__all__ = ["piece_fault", "rows_of"]
+__all__ = ["PIECES", "SOURCES", "collect_rows", "piece_content", "piece_fault", "piece_of"]
+
+#: Folder of the pieces in a store.
+PIECES = "pieces"
+#: What may decide rows: all sources of experiments; or those of simulated years alone.
+SOURCES: Mapping[str, Callable[[], str]] = {"experiments": experiment_fingerprint, "years": year_fingerprint}
 
 
 @dataclass(frozen=True)
@@ -26,15 +35,18 @@ class _Piece:
     tasks: tuple[Any, ...]
     work: Callable[[Any], Sequence[Row]]
     path: Path
+    sources: str
 
 
-def rows_of(
+def collect_rows(
     work: Callable[[Any], Sequence[Row]],
     tasks: Sequence[Any],
     resources: Resources | None,
     *,
     files: Sequence[str] = (),
     together: int = 1,
+    sources: str = "experiments",
+    group: Callable[[Any], Hashable] | None = None,
 ) -> Iterator[Row]:
     """The rows of all tasks, in their order; those that are stored are not worked out again.
 
@@ -51,6 +63,11 @@ def rows_of(
         Empty: none reads any.
     together
         How many tasks, one after the other, are stored in one file: many that are short.
+    sources
+        What decides the rows, a name of :data:`SOURCES`.
+    group
+        What neighbouring tasks must share to go to one process, one after the other, each in a file of its own; then
+        ``together`` is 1.
     """
     if resources is None:
         for task in tasks:
@@ -59,40 +76,66 @@ def rows_of(
     read = files or [""] * len(tasks)
     contents = {path: sha256_of(path) if path else "" for path in set(read)}
     told = [[asdict(task), contents[path]] for task, path in zip(tasks, read, strict=True)]
+    digest = SOURCES[sources]()
     pieces = []
     for first in range(0, len(tasks), together):
         part = slice(first, first + together)
-        named = [experiment_fingerprint(), work.__module__, work.__qualname__, told[part]]
+        named = [digest, work.__module__, work.__qualname__, told[part]]
         name = hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:32]
-        pieces.append(_Piece(tuple(tasks[part]), work, resources.store / "pieces" / f"{name}.json"))
-    for rows in followed(spread(_done, pieces, resources.workers), len(pieces), resources.progress):
+        path = resources.store / PIECES / f"{name}.json"
+        pieces.append(_Piece(tuple(tasks[part]), work, path, f"{sources} {digest}"))
+    parts = (
+        [[piece] for piece in pieces]
+        if group is None
+        else [list(own) for _, own in groupby(pieces, key=lambda piece: group(piece.tasks[0]))]
+    )
+    for rows in follow(spread(_all_done, parts, resources.workers), len(parts), resources.progress):
         yield from rows
+
+
+def _all_done(pieces: Sequence[_Piece]) -> list[Row]:
+    return list(chain.from_iterable(map(_done, pieces)))
 
 
 def _done(piece: _Piece) -> list[Row]:
     try:
-        kept = json.loads(piece.path.read_bytes())
-        rows: list[Row] = kept["rows"]
-        if kept["digest"] == _digest(rows):
-            return rows
+        rows: list[Row] = piece_content(piece.path)["rows"]
+        return rows
     except (OSError, ValueError, LookupError, TypeError):
         pass  # missing or damaged: it is worked out
     rows = json.loads(json.dumps([row for task in piece.tasks for row in piece.work(task)]))
     piece.path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_open(piece.path, follow=False) as file:
-        json.dump({"rows": rows, "digest": _digest(rows)}, file)
-        file.write("\n")
+        file.write(piece_of(rows, piece.sources))
     return rows
+
+
+def piece_of(rows: Sequence[Row], sources: str) -> str:
+    """The contents of the file of a piece."""
+    return json.dumps({"rows": rows, "digest": _digest(rows), "sources": sources}) + "\n"
+
+
+def piece_content(path: Path) -> dict[str, Any]:
+    """What a stored piece holds: ``rows``, their ``digest``, and the ``sources`` that decided them.
+
+    Raises
+    ------
+    OSError, ValueError, LookupError, TypeError
+        If it is missing or damaged.
+    """
+    kept: dict[str, Any] = json.loads(path.read_bytes())
+    if kept["digest"] != _digest(kept["rows"]) or set(kept) - {"rows", "digest", "sources"}:
+        raise ValueError(path)
+    return kept
 
 
 def piece_fault(path: Path) -> TraceError | None:
     """What is wrong with a stored piece of a measurement; None: nothing."""
     try:
-        kept = json.loads(path.read_bytes())
-        whole = set(kept) == {"rows", "digest"} and kept["digest"] == _digest(kept["rows"])
+        piece_content(path)
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        whole = False
-    return None if whole else TraceError(path, None, "was changed after it was written", "it is measured anew")
+        return TraceError(path, None, "was changed after it was written", "it is measured anew")
+    return None
 
 
 def _digest(rows: Sequence[Row]) -> str:

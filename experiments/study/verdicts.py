@@ -20,14 +20,14 @@ __all__ = [
     "Source",
     "Statement",
     "Verdict",
-    "corrected",
+    "correct_p_values",
     "figure",
+    "format_p",
     "reference",
     "remaining",
-    "row_of",
-    "shown_p",
     "table",
     "text",
+    "verdict_row",
 ]
 
 
@@ -110,7 +110,7 @@ class Verdict:
     p_value
         p-value of the test that the outcome rests on; None where nothing is left to chance.
     adjusted
-        The same after Holm's correction (:func:`corrected`).
+        The same after Holm's correction (:func:`correct_p_values`).
     construction
         As of :class:`Statement`.
 
@@ -178,7 +178,7 @@ class Statement:
     source: Source
     construction: str = ""
 
-    def judged(self, rule: Rule, found: Interval, measured: str, remark: str = "") -> Verdict:
+    def judge(self, rule: Rule, found: Interval, measured: str, remark: str = "") -> Verdict:
         """The verdict of a rule on an interval."""
         return self.verdict(rule.decide(found), rule.words, measured, remark)
 
@@ -188,14 +188,14 @@ class Statement:
         words = rule.words if len(found) == 1 else f"{rule.words}; each of {len(found)}, refuted by one after Holm"
         return self.verdict(decision, words, measured, remark)
 
-    def computed(self, holds: bool, rule: str, measured: str, remark: str = "") -> Verdict:
+    def exact_verdict(self, holds: bool, rule: str, measured: str, remark: str = "") -> Verdict:
         """The verdict where nothing is left to chance; the rule begins with "holds if"."""
         return self.verdict(Decision(Outcome.HOLDS if holds else Outcome.FAILS), rule, measured, remark)
 
     def exact(self, value: float, measured: str = "", remark: str = "") -> Verdict:
-        """The verdict on a number without chance, whose digits are the printed text."""
+        """The verdict on a number without chance; its digits are the printed text."""
         rule = Digits(self.printed)
-        return self.computed(rule.equal(value), rule.words, measured or f"{value:,.6g}", remark)
+        return self.exact_verdict(rule.equal(value), rule.words, measured or f"{value:,.6g}", remark)
 
     def open(self, reason: str, measured: str = "-", rule: str = "") -> Verdict:
         """There is nothing to compare with, for that reason."""
@@ -216,7 +216,7 @@ class Statement:
         )
 
 
-def corrected(verdicts: Sequence[Verdict]) -> list[Verdict]:
+def correct_p_values(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """The verdicts, with p-values adjusted by Holm's method.
 
     All that have one are the family, but for those that hold by construction: they test nothing.
@@ -235,7 +235,7 @@ def remaining(verdicts: Sequence[Verdict]) -> str:
 
     >>> statement = Statement("it falls", "-", HYPOTHESIS)
     >>> sure, weak = (statement.verdict(Decision(Outcome.HOLDS, p), "holds if it falls", "1") for p in (0.001, 0.04))
-    >>> remaining(corrected([sure, weak, replace(weak, p_value=0.5, outcome=Outcome.UNDECIDED)]))
+    >>> remaining(correct_p_values([sure, weak, replace(weak, p_value=0.5, outcome=Outcome.UNDECIDED)]))
     "Of 3 tests, 2 decide at 5 % each; Holm's correction for their number leaves 1 (1 holds, 0 do not hold)."
     """
     tests = [
@@ -255,12 +255,12 @@ def remaining(verdicts: Sequence[Verdict]) -> str:
     )
 
 
-def shown_p(verdict: Verdict) -> str:
+def format_p(verdict: Verdict) -> str:
     """The p-value of a verdict for a reader, and the adjusted one; empty where there is none.
 
     >>> statement = Statement("it falls", "-", HYPOTHESIS)
     >>> both = [statement.verdict(Decision(Outcome.HOLDS, p), "holds if it falls", "1") for p in (0.00001, 0.04)]
-    >>> shown_p(corrected(both)[0])
+    >>> format_p(correct_p_values(both)[0])
     'p < 0.0001, < 0.0001 after Holm'
     """
     if verdict.p_value is None:
@@ -279,7 +279,7 @@ _TESTED = (Outcome.HOLDS, Outcome.FAILS, Outcome.UNDECIDED)
 COLUMNS = ("claim", "printed", "source", "measured", "outcome", "construction", "rule", "p_value", "adjusted", "remark")
 
 
-def row_of(verdict: Verdict) -> dict[str, Any]:
+def verdict_row(verdict: Verdict) -> dict[str, Any]:
     """A row of the file of verdicts, by :data:`COLUMNS`."""
     row = {name: getattr(verdict, name) for name in COLUMNS}
     return row | {"source": str(verdict.source), "outcome": str(verdict.outcome)}

@@ -6,15 +6,13 @@ One idea to a module: ``configuration`` is what is asked, ``structure`` and ``va
 ``grid`` makes the list of runs, ``simulations`` carries one out (``delays`` counts late on-demand jobs), ``store``
 keeps what is done, ``execution`` spreads the rest over processes or a Dask cluster (``clusters``), ``table`` shows all
 of it, ``aggregates`` sums it up over seeds, and ``sweep`` is the whole.
-
-Other folders use this package's own names, and ``aggregates``, ``clusters``, ``execution``, ``fingerprint``, ``grid``,
-``progress``, ``simulations`` and ``store``.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from workloads.ground.latenames import late_names
 
 if TYPE_CHECKING:
     from experiments.sweeps.configuration import Sweep
@@ -26,16 +24,13 @@ __all__ = ["DELAYS", "Sweep", "SweepResult", "make_sweep", "read_sweep", "run_sw
 
 #: The module of each name, imported when the name is first used: workers of other studies need ``execution`` alone.
 _MODULES = {
-    "DELAYS": "delays",
-    "Sweep": "configuration",
-    "SweepResult": "sweep",
-    "make_sweep": "structure",
-    "read_sweep": "structure",
-    "run_sweep": "sweep",
+    "DELAYS": "experiments.sweeps.delays",
+    "Sweep": "experiments.sweeps.configuration",
+    "SweepResult": "experiments.sweeps.sweep",
+    "make_sweep": "experiments.sweeps.structure",
+    "read_sweep": "experiments.sweeps.structure",
+    "run_sweep": "experiments.sweeps.sweep",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = late_names(__name__, _MODULES)

@@ -1,7 +1,7 @@
 """Aggregates: the runs of each configuration summed up over seeds, and its differences from another configuration.
 
 The rows are those of ``summary.csv``, of a sweep or of a run with several values of an option. The parameters that vary
-are the keys of a configuration; those of :data:`REPETITIONS` tell its repetitions apart.
+are the keys of a configuration; those of :data:`REPETITIONS` distinguish its repetitions.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 from experiments.recordings.summaries import is_metric
 from experiments.recordings.variants import in_label_order, label_of
-from experiments.statistics import Interval, interval, paired
+from experiments.statistics import Interval, interval, paired_interval
 from experiments.tables import render
 from simulator.results.catalogue import metric
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
@@ -23,12 +23,12 @@ __all__ = [
     "REPETITIONS",
     "aggregate_rows",
     "aggregate_table",
-    "chosen_metrics",
-    "chosen_values",
     "difference_rows",
     "difference_table",
-    "keys_of",
-    "reference_of",
+    "filter_rows",
+    "parse_reference",
+    "select_metrics",
+    "varying_parameters",
 ]
 
 #: Parameters that only repeat a configuration.
@@ -45,7 +45,7 @@ Row = Mapping[str, Any]
 Values = tuple[Any, ...]
 
 
-def keys_of(rows: Sequence[Row], repetitions: Sequence[str] = REPETITIONS) -> list[str]:
+def varying_parameters(rows: Sequence[Row], repetitions: Sequence[str] = REPETITIONS) -> list[str]:
     """The parameters that vary and are no repetitions, in the order of a label.
 
     A parameter that others decide, such as the size of the machine of each trace, is none.
@@ -77,7 +77,7 @@ def _cells(rows: Sequence[Row], keys: Sequence[str], repetitions: Sequence[str])
     return found
 
 
-def chosen_metrics(rows: Sequence[Row], names: Sequence[str] = ()) -> list[Metric]:
+def select_metrics(rows: Sequence[Row], names: Sequence[str] = ()) -> list[Metric]:
     """The metrics that are asked for, by default those that any run has.
 
     Raises
@@ -112,8 +112,8 @@ def aggregate_rows(rows: Sequence[Row], repetitions: Sequence[str] = REPETITIONS
         The keys of the configuration, ``metric``, ``n`` (its runs that have this metric), and ``mean``, ``low`` and
         ``high``: mean and 95 % interval in the unit of the summary; without an interval where n is 1.
     """
-    keys = keys_of(rows, repetitions)
-    metrics = chosen_metrics(rows)
+    keys = varying_parameters(rows, repetitions)
+    metrics = select_metrics(rows)
     found = []
     for values, cell in _cells(rows, keys, repetitions).items():
         for shown in metrics:
@@ -124,7 +124,7 @@ def aggregate_rows(rows: Sequence[Row], repetitions: Sequence[str] = REPETITIONS
     return found
 
 
-def reference_of(rows: Sequence[Row], text: str, repetitions: Sequence[str] = REPETITIONS) -> dict[str, Any]:
+def parse_reference(rows: Sequence[Row], text: str, repetitions: Sequence[str] = REPETITIONS) -> dict[str, Any]:
     """The values that ``--against`` names, of parameters that vary.
 
     Parameters
@@ -139,7 +139,7 @@ def reference_of(rows: Sequence[Row], text: str, repetitions: Sequence[str] = RE
     InputError
         If a parameter does not vary, or has no such value.
     """
-    keys = keys_of(rows, repetitions)
+    keys = varying_parameters(rows, repetitions)
     found: dict[str, Any] = {}
     for word in text.split(","):
         name, equals, value = (part.strip() for part in word.partition("="))
@@ -147,7 +147,7 @@ def reference_of(rows: Sequence[Row], text: str, repetitions: Sequence[str] = RE
             value = name
             having = [key for key in keys if _among(rows, key, value)]
             if len(having) != 1:
-                raise ParameterError("--against", f"KEY=VALUE with a key that varies ({_listed(keys)})", text)
+                raise ParameterError("--against", f"KEY=VALUE with a key that varies ({_list_keys(keys)})", text)
             name = having[0]
         name = name.replace("-", "_")
         if name not in keys:
@@ -160,7 +160,7 @@ def reference_of(rows: Sequence[Row], text: str, repetitions: Sequence[str] = RE
     return found
 
 
-def _listed(keys: Sequence[str]) -> str:
+def _list_keys(keys: Sequence[str]) -> str:
     return ", ".join(keys) or "none does"
 
 
@@ -176,7 +176,7 @@ def _among(rows: Sequence[Row], key: str, text: str) -> list[Any]:
     return [row[key] for row in rows if same(row[key])][:1]
 
 
-def chosen_values(rows: Sequence[Row], where: Sequence[str]) -> list[Row]:
+def filter_rows(rows: Sequence[Row], where: Sequence[str]) -> list[Row]:
     """The rows in which each named parameter has one of its values, ``order=fcfs,sjf``.
 
     Raises
@@ -222,9 +222,9 @@ def difference_rows(
         mean and 95 % interval of the configuration less the reference over the repetitions of both; and ``verdict``:
         ``better``, ``worse`` or ``undecided``, empty where a pair has no interval or the metric no better direction.
     """
-    keys = keys_of(rows, repetitions)
+    keys = varying_parameters(rows, repetitions)
     cells = _cells(rows, keys, repetitions)
-    metrics = chosen_metrics(rows)
+    metrics = select_metrics(rows)
     found = []
     for values, cell in cells.items():
         own = dict(zip(keys, values, strict=True))
@@ -245,7 +245,7 @@ def difference_rows(
 def _difference(shown: Metric, pairs: Sequence[tuple[float, float]]) -> dict[str, Any]:
     if len(pairs) < 2:
         return {"difference": pairs[0][0] - pairs[0][1], "low": None, "high": None, "verdict": None}
-    mean = paired([a for a, _ in pairs], [b for _, b in pairs])
+    mean = paired_interval([a for a, _ in pairs], [b for _, b in pairs])
     verdict: str | None = "undecided"
     if shown.better is Better.NEITHER:
         verdict = None
@@ -275,7 +275,7 @@ def aggregate_table(rows: Sequence[Row], names: Sequence[str] = (), unit: str = 
 
 
 def difference_table(rows: Sequence[Row], names: Sequence[str] = (), unit: str = "nodes") -> str:
-    """The differences likewise; rows of :func:`difference_rows`. A ``*`` marks those whose interval excludes 0."""
+    """The differences likewise; rows of :func:`difference_rows`. A ``*`` marks intervals that exclude 0."""
     return _table(rows, names, "difference", "+", unit)
 
 

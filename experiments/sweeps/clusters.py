@@ -59,7 +59,7 @@ _PLAIN: dict[str, frozenset[str]] = {
 }
 
 _OPEN = (
-    "the scheduler listens on all interfaces of this machine, and anybody who reaches its port can run code as you: "
+    "the scheduler listens on all interfaces of this machine, and everyone that reaches its port can run code as you: "
     "name the one that workers use (interface = 'ib0' in --cluster-options), or ask for certificates (security = true)"
 )
 _MISSING = f"a Dask cluster needs packages that are not installed; install them with {installation('cluster')}"
@@ -148,13 +148,13 @@ def dask_client(
             target: Any = scheduler
         else:
             with without_interruption():
-                target = stack.enter_context(_started(cluster, workers or 1, options))
+                target = stack.enter_context(_start_cluster(cluster, workers or 1, options))
         try:
             client: Any = Client(target, set_as_default=False)  # type: ignore[no-untyped-call]  # half typed
             stack.enter_context(client)
         except (OSError, ValueError) as error:
             raise InputError(f"the scheduler {scheduler} does not answer: {error}") from None
-        stack.enter_context(_watched(client))
+        stack.enter_context(_watch_workers(client))
         if not client.ncores():
             print("waiting for the first worker", file=sys.stderr, flush=True)
             client.wait_for_workers(1)
@@ -162,7 +162,7 @@ def dask_client(
 
 
 @contextmanager
-def _watched(client: Any) -> Iterator[None]:
+def _watch_workers(client: Any) -> Iterator[None]:
     """Say once, each time that it happens, that no worker has been there for a minute."""
     over = threading.Event()
 
@@ -172,7 +172,7 @@ def _watched(client: Any) -> Iterator[None]:
         while not over.wait(LOOK_EVERY):
             try:
                 there = bool(client.ncores())
-            except Exception:  # the scheduler is gone; the process that waits for a result is told
+            except Exception:  # the scheduler is gone; the process that waits for a result gets an error
                 return
             if there:
                 since, told = None, False
@@ -195,7 +195,7 @@ def _watched(client: Any) -> Iterator[None]:
         over.set()
 
 
-def _started(name: str, workers: int, options: Mapping[str, Any]) -> Any:
+def _start_cluster(name: str, workers: int, options: Mapping[str, Any]) -> Any:
     if name not in CLUSTERS:
         raise UnknownNameError("cluster", name, CLUSTERS)
     module, kind = CLUSTERS[name]
@@ -205,7 +205,7 @@ def _started(name: str, workers: int, options: Mapping[str, Any]) -> Any:
         scheduler = options.get("scheduler_options", {})
         if not isinstance(scheduler, Mapping):
             raise ParameterError("scheduler_options", "a table", scheduler)
-        # By default the dashboard would be open to anybody who reaches this machine.
+        # By default the dashboard would be open to all that reach this machine.
         given = {**options, "scheduler_options": {"dashboard_address": "127.0.0.1:0", **scheduler}}
         if not (options.get("interface") or options.get("security") or {"host", "interface"} & set(scheduler)):
             print(_OPEN, file=sys.stderr, flush=True)
@@ -223,7 +223,7 @@ def _started(name: str, workers: int, options: Mapping[str, Any]) -> Any:
 def dask_backend(client: Any, workers: int) -> Any:
     """joblib's backend of a Dask cluster, with three of its traps closed.
 
-    - Where the scheduler gives a task up, because worker after worker died of it, joblib (1.6) is told nothing and
+    - Where the scheduler gives a task up, because worker after worker died of it, joblib (1.6) gets no notice and
       waits forever. Here the answer is :class:`Lost`.
     - With a single thread in the cluster joblib computes in the calling process instead. A cluster often has one
       worker at first and others later.

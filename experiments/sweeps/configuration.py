@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from experiments.recordings.replay import Measurement, parse_mechanisms
+from experiments.recordings.measurement import Measurement
+from experiments.recordings.replay import parse_mechanisms
 from workloads.ground.errors import InputError
 from workloads.theta.presets import preset_year
 from workloads.theta.year import ThetaYear
@@ -111,7 +112,7 @@ class Workload:
 
 @dataclass(frozen=True, kw_only=True)
 class AssignmentAxes:
-    """What is varied of :class:`workloads.hybrid.assignment.Assignment`.
+    """What is varied of :class:`workloads.hybrid.typemix.Assignment`.
 
     Attributes
     ----------
@@ -151,6 +152,9 @@ class Sweep:
         What is measured, the same for all runs.
     vary
         One of :data:`VARY`.
+    reading
+        Reading of the hybrid paper that gives presets, assignment, options and parameters of mechanisms where they are
+        left out (``experiments.paperreadings.READINGS``).
     """
 
     workload: Workload
@@ -159,3 +163,4 @@ class Sweep:
     options: OptionAxes = OptionAxes()
     measure: Measurement = field(default_factory=Measurement)
     vary: str = "product"
+    reading: str = "default"

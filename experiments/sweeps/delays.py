@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Sequence
 
-from simulator.results.records import JobRecord
+from simulator.results.records import JobRecord, Records
 from workloads.ground.units import to_ticks
 from workloads.table.job import ON_DEMAND
 
@@ -42,6 +42,9 @@ def count_delays(records: Sequence[JobRecord], nodes: int, instant_tolerance: fl
         ``delayed_on_demand`` and ``crowded_on_demand``, a part of them.
     """
     tolerance, gathering = to_ticks(instant_tolerance), to_ticks(warning)
+    if isinstance(records, Records):
+        # A plain run has none, and is over sooner than a record of each job would be made.
+        records = records.part(records.are(ON_DEMAND))
     arrivals = sorted(
         (record.queued, record.job_id, record.start, record.end, record.nodes)
         for record in records

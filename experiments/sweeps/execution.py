@@ -87,7 +87,7 @@ class Workforce:
             raise ParameterError("cluster_options", "left out where no cluster is named", dict(self.cluster_options))
 
     @contextmanager
-    def assembled(self) -> Iterator[Pool]:
+    def assemble(self) -> Iterator[Pool]:
         """The workers, for as long as they are needed."""
         here = self.workers or available_workers()
         if self.backend == "loky" and here == 1:
@@ -204,7 +204,7 @@ def spread(task: Callable[[Any], Any], items: Sequence[Any], workers: int | None
     HoldfastError
         If a worker died.
     """
-    with Workforce(workers=workers).assembled() as pool:
+    with Workforce(workers=workers).assemble() as pool:
         try:
             yield from pool.map(task, items, ordered=True)
         except BrokenProcessPool as error:
@@ -227,7 +227,7 @@ def carry_out(
         away: dict[str, RunConfiguration] = {}
         try:
             each = _in_turn if pool.backend is None else _each
-            for answer in pool.map(partial(each, task), _handed_out(waiting, away, pace)):
+            for answer in pool.map(partial(each, task), _next_batches(waiting, away, pace)):
                 if isinstance(answer, Lost):
                     aside += [away.pop(run.key) for run in answer.argument.runs]
                     continue
@@ -274,14 +274,14 @@ class _Pace:
         self._seconds += outcome.timings.get("run_seconds") or 0.0
 
     def size(self, waiting: int) -> int:
-        """How many of so many runs are handed out next; towards the end fewer, so that all workers end together."""
+        """Number of runs that are handed out next; towards the end fewer, so that all workers end together."""
         if not self._seconds:
             return 1
         fitting = int(_BATCH_SECONDS * self._runs / self._seconds)
         return max(1, min(self._most, fitting, waiting // (2 * self._workers)))
 
 
-def _handed_out(waiting: deque[RunConfiguration], away: dict[str, RunConfiguration], pace: _Pace) -> Iterator[_Batch]:
+def _next_batches(waiting: deque[RunConfiguration], away: dict[str, RunConfiguration], pace: _Pace) -> Iterator[_Batch]:
     while waiting:
         runs = [waiting.popleft() for _ in range(min(pace.size(len(waiting)), len(waiting)))]
         # The runs of one job table go to one worker, which makes it once, unless they are more than a batch.
@@ -316,7 +316,7 @@ def _alone(task: Task, run: RunConfiguration, pool: Pool) -> RunOutcome:
 def _follow(parent: int) -> None:
     """Let this worker end with the process that started it.
 
-    A process killed by force does not tell its workers: they would finish what they have been handed, and then
+    A process killed by force does not stop its workers: they would finish what they have been handed, and then
     wait for five minutes, each with its memory.
     """
 

@@ -12,7 +12,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-__all__ = ["MODEL", "deciding", "experiment_fingerprint", "model_fingerprint"]
+__all__ = ["MODEL", "deciding", "experiment_fingerprint", "model_fingerprint", "year_fingerprint"]
 
 _ROOT = Path(__file__).parents[2]
 #: What a simulation is made by; laws and planning too, since stochastic jobs are planned on the way.
@@ -24,6 +24,7 @@ MODEL = (
     "experiments/sweeps/delays.py",
 )
 _EXPERIMENTS = (*MODEL, "experiments/**/*.py")
+_YEARS = (*MODEL, "experiments/study/yearruns.py")
 #: No measurement depends on how it is asked for, shown or told.
 _OUTSIDE = (
     "simulator/conformance/",
@@ -53,6 +54,12 @@ def model_fingerprint() -> str:
 def experiment_fingerprint() -> str:
     """A digest of the sources that experiments are measured by, as 16 hexadecimal digits."""
     return _digest(_EXPERIMENTS)
+
+
+@cache
+def year_fingerprint() -> str:
+    """A digest of the sources that simulated years (``experiments.study.yearruns``) are measured by."""
+    return _digest(_YEARS)
 
 
 def _digest(patterns: tuple[str, ...]) -> str:

@@ -12,10 +12,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from experiments.recordings.replay import Measurement
+from experiments.recordings.measurement import Measurement
 from experiments.sweeps.configuration import Sweep
 from experiments.sweeps.fingerprint import model_fingerprint
-from experiments.sweeps.plugins import Sources, sources_of
+from experiments.sweeps.plugins import Sources, find_sources
 from simulator.options import Options
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import sha256_of
@@ -23,7 +23,7 @@ from workloads.hybrid.assignment import Assignment
 from workloads.theta.presets import preset_year
 from workloads.theta.year import ThetaYear
 
-__all__ = ["GeneratedYear", "Log", "RunConfiguration", "expand", "kind_of"]
+__all__ = ["GeneratedYear", "Log", "RunConfiguration", "expand", "run_kind"]
 
 #: Runs that a sweep may have: a day's work at one a second.
 _MOST_RUNS = 100_000
@@ -128,10 +128,10 @@ class RunConfiguration:
         return {
             **own,
             "workload": self.workload.identity(),
-            "assignment": {**_told(self.assignment), "seed": self.assignment_seed},
+            "assignment": {**_fields(self.assignment), "seed": self.assignment_seed},
             "mechanism": self.mechanism,
-            "options": _told(self.options),
-            "measurement": _told(self.measurement),
+            "options": _fields(self.options),
+            "measurement": _fields(self.measurement),
             "model": self.model,
         }
 
@@ -144,16 +144,16 @@ class RunConfiguration:
     @property
     def label(self) -> str:
         """The run in a few words: its workload, its mechanism, and what is not at its default."""
-        changed = (*_changed(self.assignment), *_changed(self.options))
+        changed = (*_changes(self.assignment), *_changes(self.options))
         return ", ".join((self.workload.label, self.mechanism, *changed))
 
 
-def _told(given: Assignment | Options | Measurement) -> dict[str, Any]:
+def _fields(given: Assignment | Options | Measurement) -> dict[str, Any]:
     """Its fields, which are numbers, texts and tuples of them: ``asdict`` would take ten times as long to copy them."""
     return {name: getattr(given, name) for name in _DEFAULTS[type(given)]}
 
 
-def _changed(given: Assignment | Options) -> Iterator[str]:
+def _changes(given: Assignment | Options) -> Iterator[str]:
     """What is not at its default."""
     for name, default in _DEFAULTS[type(given)].items():
         value = getattr(given, name)
@@ -161,7 +161,7 @@ def _changed(given: Assignment | Options) -> Iterator[str]:
             yield f"{name} {value}"
 
 
-def kind_of(run: RunConfiguration) -> tuple[str, ...]:
+def run_kind(run: RunConfiguration) -> tuple[str, ...]:
     """What decides how long a run takes, the most important first: the jobs, the rules, the mechanism."""
     workload = run.workload
     jobs = f"{workload.jobs} jobs" if isinstance(workload, GeneratedYear) else workload.label
@@ -190,7 +190,7 @@ def expand(sweep: Sweep) -> list[RunConfiguration]:
             reader = workload.format if isinstance(workload, Log) else None
             run = RunConfiguration(
                 workload, assignment, seed, mechanism, options, sweep.measure.under(options.warning), model=model,
-                plugins=sources_of(mechanism, options, assignment, reader), varied=varied,
+                plugins=find_sources(mechanism, options, assignment, reader), varied=varied,
             )  # fmt: skip
             runs.setdefault(run.key, run)
     return list(runs.values())
@@ -239,7 +239,7 @@ def _points(sweep: Sweep) -> Iterator[tuple[Assignment, Options, str]]:
 
 
 def _point(sweep: Sweep, values: Mapping[str, Any]) -> tuple[Assignment, Options]:
-    def chosen(names: Sequence[str]) -> dict[str, Any]:
+    def select(names: Sequence[str]) -> dict[str, Any]:
         return {name: values[name] for name in names}
 
-    return Assignment(**chosen([*sweep.assignment.values])), Options(**chosen([*sweep.options.values]))
+    return Assignment(**select([*sweep.assignment.values])), Options(**select([*sweep.options.values]))

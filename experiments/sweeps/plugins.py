@@ -1,4 +1,4 @@
-"""Plug-ins of a sweep: those that its workers can find, and the sources by which stored results are told apart."""
+"""Plug-ins of a sweep: those that its workers can find, and the sources that identify stored results."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from workloads.ground.registry import Registry
 from workloads.hybrid.assignment import Assignment
 from workloads.logs.readers import READERS
 
-__all__ = ["Sources", "sources_of"]
+__all__ = ["Sources", "find_sources"]
 
 #: Names of plug-ins that are not built in, each with the SHA-256 of its module's file.
 Sources = tuple[tuple[str, str], ...]
 
 
-def sources_of(mechanism: str, options: Options, assignment: Assignment, reader: str | None) -> Sources:
+def find_sources(mechanism: str, options: Options, assignment: Assignment, reader: str | None) -> Sources:
     """The plug-ins of a run that are not built in, as this process finds them.
 
     Raises
@@ -36,7 +36,7 @@ def sources_of(mechanism: str, options: Options, assignment: Assignment, reader:
         If one was added to a registry in this process only, so that no worker can find it.
     """
     found: dict[str, str] = {}
-    for registry, text in _named(mechanism, options, assignment, reader):
+    for registry, text in _plugin_names(mechanism, options, assignment, reader):
         if registry.only_here(text):
             raise InputError(
                 f"the {registry.kind} {text} was added in this process only, and the workers of a sweep do not know "
@@ -49,7 +49,7 @@ def sources_of(mechanism: str, options: Options, assignment: Assignment, reader:
     return tuple(sorted(found.items()))
 
 
-def _named(
+def _plugin_names(
     mechanism: str, options: Options, assignment: Assignment, reader: str | None
 ) -> Iterator[tuple[Registry[Any], str]]:
     yield ORDERS, options.order

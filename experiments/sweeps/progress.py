@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from experiments.terminal import escape
 
-__all__ = ["Bar", "Remaining", "RunBar", "followed"]
+__all__ = ["Bar", "Remaining", "RunBar", "follow"]
 
 #: What a run is like.
 Kind = tuple[str, ...]
@@ -23,10 +23,10 @@ _LOOK_EVERY = 0.5
 _Piece = TypeVar("_Piece")
 
 
-def followed(pieces: Iterable[_Piece], total: int, shown: bool) -> Iterator[_Piece]:
-    """The pieces as they come, and on standard error how many of so many have come.
+def follow(pieces: Iterable[_Piece], total: int, shown: bool) -> Iterator[_Piece]:
+    """The pieces as they come, and on standard error how many of all have come.
 
-    Nothing is shown before the first one, so that what it refuses is told in a sentence alone.
+    Nothing is shown before the first one, so that a refusal is one sentence alone.
     """
     terminal = sys.stderr.isatty()
     bar = None
@@ -75,8 +75,8 @@ class Bar:
             delay=delay,
         )
 
-    def ended(self, mechanism: str, jobs: int) -> None:
-        """So many jobs of a replay have ended."""
+    def advance(self, mechanism: str, jobs: int) -> None:
+        """Show the number of jobs of a replay that have ended."""
         self._bar.set_description(escape(mechanism), refresh=False)
         self._bar.update(self._order[mechanism] * self._jobs + jobs - self._bar.n)
 
@@ -119,7 +119,7 @@ class Remaining:
         work = self._seconds.get((), 0.0)
         if not work:
             return None
-        # Workers wait now and then, and there are more or fewer of them: so much work is done in a second.
+        # Workers wait now and then, and there are more or fewer of them: the work that is done in a second.
         return sum(count * self._mean(kind) for kind, count in self._left.items() if count > 0) * elapsed / work
 
     def _mean(self, kind: Kind) -> float:
@@ -146,7 +146,7 @@ class RunBar:
         self._began = self._next = perf_counter()
 
     def advance(self, kind: Kind, seconds: float) -> None:
-        """A run of that kind is done after so many seconds, or has failed."""
+        """A run of that kind is done after ``seconds``, or has failed."""
         self._remaining.took(kind, seconds)
         now = perf_counter()
         if self._shown and now >= self._next:

@@ -13,7 +13,7 @@ from typing import Any
 from experiments.sweeps.delays import count_delays
 from experiments.sweeps.fingerprint import model_fingerprint
 from experiments.sweeps.grid import GeneratedYear, Log, RunConfiguration
-from experiments.sweeps.plugins import sources_of
+from experiments.sweeps.plugins import find_sources
 from experiments.traces.description import need_jobs
 from policies.mechanism import BASELINE
 from simulator import Result
@@ -79,14 +79,14 @@ def simulate_run(run: RunConfiguration) -> RunOutcome:
     try:
         # All that it makes is gone by the end, so that the collector, which would look through it, need not run.
         with collector_paused():
-            return _simulated(run)
+            return _simulate(run)
     except InputError as error:
         return RunOutcome(run.key, {}, {}, str(error))
     except Exception as error:  # whatever it is, the other runs can go on; nothing is swallowed
         return RunOutcome(run.key, {}, {}, sentence_of(error), traceback.format_exc())
 
 
-def _simulated(run: RunConfiguration) -> RunOutcome:
+def _simulate(run: RunConfiguration) -> RunOutcome:
     if run.model != model_fingerprint():
         raise HoldfastError(
             f"the worker's Holdfast has the fingerprint {model_fingerprint()}, and {run.model} is asked for: "
@@ -94,7 +94,7 @@ def _simulated(run: RunConfiguration) -> RunOutcome:
         )
     if run.plugins:
         log = run.workload
-        here = sources_of(run.mechanism, run.options, run.assignment, log.format if isinstance(log, Log) else None)
+        here = find_sources(run.mechanism, run.options, run.assignment, log.format if isinstance(log, Log) else None)
         if here != run.plugins:
             names = ", ".join(name for name, _ in run.plugins)
             raise HoldfastError(f"the sources of {names} have changed since the sweep began")
@@ -113,7 +113,9 @@ def _simulated(run: RunConfiguration) -> RunOutcome:
         "accounting": {name: ticks / (_HOUR * SECOND) for name, ticks in result.accounting.told().items()},
         "weeks": weeks,
     }
-    lopsided = "" if run.mechanism == BASELINE else _lopsided(run.workload, run.assignment, run.assignment_seed)
+    lopsided = (
+        "" if run.mechanism == BASELINE else _imbalance_warning(run.workload, run.assignment, run.assignment_seed)
+    )
     if lopsided:
         measured["lopsided"] = lopsided
     found = _caveats(run.workload)
@@ -138,7 +140,7 @@ def _median(result: Result) -> float:
 
 
 def _peak() -> float | None:
-    """Most memory that this process has had so far [MiB]; None where the system does not say."""
+    """Peak memory of this process until now [MiB]; None where the system does not give it."""
     try:
         import resource
     except ImportError:
@@ -178,7 +180,7 @@ def _caveats(workload: GeneratedYear | Log) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=2)
-def _lopsided(workload: GeneratedYear | Log, assignment: Assignment, seed: int) -> str:
+def _imbalance_warning(workload: GeneratedYear | Log, assignment: Assignment, seed: int) -> str:
     return imbalance(_trace(workload), job_table(workload, assignment, seed)[0], assignment)
 
 

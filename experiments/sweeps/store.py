@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from experiments.sweeps.simulations import RunOutcome
 from workloads.ground.errors import TraceError
 from workloads.ground.files import atomic_open, is_plain_file
 
-__all__ = ["BATCH", "Store", "line_faults"]
+__all__ = ["BATCH", "Store", "line_faults", "stored_lines"]
 
 #: Of the lines; another one is computed anew.
 _FORMAT = 3
@@ -58,7 +59,7 @@ class Store:
         """The result of a run, None if it is to be computed."""
         try:
             line = self._line(run.key)
-            if line != _sealed(line.rpartition(_DIGEST)[0] + b"}"):
+            if line != _seal(line.rpartition(_DIGEST)[0] + b"}"):
                 return None
             record = _read(line)
             measured, timings = record["measured"], record["timings"]
@@ -83,7 +84,7 @@ class Store:
         if "NaN" in text or "Infinity" in text:
             # JSON knows no such number.
             text = json.dumps(record, allow_nan=False)
-        self._new.append(_sealed(text.encode()))
+        self._new.append(_seal(text.encode()))
         return RunOutcome(run.key, record["measured"], record["timings"])
 
     def flush(self) -> None:
@@ -105,7 +106,7 @@ class Store:
             self._open = path, path.read_bytes()
         return self._open[1][begin:end]
 
-    def reserved(self) -> AbstractContextManager[None]:
+    def lock(self) -> AbstractContextManager[None]:
         """Keep other sweeps out, and clear away what one that was killed has left half-written.
 
         Raises
@@ -133,6 +134,16 @@ def _places_in(directory: Path) -> dict[str, tuple[Path, int, int]]:
     return found
 
 
+def stored_lines(directory: Path) -> Iterator[tuple[str, bytes]]:
+    """Fingerprint of the model and line of each run that a store holds whole."""
+    for path, begin, end in _places_in(directory).values():
+        with path.open("rb") as file:
+            file.seek(begin)
+            line = file.read(end - begin)
+        if line == _seal(line.rpartition(_DIGEST)[0] + b"}"):
+            yield str(_read(line)["configuration"]["model"]), line
+
+
 def line_faults(path: Path) -> tuple[int, list[TraceError]]:
     """How many runs a file of a store holds, and what is wrong with it.
 
@@ -144,7 +155,7 @@ def line_faults(path: Path) -> tuple[int, list[TraceError]]:
     for number, line in enumerate(lines, 1):
         match = _KEY.match(line)
         keys.append("" if match is None else match[1].decode())
-        if not keys[-1] or line != _sealed(line.rpartition(_DIGEST)[0] + b"}"):
+        if not keys[-1] or line != _seal(line.rpartition(_DIGEST)[0] + b"}"):
             faults.append(TraceError(path, number, "was changed after it was written", "the sweep computes it anew"))
     # The name is the digest of all lines; earlier versions wrote a file for each run, under its key.
     if not faults and path.stem not in (hashlib.sha256(content).hexdigest(), *keys[:1]):
@@ -157,6 +168,6 @@ def _read(text: str | bytes) -> Any:
     return json.loads(text, parse_constant=lambda _: None)
 
 
-def _sealed(text: bytes) -> bytes:
+def _seal(text: bytes) -> bytes:
     """A line: an object of JSON, and last of all its digest."""
     return text[:-1] + _DIGEST + hashlib.sha256(text).hexdigest().encode() + b'"}\n'

@@ -8,7 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.recordings.replay import Measurement
+from experiments.paperreadings import find_reading, sweep_tables
+from experiments.recordings.measurement import Measurement
 from experiments.sweeps.configuration import AssignmentAxes, OptionAxes, Sweep, TraceFile, Workload
 from experiments.sweeps.values import (
     Hook,
@@ -75,7 +76,7 @@ def read_sweep(path: str | Path, settings: Sequence[str] = ()) -> Sweep:
         admit(kind, name, path, key=key)
     for setting in settings:
         _set(raw, setting)
-    return _structured(raw, f"{path}: ", str(Path(path).resolve().parent))
+    return _structure(raw, f"{path}: ", str(Path(path).resolve().parent))
 
 
 def make_sweep(**tables: Any) -> Sweep:
@@ -96,7 +97,7 @@ def make_sweep(**tables: Any) -> Sweep:
     workloads.ground.errors.InputError: workload: unknown key 'seed': did you mean seeds? known are seeds, jobs, \
 presets, traces, nodes, format, procs_per_node, where, unit, columns, lenient
     """
-    return _structured(tables, "", ".")
+    return _structure(tables, "", ".")
 
 
 def _plugin_names(raw: Any, where: str = "", kind: str = "") -> Iterator[tuple[str, str, str]]:
@@ -130,18 +131,24 @@ def _set(raw: dict[str, Any], setting: str) -> None:
     place[name] = given if isinstance(given, str | int | float | list | dict) else value.strip()
 
 
-def _structured(raw: Any, source: str, directory: str) -> Sweep:
+def _structure(raw: Any, source: str, directory: str) -> Sweep:
     from cattrs import BaseValidationError
 
     try:
+        if isinstance(raw, Mapping) and "reading" in raw:
+            raw = sweep_tables(raw)
         sweep: Sweep = _converter().structure(raw, Sweep)
     except BaseValidationError as error:
-        raise InputError(f"{source}{_told(error, '')}") from None
-    traces = tuple(_completed(trace, sweep.workload, directory) for trace in sweep.workload.traces)
+        raise InputError(f"{source}{_explain(error, '')}") from None
+    except InputError as error:
+        raise InputError(f"{source}{error}") from None
+    reading = find_reading(sweep.reading)
+    sweep = replace(sweep, mechanisms=tuple(map(reading.mechanism, sweep.mechanisms)))
+    traces = tuple(_complete(trace, sweep.workload, directory) for trace in sweep.workload.traces)
     return replace(sweep, workload=replace(sweep.workload, traces=traces))
 
 
-def _completed(trace: TraceFile, workload: Workload, directory: str) -> TraceFile:
+def _complete(trace: TraceFile, workload: Workload, directory: str) -> TraceFile:
     """The trace with what is said for all traces."""
     return replace(
         trace,
@@ -159,7 +166,7 @@ def _completed(trace: TraceFile, workload: Workload, directory: str) -> TraceFil
 # What is wrong, and where.
 
 
-def _told(error: BaseException, path: str) -> str:
+def _explain(error: BaseException, path: str) -> str:
     """The first fault as a sentence."""
     from cattrs import AttributeValidationNote, BaseValidationError, ForbiddenExtraKeysError, IterableValidationNote
 
@@ -171,7 +178,7 @@ def _told(error: BaseException, path: str) -> str:
                 path = f"{path}.{note.name}" if path else note.name
             elif isinstance(note, IterableValidationNote):
                 path = f"{path}[{note.index}]"
-        return _told(inner, path)
+        return _explain(inner, path)
     if isinstance(error, ForbiddenExtraKeysError):
         known = [item.name for item in fields(error.cl) if item.name not in _HIDDEN.get(error.cl, ())]
         return _at(path, UnknownNameError("key", min(error.extra_fields), known))
@@ -204,7 +211,7 @@ def _converter() -> Converter:
 
         converter.register_structure_hook(kind, structure)
 
-    def hooked(kind: type, **hooks: Hook) -> Hook:
+    def make_hook(kind: type, **hooks: Hook) -> Hook:
         overrides = {name: override(struct_hook=hook) for name, hook in hooks.items()}
         overrides |= {name: override(omit=True) for name in _HIDDEN.get(kind, ())}
         structure: Hook = make_dict_structure_fn(kind, converter, **overrides)  # type: ignore[arg-type]  # by name
@@ -214,18 +221,18 @@ def _converter() -> Converter:
         **{"nodes": positive, "format": format_name, "procs_per_node": positive, "where": conditions, "unit": unit},
         **{"columns": column_names, "lenient": flag},
     }
-    of_file = hooked(TraceFile, path=text, **log)
+    of_file = make_hook(TraceFile, path=text, **log)
 
     def traces(raw: Any, _: Any) -> Any:
         listed = [{"path": item} if isinstance(item, str) else item for item in several(raw)]
         return converter.structure(listed, tuple[TraceFile, ...])
 
     table(TraceFile, of_file)
-    table(Workload, hooked(Workload, seeds=seeds, jobs=lengths, presets=presets, traces=traces, **log))
-    table(Measurement, hooked(Measurement, **{item.name: _seconds for item in fields(Measurement)}))
+    table(Workload, make_hook(Workload, seeds=seeds, jobs=lengths, presets=presets, traces=traces, **log))
+    table(Measurement, make_hook(Measurement, **{item.name: _seconds for item in fields(Measurement)}))
     for axes, kind in ((AssignmentAxes, Assignment), (OptionAxes, Options)):
-        table(axes, _axes(axes, kind, hooked))
-    table(Sweep, hooked(Sweep, mechanisms=mechanisms, vary=vary))
+        table(axes, _axes(axes, kind, make_hook))
+    table(Sweep, make_hook(Sweep, mechanisms=mechanisms, vary=vary, reading=text))
     return converter
 
 
@@ -236,14 +243,14 @@ def _seconds(raw: Any, _: Any) -> float:
 def _axes(
     axes: type[AssignmentAxes] | type[OptionAxes],
     kind: type[Assignment] | type[Options],
-    hooked: Callable[..., Hook],
+    make_hook: Callable[..., Hook],
 ) -> Hook:
     """Reads a table with a key for each parameter of a class."""
     hooks = {item.name: axis(kind, item.name) for item in fields(kind)}
     own: dict[str, Hook] = {"seeds": seeds} if axes is AssignmentAxes else {}
     # A class of these keys, so that they are refused and named like all others.
     keys = make_dataclass(axes.__name__, [(name, Any, None) for name in (*own, *hooks)])
-    structure = hooked(keys, **own, **hooks)
+    structure = make_hook(keys, **own, **hooks)
 
     def build(raw: Any, _: Any) -> Any:
         given = vars(structure(raw, keys))

@@ -19,7 +19,7 @@ from experiments.recordings.replay import make_directory
 from experiments.sweeps.configuration import Sweep
 from experiments.sweeps.execution import Workforce, carry_out
 from experiments.sweeps.fingerprint import model_fingerprint
-from experiments.sweeps.grid import Log, RunConfiguration, expand, kind_of
+from experiments.sweeps.grid import Log, RunConfiguration, expand, run_kind
 from experiments.sweeps.progress import RunBar
 from experiments.sweeps.simulations import simulate_run
 from experiments.sweeps.store import Store
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 FAILURES = "failures.json"
 #: What is drawn from the tables of a sweep.
 SWEEP_PICTURES = tuple(f"{name}.{kind}" for name in ("aggregates", "differences") for kind in ("png", "pdf"))
-#: At most this share of the time is spent on showing what has come so far.
+#: Largest share of the time that is spent on showing what has come.
 _SHARE = 0.01
 #: Shortest time between two looks [s].
 _LEAST = 0.5
@@ -180,12 +180,12 @@ def run_sweep(
     _refuse_links(place, stored)
     place = make_directory(place)
     kept = Store(stored)
-    with writing(place, "another sweep"), kept.reserved():
+    with writing(place, "another sweep"), kept.lock():
         check_kind(place, SWEEP)
-        changed = _changed(place)
+        changed = _changed_table(place)
         if changed and progress:
             print(f"{changed}; the tables are written again from the store", file=sys.stderr)
-        shown = _Shown(place, _told(sweep, runs), tables)
+        shown = _Shown(place, _manifest(sweep, runs), tables)
         missing: list[RunConfiguration] = []
         for run in runs:
             outcome = kept.read(run)
@@ -202,13 +202,13 @@ def run_sweep(
                     kept,
                     tables,
                     shown,
-                    RunBar(len(runs), [kind_of(run) for run in missing], progress),
+                    RunBar(len(runs), [run_kind(run) for run in missing], progress),
                 )
         finally:
             # Also after an interruption: what is done is kept and shown.
             kept.flush()
             shown.write()
-    failed = shown.failed(runs)
+    failed = shown.list_failures(runs)
     return SweepResult(
         summary=tables.summary,
         types=tables.types,
@@ -226,12 +226,12 @@ def run_sweep(
 
 
 class _Shown:
-    """The tables in the directory, which are replaced as a whole, and show what has come so far.
+    """The tables in the directory, which are replaced as a whole, and show what has come until now.
 
     Parameters
     ----------
     directory, told, tables
-        Where they stand, what ``sweep.json`` tells, and their rows.
+        Where they stand, the content of ``sweep.json``, and their rows.
     """
 
     def __init__(self, directory: Path, told: Mapping[str, Any], tables: Tables) -> None:
@@ -239,12 +239,12 @@ class _Shown:
         self._next = 0.0
         self.failures: dict[str, Failure] = {}
 
-    def failed(self, runs: Sequence[RunConfiguration]) -> list[Failure]:
+    def list_failures(self, runs: Sequence[RunConfiguration]) -> list[Failure]:
         """The failures in the order of the runs."""
         return [self.failures[run.key] for run in runs if run.key in self.failures]
 
     def refresh(self) -> None:
-        """Show what has come so far, unless that was done just now."""
+        """Show what has come until now, unless that was just done."""
         began = perf_counter()
         if began >= self._next:
             self.write()
@@ -252,10 +252,10 @@ class _Shown:
             self._next = now + max(_LEAST, (now - began) / _SHARE)
 
     def write(self) -> None:
-        """Show what has come so far."""
+        """Show what has come until now."""
         with handover(self._directory, SWEEP) as new:
             self._tables.write(new)
-            failed = self.failed(self._tables.runs)
+            failed = self.list_failures(self._tables.runs)
             if failed:
                 _write_json(new / FAILURES, [_failure(failure) for failure in failed])
             seal(new, SWEEP, {**self._told, "done": len(self._tables.summary)}, SWEEP_PICTURES)
@@ -275,7 +275,7 @@ def _refuse_links(directory: Path, store: Path) -> None:
             raise OutputError(f"{path}: is a link, and results are not written through links")
 
 
-def _changed(directory: Path) -> str:
+def _changed_table(directory: Path) -> str:
     """Which table was changed since it was written; empty: none, or there is none."""
     try:
         open_sealed(directory, SWEEP)
@@ -293,7 +293,7 @@ def _carry_out(
     bar: RunBar,
 ) -> None:
     by_key = {run.key: run for run in missing}
-    with workforce.assembled() as pool, bar:
+    with workforce.assemble() as pool, bar:
         for outcome in carry_out(simulate_run, missing, pool, kept.flush):
             run = by_key[outcome.key]
             if outcome.error:
@@ -302,10 +302,10 @@ def _carry_out(
             else:
                 tables.add(run, kept.write(run, outcome))
                 shown.refresh()
-            bar.advance(kind_of(run), outcome.timings.get("run_seconds") or 0.0)
+            bar.advance(run_kind(run), outcome.timings.get("run_seconds") or 0.0)
 
 
-def _told(sweep: Sweep, runs: Sequence[RunConfiguration]) -> dict[str, Any]:
+def _manifest(sweep: Sweep, runs: Sequence[RunConfiguration]) -> dict[str, Any]:
     return {
         "holdfast": version("holdfast"),
         "model": model_fingerprint(),

@@ -7,8 +7,8 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from experiments.recordings.replay import Measurement
-from experiments.sweeps.aggregates import aggregate_rows, difference_rows, reference_of
+from experiments.recordings.measurement import Measurement
+from experiments.sweeps.aggregates import aggregate_rows, difference_rows, parse_reference
 from experiments.sweeps.delays import DELAYS
 from experiments.sweeps.grid import GeneratedYear, RunConfiguration
 from experiments.sweeps.simulations import WALL_CLOCK, RunOutcome
@@ -63,13 +63,13 @@ class Tables:
     runs
         All runs of the sweep, in the order of the rows.
     against
-        Reference of the differences, as :func:`experiments.sweeps.aggregates.reference_of` reads it; empty: none.
+        Reference of the differences, as :func:`experiments.sweeps.aggregates.parse_reference` reads it; empty: none.
     """
 
     def __init__(self, runs: Sequence[RunConfiguration], against: str = "") -> None:
         self.runs = runs
         # A wrong reference is refused before anything is simulated.
-        self._against = reference_of([_parameters(run, None) for run in runs], against) if against else {}
+        self._against = parse_reference([_parameters(run, None) for run in runs], against) if against else {}
         self._outcomes: dict[str, RunOutcome] = {}
         self._parameters: dict[str, Row] = {}
         self._begins: dict[str, str] = {}
@@ -82,13 +82,14 @@ class Tables:
         (line,) = csv_lines([told], PARAMETERS)
         self._begins[run.key] = line.removesuffix("\n") + ","
 
-    def _done(self) -> list[tuple[RunConfiguration, RunOutcome, Row]]:
+    def _finished_runs(self) -> list[tuple[RunConfiguration, RunOutcome, Row]]:
+        # What comes last: a run that memory did not suffice to add is not shown.
         return [
-            (run, self._outcomes[run.key], self._parameters[run.key]) for run in self.runs if run.key in self._outcomes
+            (run, self._outcomes[run.key], self._parameters[run.key]) for run in self.runs if run.key in self._begins
         ]
 
     def _rows(self, own: _Part) -> list[Row]:
-        return [{**told, **row} for _, outcome, told in self._done() for row in own(outcome)]
+        return [{**told, **row} for _, outcome, told in self._finished_runs() for row in own(outcome)]
 
     @property
     def summary(self) -> list[Row]:
@@ -119,7 +120,7 @@ class Tables:
     def weeks(self) -> list[Row]:
         """A row for each job table, week and type: what arrives. Mechanisms and options have no part in it."""
         rows: dict[Any, list[Row]] = {}
-        for run, outcome, told in self._done():
+        for run, outcome, told in self._finished_runs():
             table = run.workload, run.assignment, run.assignment_seed
             if table not in rows:
                 shared = {name: told[name] for name in WEEKS if name in told}
@@ -136,7 +137,7 @@ class Tables:
         """In how many job tables one draw has decided what the workload is, and in the first why; empty: in none."""
         tables = {
             (run.workload, run.assignment, run.assignment_seed): outcome.measured.get("lopsided", "")
-            for run, outcome, _ in self._done()
+            for run, outcome, _ in self._finished_runs()
             if run.mechanism != BASELINE
         }
         found = [(workload.label, seed, sentence) for (workload, _, seed), sentence in tables.items() if sentence]
@@ -149,13 +150,13 @@ class Tables:
     def caveats(self) -> list[str]:
         """What logs have and one pool of equal nodes does not model, each sentence once with its first log."""
         found: dict[str, str] = {}
-        for run, outcome, _ in self._done():
+        for run, outcome, _ in self._finished_runs():
             for sentence in outcome.measured.get("caveats", ()):
                 found.setdefault(sentence, run.workload.label)
         return [f"{label}: {sentence}" for sentence, label in found.items()]
 
     def write(self, directory: Path) -> None:
-        """Write all tables of what has come so far into a directory."""
+        """Write all tables of what has come until now into a directory."""
         for name, own, columns in (
             ("summary", _summary, SUMMARY),
             ("types", _types, TYPES),
@@ -172,7 +173,7 @@ class Tables:
 
     def _write(self, path: Path, own: _Part, columns: Sequence[str]) -> None:
         """What :func:`write_csv` would write of these rows, in a fifth of the time."""
-        parts = [(self._begins[run.key], row) for run, outcome, _ in self._done() for row in own(outcome)]
+        parts = [(self._begins[run.key], row) for run, outcome, _ in self._finished_runs() for row in own(outcome)]
         ends = csv_lines((row for _, row in parts), columns[len(PARAMETERS) :])
         write_lines(path, columns, (begin + end for (begin, _), end in zip(parts, ends, strict=True)))
 

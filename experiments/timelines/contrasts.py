@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.recordings.weeks import clusters_of
-from experiments.statistics import clustered
+from experiments.statistics import clustered_interval
 from simulator.results.metrics import summarize
 from simulator.results.records import SLOWDOWN_BOUND, JobRecord
 from simulator.results.result import Result
@@ -39,7 +39,7 @@ _MEANS: Mapping[str, tuple[JobType | None, Measure]] = {
     "preemption_ratio_rigid": (JobType.RIGID, lambda record, _: float(record.preemptions > 0)),
     "preemption_ratio_malleable": (JobType.MALLEABLE, lambda record, _: float(record.preemptions > 0)),
 }  # fmt: skip
-#: Columns that one number tells: their difference has no interval.
+#: Columns with one number: their difference has no interval.
 _WHOLE = ("utilization",)
 
 
@@ -110,5 +110,5 @@ def _difference(values: Sequence[float], submits: Sequence[int]) -> tuple[float 
     clusters = clusters_of(np.asarray(submits) / SECOND)[1]
     if len(np.unique(clusters)) < 2:
         return float(apart.mean()), None, None
-    found = clustered(apart, clusters)
+    found = clustered_interval(apart, clusters)
     return found.mean, found.low, found.high

@@ -23,14 +23,14 @@ def machine_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
     Parameters
     ----------
     results
-        Over the same jobs. Courses with more steps than can be told apart in a figure are averaged over bins of a
+        Over the same jobs. Curves with too many steps for a figure are averaged over bins of a
         length that suits the span, so that the table of a year is a small one.
 
     Returns
     -------
     list of dict
-        A row for each step of each result: from ``start_s`` to ``end_s`` [s] so many nodes were busy and held [% of
-        the machine], so many jobs waited, and they asked for so many nodes [% of the machine]. ``averaged_over`` is
+        A row for each step of each result: from ``start_s`` to ``end_s`` [s] the number of busy and held nodes [% of
+        the machine], of waiting jobs, and of the nodes that they asked for [% of the machine]. ``averaged_over`` is
         the length of the bins in words; empty: the steps are as they were. ``began`` is the first submit [s since
         1970]; empty: its date is unknown.
 

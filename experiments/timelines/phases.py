@@ -91,7 +91,7 @@ def phases(recording: Recording) -> Iterator[Phase]:
             state = job_state(job, 0, 0, recording.origin, recording.options, baseline=baseline)
             states[run.job_id] = state
         good = run.ending in _GOOD
-        phases = _malleable if state.type is JobType.MALLEABLE else _fixed
+        phases = _malleable if state.type is JobType.MALLEABLE else _fixed_phases
         yield from phases(run, state, good=good)
 
 
@@ -102,7 +102,7 @@ def _cut(job_id: int, start: int, nodes: int, parts: Iterable[tuple[int, str]]) 
         start += length
 
 
-def _fixed(run: LoggedRun, job: JobState, *, good: bool) -> Iterator[Phase]:
+def _fixed_phases(run: LoggedRun, job: JobState, *, good: bool) -> Iterator[Phase]:
     """Setup, then compute and dump in turns; what a stop leaves unsecured is lost, the setup with it."""
     elapsed = run.end - run.start
     inside = max(0, elapsed - job.setup)

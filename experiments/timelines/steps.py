@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["TimeUnit", "bin_averages", "choose_bin", "choose_unit"]
+__all__ = ["Floats", "TimeUnit", "bin_averages", "choose_bin", "choose_unit"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,7 +33,7 @@ _SECOND, _MINUTE = TimeUnit("s", "second", 1.0), TimeUnit("min", "minute", 60.0)
 _HOUR, _DAY = TimeUnit("h", "hour", 3600.0), TimeUnit("d", "day", 86400.0)
 _WEEK = TimeUnit("weeks", "week", 7 * 86400.0)
 
-#: More points than this are no longer told apart at the width of a page.
+#: More points than this cannot be distinguished at the width of a page.
 _MOST = 400
 _BINS = (
     (10, _SECOND),

@@ -67,7 +67,7 @@ def stays(recording: Recording) -> list[Stay]:
     recording.with_events()
     served = recording.mechanism != "baseline"
     rows = {job.job_id: row for row, job in enumerate(recording.table)}
-    done = _compute_done(recording)
+    done = _secured_compute(recording)
     lengths = {(item.job_id, item.start - recording.origin): item.length for item in recording.reservation_records}
     begun: dict[int, int] = {}
     submits: dict[int, int] = {}
@@ -108,7 +108,7 @@ def stays(recording: Recording) -> list[Stay]:
     return sorted(found, key=lambda stay: (stay.start, stay.row))
 
 
-def _compute_done(recording: Recording) -> dict[tuple[int, int], int]:
+def _secured_compute(recording: Recording) -> dict[tuple[int, int], int]:
     """Node-ticks of compute that runs have secured before a start, by job and start."""
     again = {record.job_id for record in recording.records if record.preemptions}
     total: dict[int, int] = dict.fromkeys(again, 0)

@@ -1,4 +1,1 @@
-"""What a trace is: its description, and the generator held against the published baseline.
-
-Other folders use ``calendar``, ``description`` and ``marginals``.
-"""
+"""What a trace is: its description, and the generator held against the published baseline."""

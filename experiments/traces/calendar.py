@@ -14,7 +14,7 @@ from workloads.logs.trace import Trace, epoch_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["submits_between", "zone_of"]
+__all__ = ["find_zone", "submits_between"]
 
 #: No clock of the world is further from UTC [s].
 _FURTHEST = 14 * 3600
@@ -35,7 +35,7 @@ def submits_between(trace: Trace) -> str:
     epoch = epoch_of(trace.header, first)
     if epoch is None:
         return ""
-    zone, name = zone_of(trace.format, trace.header)
+    zone, name = find_zone(trace.format, trace.header)
     try:
         begin, end = (_date(epoch + submit, zone) for submit in (first, last))
     except (OverflowError, ValueError, OSError):
@@ -43,8 +43,8 @@ def submits_between(trace: Trace) -> str:
     return f"{begin} to {end} ({name})"
 
 
-def zone_of(format: str, header: Mapping[str, str]) -> tuple[tzinfo, str]:
-    """Time zone in which the dates of a log are told, and its name.
+def find_zone(format: str, header: Mapping[str, str]) -> tuple[tzinfo, str]:
+    """Time zone in which the dates of a log are written, and its name.
 
     Parameters
     ----------

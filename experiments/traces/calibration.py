@@ -3,7 +3,7 @@
 Run ``python -m experiments.traces.calibration`` for the figures by seed; ``--set patience=60`` tries another parameter
 of :class:`workloads.theta.year.ThetaYear`. What moves what, measured around the defaults:
 
-- turnaround grows with ``patience`` (users who put up with a longer queue), ``day_sigma`` and ``week_sigma``;
+- turnaround grows with ``patience`` (users that put up with a longer queue), ``day_sigma`` and ``week_sigma``;
 - instant starts fall with everything that makes the queue longer, and most with ``hour_sigma`` and ``day_sigma``; long
   campaigns (``campaign_batches``) raise turnaround without lowering them, because the jobs that wait are the same ones;
 - utilisation is the work, which is met exactly, over the year and the time in which the machine drains after it.

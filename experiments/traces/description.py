@@ -16,19 +16,20 @@ from workloads.logs.startingstate import state_of
 from workloads.logs.trace import Trace
 from workloads.table.job import Job, JobType
 
-__all__ = ["Description", "composition", "describe", "left_out", "life_of_trace", "listed", "need_jobs"]
+__all__ = ["Description", "composition", "describe", "describe_reading", "life_of_trace", "list_counts", "need_jobs"]
 
 _DAY = 86400.0
 
 
-def left_out(trace: Trace) -> str:
+def describe_reading(trace: Trace) -> str:
     """In a line or more: how many jobs a trace has, what was left out or read in spite of an oddity, and assumed.
 
     Examples
     --------
     >>> from workloads.logs.trace import TraceJob
     >>> jobs = (TraceJob(1, 0.0, 128, 60.0, 60.0),)
-    >>> print(left_out(Trace(jobs, nodes=256, excluded={"no runtime": 1200}, remarks={"killed at its walltime": 1})))
+    >>> remarks = {"killed at its walltime": 1}
+    >>> print(describe_reading(Trace(jobs, nodes=256, excluded={"no runtime": 1200}, remarks=remarks)))
     1 job on 256 nodes; left out: 1,200 (1,200 no runtime)
     noted: 1 killed at its walltime
     """
@@ -37,9 +38,9 @@ def left_out(trace: Trace) -> str:
     if trace.nodes is not None:
         text += f" on {trace.nodes:,} {trace.unit}"
     if any(trace.excluded.values()):
-        text += f"; left out: {sum(trace.excluded.values()):,} ({listed(trace.excluded)})"
+        text += f"; left out: {sum(trace.excluded.values()):,} ({list_counts(trace.excluded)})"
     if any(trace.remarks.values()):
-        text += f"\nnoted: {listed(trace.remarks)}"
+        text += f"\nnoted: {list_counts(trace.remarks)}"
     if ASSUMED in trace.header:
         text += f"\nassumed: {trace.header[ASSUMED]}"
     return text
@@ -55,7 +56,7 @@ def need_jobs(trace: Trace, path: str | Path) -> None:
     """
     if not trace.jobs:
         size = f" on {trace.nodes:,} {trace.unit}" if trace.nodes is not None else ""
-        why = f" ({listed(trace.excluded)})" if any(trace.excluded.values()) else ""
+        why = f" ({list_counts(trace.excluded)})" if any(trace.excluded.values()) else ""
         raise TraceError(path, None, f"no job is left to simulate{size}{why}")
 
 
@@ -116,7 +117,7 @@ def composition(jobs: Sequence[Job], unit: str = "nodes") -> str:
     return f"types: {'; '.join(told)}"
 
 
-def listed(counts: Mapping[str, int]) -> str:
+def list_counts(counts: Mapping[str, int]) -> str:
     """Counts by kind, as a list in a sentence."""
     return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
 

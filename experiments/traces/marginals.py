@@ -157,7 +157,7 @@ def project_shares(trace: Trace, tops: Sequence[int] = (1, 5, 10), period: float
 
 
 def _in_batches(trace: Trace, least: int, within: float) -> float:
-    """Share of the jobs in runs of at least so many equal jobs, each within so many seconds of the one before."""
+    """Share of the jobs in runs of at least ``least`` equal jobs, each within ``gap`` seconds of the one before."""
     jobs = sorted(trace.jobs, key=lambda job: job.submit)
     lengths = [1]
     for last, job in pairwise(jobs):
@@ -168,7 +168,7 @@ def _in_batches(trace: Trace, least: int, within: float) -> float:
     return sum(length for length in lengths if length >= least) / len(jobs)
 
 
-#: What the generator is told (built in), what follows from it and is near (emerges), what is known to differ; with a
+#: What the generator is given (built in), what follows from it and is near (emerges), what is known to differ; with a
 #: reason. The keys are those of :func:`summary`.
 _ORIGIN: dict[str, tuple[str, str]] = {
     "jobs per day, mean": ("built in", "Table I: 37,298 jobs in 2019, 23,911 in 2022"),

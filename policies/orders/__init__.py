@@ -1,6 +1,4 @@
 """Queue orders: functions and dataclasses from a waiting job to a key, the smallest of which goes first.
 
 They know what a scheduler may know: sizes, walltimes and submits, never runtimes. :mod:`policies.order` registers them.
-
-Other folders use ``fairshare``, ``learned``, ``multifactor``, ``requests``, ``scored`` and ``utilities``.
 """

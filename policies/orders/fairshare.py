@@ -47,9 +47,9 @@ class FairShare:
     Attributes
     ----------
     half_life
-        After so long a node-second counts half [s].
+        Time after which a node-second counts half [s].
     patience
-        So much wait makes up for having used the whole machine alone [s]; 0: nothing does.
+        Wait that makes up for having used the whole machine alone [s]; 0: none does.
 
     Notes
     -----

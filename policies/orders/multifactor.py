@@ -39,9 +39,9 @@ class Multifactor:
     max_age
         Wait at which the age counts 1 [s] (``PriorityMaxAge``); a job waits from when it is eligible.
     half_life
-        After so long a node-second of usage counts half [s] (``PriorityDecayHalfLife``).
+        Time after which a node-second of usage counts half [s] (``PriorityDecayHalfLife``).
     accounts
-        How many accounts share the machine equally: an account whose part of all usage is u has the factor
+        How many accounts share the machine equally: an account with the part u of all usage has the factor
         2^(-u x accounts).
     small
         1: small jobs have the larger size factor (``PriorityFavorSmall``).

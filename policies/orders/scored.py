@@ -19,7 +19,7 @@ FEATURES = ("wait", "walltime", "nodes", "log_nodes")
 
 
 def features_of(job: WaitingJob, now: int, nodes: int) -> tuple[float, float, float, float]:
-    """What the network sees of a job on a machine of so many nodes, in the order of :data:`FEATURES`."""
+    """What the network sees of a job on a machine of ``nodes`` nodes, in the order of :data:`FEATURES`."""
     return (
         log10(1.0 + (now - job.eligible) / SECOND) / 6.0,
         log10(1.0 + job.walltime / SECOND) / 6.0,

@@ -97,9 +97,9 @@ class Alcf:
     shortest, longest
         Walltimes count as no less and no more than these [s].
     fifo_factor
-        So much wait is worth one point [s]; 0: none, as in the queues for production.
+        Wait that is worth one point [s]; 0: none, as in the queues for production.
     backfill_factor, backfill_max
-        So much wait is worth one point [s], up to that many points; 0: none.
+        Wait that is worth one point [s], up to that number of points; 0: none.
 
     Notes
     -----

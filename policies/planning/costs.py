@@ -23,7 +23,7 @@ Duration = float | Callable[[Floats], ArrayLike]
 class Table:
     """A duration known at some milestones: straight lines between them, constant outside.
 
-    This is how a plan whose costs are functions is written to JSON: exact at the plan's own milestones.
+    This is how a plan with functions as costs is written to JSON: exact at the plan's own milestones.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class CostModel:
         Time that a checkpoint takes, C; >= 0. A function of the milestone (an array in, an array out) where it
         varies, e.g. with the memory in use.
     restart
-        Time that a restart takes, R; >= 0. A function of the milestone *whose checkpoint is read* where it varies.
+        Time that a restart takes, R; >= 0. A function of the milestone of the checkpoint that is read, if it varies.
 
     Raises
     ------
@@ -150,7 +150,7 @@ class CostModel:
         return _durations("restart", self.restart, milestones)
 
     def price(self, length: ArrayLike, used: ArrayLike) -> Floats:
-        """Cost of reservations of these lengths of which so much is used (Equation 1 of [R])."""
+        """Cost of reservations of these lengths, of which ``used`` is used (Equation 1 of [R])."""
         return np.asarray(self.alpha * np.asarray(length) + self.beta * np.asarray(used) + self.gamma, float)
 
     def omniscient(self, runtime: ArrayLike) -> Floats:
@@ -178,5 +178,5 @@ def _durations(name: str, duration: Duration, milestones: ArrayLike) -> Floats:
     if found.shape not in {at.shape, ()}:
         raise ParameterError(name, f"a function that gives an array of shape {at.shape}", found.shape)
     if not np.all(np.isfinite(found) & (found >= 0)):
-        raise ParameterError(name, "a function whose durations are finite and >= 0", found.tolist())
+        raise ParameterError(name, "a function with durations that are finite and >= 0", found.tolist())
     return np.broadcast_to(found, at.shape).astype(float)

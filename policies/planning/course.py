@@ -88,16 +88,16 @@ class Schedule:
     def reach(self, place: int) -> None:
         """Go on beyond the last milestone until there is that reservation."""
         while place >= len(self.milestones):
-            self._take(self._plan.extended(float(np.nextafter(self._plan.milestones[-1], np.inf))))
+            self._take(self._plan.extend(float(np.nextafter(self._plan.milestones[-1], np.inf))))
 
     def restart(self, saved: float) -> float:
-        """Time to read the checkpoint of so much work."""
+        """Time to read the checkpoint of ``work``."""
         if self._restart is not None:
             return self._restart
         return self.unit(float(self._plan.costs.restart_at(self.back(saved))))
 
     def first_after(self, work: float) -> int:
-        """The reservation within which so much work is done."""
+        """The reservation within which ``work`` is done."""
         return int(np.searchsorted(self._plan.milestones, self.back(work), side="right"))
 
 
@@ -153,7 +153,7 @@ class Course:
         )
 
     def save(self, work: float) -> None:
-        """The reservation has ended with a good checkpoint of so much work."""
+        """The reservation has ended with a good checkpoint of ``work``."""
         schedule = self._schedule
         reached = work >= schedule.milestones[self._place]
         self._place += 1

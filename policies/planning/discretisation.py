@@ -95,7 +95,7 @@ def as_discrete(
 
 
 def _least(duration: Callable[[NDArray[np.float64]], NDArray[np.float64]], law: Law) -> float:
-    """The least checkpoint or restart time over the support, as far as a thousand looks can tell."""
+    """The least checkpoint or restart time over the support, from a thousand samples."""
     return float(duration(np.linspace(law.lower, law.upper, 1001)[1:]).min())
 
 

@@ -41,7 +41,7 @@ class Execution:
     reservations
         How many.
     short_checkpoints
-        Reservations whose checkpoint took longer than planned: their work was lost.
+        Reservations with a checkpoint that took longer than planned: their work was lost.
     memory_failures
         Reservations that ended because their memory was exceeded: likewise.
     """
@@ -78,7 +78,7 @@ def execute(plan: ReservationPlan, runs: TaskRuns, device: CheckpointDevice, *, 
     device
         What a checkpoint of the memory in use takes.
     stopping
-        In so many first reservations a job stops before a task that needs more memory than it has: it writes its
+        Number of first reservations in which a job stops before a task that needs more memory: it writes its
         checkpoint there and waits for the end. 1 for Mem-All-Ckpt V2 ([P], section 4.2.3).
 
     Returns

@@ -11,7 +11,7 @@ from policies.planning.costs import CostModel
 if TYPE_CHECKING:
     from workloads.laws import Law
 
-__all__ = ["ENOUGH", "Growth", "grown"]
+__all__ = ["ENOUGH", "Growth", "grow_grid"]
 
 
 class _Plan(Protocol):
@@ -66,7 +66,7 @@ class Growth:
         return asdict(self)
 
 
-def grown(
+def grow_grid(
     plan_of: Callable[[int], tuple[PlanT, int]], law: Law, costs: CostModel, first: int
 ) -> tuple[PlanT, Growth | None]:
     """The plan on a grid that is fine enough.

@@ -93,4 +93,4 @@ def _geometric(
     strategy: str, first: float, longest: float, costs: CostModel, factor: float, *, checkpointed: bool
 ) -> ReservationPlan:
     plan = ReservationPlan([first], checkpointed, costs, strategy, None, factor, checkpointed)
-    return plan.extended(longest)
+    return plan.extend(longest)

@@ -2,12 +2,12 @@
 
 The functions below use loops, numbers and indexing only, on whatever is indexed: lists where they run as they are
 (faster there than arrays), arrays where numba compiles them. They allocate nothing; the caller passes the buffers.
-What they compute, and why it is right, is told in docs/planner.md. Throughout, index 0 is "no work done yet" with
+docs/planner.md says what they compute, and why it is right. Throughout, index 0 is "no work done yet" with
 value 0 and survival 1, values ascend strictly, and the checkpoint cost at the last value n is 0: a checkpoint there
 saves nothing. Lines have the slopes and intercepts (m, b); a lower envelope is queried at x = survival.
 
 Inserting a line and querying the envelope are written out in each loop: as functions they would cost the plain source
-up to a third of its speed, and numba would have to be told of them.
+up to a third of its speed, and numba would have to know them.
 
 :func:`runner` picks between the two ways to run a function.
 """
@@ -39,7 +39,7 @@ def sweep(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
 
     Fills ``diagonal[c]`` = E(c, c) and, unless ``known``, ``second[c]``, ``second_at[c]``: the best next reservation
     that is checkpointed, its value without the terms of row c. ``following[l]`` and ``saved[l]`` are left as the
-    choices of the last row: the next milestone after l, and whether it is checkpointed. ``monotone`` tells that the
+    choices of the last row: the next milestone after l, and whether it is checkpointed. ``monotone`` says that the
     restart cost does not vary.
     """
     n = len(v) - 1
@@ -211,13 +211,13 @@ def chain_any(v, s, ckpt, restart, alpha, beta, gamma, diagonal, following, m, b
 
 
 @functools.cache
-def _compiled(function: Callable[..., None]) -> Callable[..., None] | None:
+def _compile(function: Callable[..., None]) -> Callable[..., None] | None:
     """The function compiled, from the cache on disk if it is there; None where numba is missing."""
     return machine_code(function)
 
 
 def runner(function: Callable[..., None], steps: int) -> tuple[Callable[..., None], Callable[[Any], Any]]:
-    """The function as it is best run for so many inner steps, and how to pass it sequences.
+    """The function as it runs fastest for ``steps`` inner steps, and how to pass it sequences.
 
     Large plans load the compiled code, and so do many small ones, once they have taken as long as loading it takes.
     Both ways give the same results to the last bit.
@@ -235,7 +235,7 @@ def runner(function: Callable[..., None], steps: int) -> tuple[Callable[..., Non
         Apply ``sequence`` to each array argument: it makes a list for the plain source, leaves an array for numba.
     """
     _steps[function.__name__] += steps
-    compiled = _compiled(function) if _steps[function.__name__] >= COMPILE_FROM else None
+    compiled = _compile(function) if _steps[function.__name__] >= COMPILE_FROM else None
     if compiled is None:
         return function, lambda array: np.asarray(array).tolist()
     return compiled, np.ascontiguousarray

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workloads.fits import FitReport
     from workloads.laws.law import Law
 
-__all__ = ["Planning", "check_unsaved", "fit_of", "is_rule", "parse_strategy", "unsaved"]
+__all__ = ["Planning", "fit_runs", "is_rule", "parse_strategy", "refuse_checkpoints", "strategy_without_checkpoints"]
 
 
 #: Parameters of strategies that say how many cells or milestones there are.
@@ -59,7 +59,7 @@ class Planning:
         from policies.planning.strategies import STRATEGIES
 
         strategy = STRATEGIES[name]
-        more = _needed_beside(strategy)
+        more = _further_parameters(strategy)
         if more:
             raise InputError(f"the strategy {name} also needs {' and '.join(more)}, which this command does not have")
         known = inspect.signature(strategy).parameters
@@ -86,18 +86,18 @@ class Planning:
         """
         from policies.planning.strategies import STRATEGIES
 
-        names = [name for name in STRATEGIES if name != chosen.strategy and _is_served(STRATEGIES[name])]
-        plans = [self.plan(name) for name in names if checkpoints or unsaved(name) == name]
+        names = [name for name in STRATEGIES if name != chosen.strategy and _needs_no_chain(STRATEGIES[name])]
+        plans = [self.plan(name) for name in names if checkpoints or strategy_without_checkpoints(name) == name]
         shown = [chosen, *(plan for plan in plans if checkpoints or not _saves(plan))]
         return sorted(shown, key=lambda plan: plan.expected_cost(self.law))
 
 
-def unsaved(strategy: str) -> str:
+def strategy_without_checkpoints(strategy: str) -> str:
     """The strategy to use where no time of a checkpoint is given: the cheapest plan is then one without checkpoints."""
     return "no-ckpt" if strategy == "optimal" else strategy
 
 
-def check_unsaved(plan: ReservationPlan, option: str) -> None:
+def refuse_checkpoints(plan: ReservationPlan, option: str) -> None:
     """Refuse a plan with checkpoints where no time of a checkpoint was given.
 
     Parameters
@@ -142,7 +142,7 @@ def parse_strategy(text: str) -> tuple[str, dict[str, Any]]:
     if words and parameters_of(strategy):
         # A dataclass has its parameters as fields; the registry gives them their values.
         strategy, name, words = STRATEGIES[text], text, []
-    more = _needed_beside(strategy)
+    more = _further_parameters(strategy)
     if more:
         raise InputError(f"the strategy {name} also needs {' and '.join(more)}; give it as a plan")
     legal = [item for item in list(inspect.signature(strategy).parameters)[2:] if item != "chain"]
@@ -151,7 +151,7 @@ def parse_strategy(text: str) -> tuple[str, dict[str, Any]]:
         key, _, value = word.partition("=")
         if key not in legal:
             raise UnknownNameError(f"parameter of the strategy {name}", key, legal)
-        parameters[key] = _value_of(strategy, key, value)
+        parameters[key] = _parse_value(strategy, key, value)
     _try(strategy, parameters)
     return name, parameters
 
@@ -178,7 +178,7 @@ def _try(strategy: Any, parameters: Mapping[str, Any]) -> None:
     strategy(source, CostModel(gamma=1.0), **few)
 
 
-def _value_of(strategy: Any, key: str, text: str) -> Any:
+def _parse_value(strategy: Any, key: str, text: str) -> Any:
     if key == "grid":
         return text
     value = value_of(strategy, key, text)
@@ -187,12 +187,12 @@ def _value_of(strategy: Any, key: str, text: str) -> Any:
     return value
 
 
-def _is_served(strategy: Any) -> bool:
+def _needs_no_chain(strategy: Any) -> bool:
     """Whether a law or runs are all that it has a use for: without a task chain there is no memory to plan."""
-    return not _needed_beside(strategy) and "chain" not in inspect.signature(strategy).parameters
+    return not _further_parameters(strategy) and "chain" not in inspect.signature(strategy).parameters
 
 
-def _needed_beside(strategy: Any) -> list[str]:
+def _further_parameters(strategy: Any) -> list[str]:
     """What a strategy needs beside a law and costs: a task chain, without which it would be another strategy."""
     parameters = list(inspect.signature(strategy).parameters.values())[2:]
     return [
@@ -202,7 +202,7 @@ def _needed_beside(strategy: Any) -> list[str]:
     ]
 
 
-def fit_of(runs: np.ndarray, how: str, costs: CostModel, strategy: str, grid: Mapping[str, Any]) -> FitReport:
+def fit_runs(runs: np.ndarray, how: str, costs: CostModel, strategy: str, grid: Mapping[str, Any]) -> FitReport:
     """The law of past runs.
 
     Parameters
@@ -210,7 +210,7 @@ def fit_of(runs: np.ndarray, how: str, costs: CostModel, strategy: str, grid: Ma
     runs
         Runtimes [s], shape (runs,).
     how
-        A kind of fit, or ``"auto"``: the law whose plans are cheapest in cross-validation.
+        A kind of fit, or ``"auto"``: the law with the cheapest plans in cross-validation.
     costs
         Of the plans.
     strategy, grid
@@ -223,15 +223,15 @@ def fit_of(runs: np.ndarray, how: str, costs: CostModel, strategy: str, grid: Ma
     """
     from policies.planning.discretisation import SIZE
     from policies.planning.strategies import STRATEGIES
-    from workloads.fits import METHODS, choose, fits_of
+    from workloads.fits import METHODS, choose, make_fits
     from workloads.ground.streams import stream
 
     if how not in ("auto", *METHODS):
         raise UnknownNameError("kind of fit", how, ("auto", *METHODS))
     if how != "auto":
-        return fits_of(how, runs)
+        return make_fits(how, runs)
     known = inspect.signature(STRATEGIES[strategy]).parameters
-    name = "optimal" if "k" in known or _needed_beside(STRATEGIES[strategy]) else strategy
+    name = "optimal" if "k" in known or _further_parameters(STRATEGIES[strategy]) else strategy
 
     # One grid for all candidates, which does not grow: it is coarse enough to be tried some hundred times.
     cells = grid or {"n": SIZE}

@@ -61,8 +61,8 @@ class MemoryModel:
         if not (math.isfinite(self.granularity) and self.granularity >= 0):
             raise ParameterError("granularity", "finite and >= 0 [GB]", self.granularity)
 
-    def requested(self, gigabytes: npt.ArrayLike) -> Floats:
-        """What is asked for where so much is needed."""
+    def round_up(self, gigabytes: npt.ArrayLike) -> Floats:
+        """The memory that is requested for a need."""
         needed = np.asarray(gigabytes, dtype=float)
         if self.granularity == 0:
             return needed
@@ -73,12 +73,12 @@ class MemoryModel:
         """Memory to ask for at each time, any shape."""
         at = np.asarray(times, dtype=float)
         quantile = self.chain.memory_quantile(at.ravel(), self.tau, of_running=self.of_running)
-        return self.requested(quantile.reshape(at.shape))
+        return self.round_up(quantile.reshape(at.shape))
 
     @property
     def peak(self) -> float:
         """Memory to ask for where nothing is known but the peak of the application."""
-        return float(self.requested(self.chain.memory.max()))
+        return float(self.round_up(self.chain.memory.max()))
 
     def requests(self, milestones: npt.ArrayLike) -> Floats:
         """Memory of each reservation: the most that its part of the run needs, shape (m,)."""
@@ -136,13 +136,13 @@ def mem_all_ckpt(
     Parameters
     ----------
     law_or_runs
-        Runs with their tasks, from which both are made as in [P]: normal walltime, normal tasks; or a chain, whose own
+        Runs with their tasks, from which both are made as in [P]: normal walltime, normal tasks; or a chain; its own
         walltime counts; or a law of the walltime, or past walltimes, with ``chain``. Without a chain the application
         is one task of unknown memory, and the plan is that of ALL-CKPT (section 4.2.2 of [P]).
     costs
         Prices; checkpoint and restart are replaced by those of the device where there is a chain.
     chain
-        The application where ``law_or_runs`` tells its walltime.
+        The application where ``law_or_runs`` gives its walltime.
     device
         What a checkpoint of a given volume takes.
     tau, granularity, of_running
@@ -171,11 +171,11 @@ def mem_all_ckpt(
     >>> mem_all_ckpt(runs, CostModel()).memory.tolist()[:2]
     [52.0, 11.0]
     """
-    walltime, model = _modelled(law_or_runs, chain, MemorySettings(device, tau, granularity, of_running))
+    walltime, model = _make_model(law_or_runs, chain, MemorySettings(device, tau, granularity, of_running))
     whole = costs if model is None else model.costs(costs, restart_varies=restart_varies)
     law = as_discrete(walltime, whole, n, grid)
     found = cheapest(law.values, law.probabilities, whole, "all", law.survival)
-    return _planned(found.milestones, whole, model, "mem-all-ckpt")
+    return _make_plan(found.milestones, whole, model, "mem-all-ckpt")
 
 
 def mem_all_ckpt_v2(
@@ -210,10 +210,10 @@ def mem_all_ckpt_v2(
     Notes
     -----
     [P], section 4.2.3, where the length (25 min for SLANT) is read off a figure. The rest of the plan is the cheapest
-    for a job that was checkpointed there. A job whose heavy task begins earlier stops before it; see
+    for a job that was checkpointed there. A job with a heavy task that begins earlier stops before it; see
     :func:`policies.planning.execution.execute`.
     """
-    walltime, model = _modelled(law_or_runs, chain, MemorySettings(device, tau, granularity, of_running))
+    walltime, model = _make_model(law_or_runs, chain, MemorySettings(device, tau, granularity, of_running))
     whole = costs if model is None else model.costs(costs, restart_varies=restart_varies)
     law = as_discrete(walltime, whole, n, grid)
     heavy = 0 if model is None else model.chain.peak_task
@@ -222,15 +222,15 @@ def mem_all_ckpt_v2(
     alive = float(law.sf(first))
     if model is None or not (first > 0 and alive > 0):
         found = cheapest(law.values, law.probabilities, whole, "all", law.survival)
-        return _planned(found.milestones, whole, model, "mem-all-ckpt-v2")
+        return _make_plan(found.milestones, whole, model, "mem-all-ckpt-v2")
     # What is left is the same problem from a later zero; that its first reservation begins with a restart, too, costs
     # every plan the same.
     rest = replace(whole, checkpoint=_later(whole.checkpoint, first), restart=_later(whole.restart, first))
     left = law.probabilities[later] / law.probabilities[later].sum()
     found = cheapest(law.values[later] - first, left, rest, "all", law.survival[later] / alive)
-    plan = _planned(np.concatenate(([first], found.milestones + first)), whole, model, "mem-all-ckpt-v2")
+    plan = _make_plan(np.concatenate(([first], found.milestones + first)), whole, model, "mem-all-ckpt-v2")
     # Before the heavy task only the tasks before it count, whatever M_tau says at the last instant.
-    before = float(model.requested(model.chain.memory[:heavy].max()))
+    before = float(model.round_up(model.chain.memory[:heavy].max()))
     memory = np.array(plan.memory, dtype=float)
     memory[0] = min(memory[0], before)
     return replace(plan, memory=memory)
@@ -251,7 +251,7 @@ def _later(duration: Any, shift: float) -> Any:
     return (lambda times: duration(np.asarray(times, dtype=float) + shift)) if callable(duration) else duration
 
 
-def _modelled(
+def _make_model(
     law_or_runs: TaskRuns | TaskChain | Law | npt.ArrayLike, chain: TaskChain | None, settings: MemorySettings
 ) -> tuple[Law | npt.ArrayLike, MemoryModel | None]:
     """The walltime, and the memory over time; None where nothing is known of it."""
@@ -268,7 +268,7 @@ def _modelled(
     return walltime, MemoryModel(chain, device, settings.tau, settings.granularity, settings.of_running)
 
 
-def _planned(milestones: Floats, costs: CostModel, model: MemoryModel | None, strategy: str) -> ReservationPlan:
+def _make_plan(milestones: Floats, costs: CostModel, model: MemoryModel | None, strategy: str) -> ReservationPlan:
     flags = np.arange(milestones.size) < milestones.size - 1
     memory = None if model is None else model.requests(milestones)
     return ReservationPlan(milestones, flags, costs, strategy, memory, extension_checkpointed=True)

@@ -78,10 +78,10 @@ class OfferingBook(PlanBook):
             if text not in (OWN, WALLTIME) and level is None:
                 self._beside.check(text)
 
-    def completed(self, application: str, runtime: float) -> None:
+    def record_completion(self, application: str, runtime: float) -> None:
         """A job of the application has completed after that runtime [s]."""
-        super().completed(application, runtime)
-        self._beside.completed(application, runtime)
+        super().record_completion(application, runtime)
+        self._beside.record_completion(application, runtime)
 
     def plan(
         self, application: str, name: str, nodes: int, walltime: float, checkpoint: float, restart: float
@@ -90,7 +90,7 @@ class OfferingBook(PlanBook):
         chosen, self.chosen = self.chosen, None
         return super().plan(application, name, nodes, walltime, checkpoint, restart) if chosen is None else chosen
 
-    def offered(self, asked: PlanAsked) -> list[Planned | None]:
+    def offer_plans(self, asked: PlanAsked) -> list[Planned | None]:
         """The plans that are offered to a job now; None where there is no law yet."""
         own = super().plan(*asked)
         fitted = self._beside.plan(*asked._replace(name="no-ckpt"))

@@ -79,7 +79,7 @@ def cheapest(
     >>> found.milestones, found.checkpointed, round(found.cost, 6)
     (array([ 1.,  2., 10.]), array([ True,  True, False]), 2.39)
     """
-    v, f, s = _checked(values, probabilities, survival)
+    v, f, s = _check_law(values, probabilities, survival)
     mean = float(v @ f)
     v, s = _useful(v, f, s, costs)
     ckpt = costs.checkpoint_at(v)
@@ -96,7 +96,9 @@ def cheapest(
     return Solution(v[at], np.array(saved, bool), costs.beta * mean + cost)
 
 
-def _checked(values: ArrayLike, probabilities: ArrayLike, survival: ArrayLike | None) -> tuple[Floats, Floats, Floats]:
+def _check_law(
+    values: ArrayLike, probabilities: ArrayLike, survival: ArrayLike | None
+) -> tuple[Floats, Floats, Floats]:
     v, f = np.asarray(values, float), np.asarray(probabilities, float)
     if v.ndim != 1 or not v.size or not np.all(np.isfinite(v)) or np.any(np.diff(v) <= 0) or v[0] < 0 or v[-1] <= 0:
         raise ParameterError("values", "finite numbers >= 0, strictly ascending, the last > 0", values)

@@ -45,7 +45,7 @@ class ReservationPlan(ReservationSequence):
     >>> plan = ReservationPlan([20, 40, 80], [True, False, False], CostModel(checkpoint=7, restart=7))
     >>> plan.length
     array([27., 27., 67.])
-    >>> plan.cost_of([20, 40, 80])
+    >>> plan.paid_cost([20, 40, 80])
     array([ 27.,  54., 121.])
     """
 
@@ -73,17 +73,17 @@ class ReservationPlan(ReservationSequence):
             If the expectation is infinite, as that of a law with an infinite mean.
         """
         if math.isfinite(law.upper):
-            return self.extended(float(law.upper))
+            return self.extend(float(law.upper))
         plan = self
         while True:
             beyond = float(law.sf(np.array([plan.milestones[-1]]))[0])
-            # The reservations to come are longer by a constant factor: the first tells when the rest is nothing.
+            # The reservations to come are longer by a constant factor: the first shows when the rest is nothing.
             if beyond * plan.milestones[-1] * plan.extension <= NEGLIGIBLE * plan.milestones[0]:
                 return plan
             if plan.milestones[-1] >= HORIZON:
                 raise InputError(f"the tail of {law.name} is too heavy for an expected cost")
             # A few at a time, so that the plan is not copied for each.
-            plan = plan.extended(min(float(plan.milestones[-1]) * plan.extension**7.9, HORIZON))
+            plan = plan.extend(min(float(plan.milestones[-1]) * plan.extension**7.9, HORIZON))
 
     # -- what it costs --
 
@@ -118,12 +118,12 @@ class ReservationPlan(ReservationSequence):
         """Expected number of reservations, the sum of P(X > t_(k-1)), with the extension."""
         return math.fsum(self.covering(law).probabilities(law))
 
-    def reservations_of(self, runtimes: ArrayLike) -> NDArray[np.intp]:
+    def count_reservations(self, runtimes: ArrayLike) -> NDArray[np.intp]:
         """How many reservations jobs of these runtimes need, with the extension; in the shape of the runtimes."""
-        times = self._checked(runtimes)
+        times = self._check_runtimes(runtimes)
         return np.searchsorted(self._reaching(times).milestones, times, side="left") + 1
 
-    def cost_of(self, runtimes: ArrayLike) -> Floats:
+    def paid_cost(self, runtimes: ArrayLike) -> Floats:
         """What jobs of these runtimes really pay (Equation 5 of [R]), with the extension.
 
         Parameters
@@ -141,20 +141,20 @@ class ReservationPlan(ReservationSequence):
         ParameterError
             If a runtime is negative, infinite or not a number.
         """
-        times = self._checked(runtimes)
+        times = self._check_runtimes(runtimes)
         plan = self._reaching(times)
         last = np.searchsorted(plan.milestones, times, side="left")
         used = plan.restart[last] + (times - plan.start[last])
         return np.asarray(plan.spent[last] + self.costs.price(plan.length[last], used), float)
 
-    def _checked(self, runtimes: ArrayLike) -> Floats:
+    def _check_runtimes(self, runtimes: ArrayLike) -> Floats:
         times = np.asarray(runtimes, float)
         if not np.all(np.isfinite(times) & (times >= 0)):
             raise ParameterError("runtimes", "finite numbers >= 0", runtimes)
         return times
 
     def _reaching(self, times: Floats) -> Self:
-        return self.extended(float(times.max())) if times.size else self
+        return self.extend(float(times.max())) if times.size else self
 
     def cost_distribution(self, law: Law) -> Spending:
         """The law of the cost, itself a :class:`~workloads.laws.law.Law`: quantiles, tails, samples."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from policies.planning.costs import CostModel
 from policies.planning.course import Schedule
-from policies.planning.making import Planning, fit_of, parse_strategy
+from policies.planning.making import Planning, fit_runs, parse_strategy
 from policies.planning.plan import ReservationPlan
 from workloads.fits import METHODS
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
@@ -29,7 +29,7 @@ Prices = Callable[[int], tuple[float, float, float]]
 
 
 def reserved_time(nodes: int) -> tuple[float, float, float]:
-    """RESERVATIONONLY: a reservation costs its length, on so many nodes as on any."""
+    """RESERVATIONONLY: a reservation costs its length on any number of nodes."""
     return 1.0, 0.0, 0.0
 
 
@@ -42,7 +42,7 @@ class Planner:
     fit
         How a law is fitted to the runs: ``auto`` or one of :data:`workloads.fits.selection.METHODS`.
     least
-        So many runs of an application must have completed; until then a job asks for its walltime.
+        Completed runs of an application that are needed; until then a job asks for its walltime.
     growth
         The law is fitted again, and plans are made anew, when the history has grown by this part.
     prices
@@ -125,7 +125,7 @@ class PlanBook:
     >>> book.plan("atlas", "optimal", 4, 7200.0, 60.0, 60.0).plan.length
     array([7200.])
     >>> for _ in range(10):
-    ...     book.completed("atlas", 1000.0)
+    ...     book.record_completion("atlas", 1000.0)
     >>> book.plan("atlas", "optimal", 4, 7200.0, 60.0, 60.0).plan.length
     array([1000.])
     """
@@ -149,7 +149,7 @@ class PlanBook:
                 raise InputError(f"the plan {name} is not among those that were given")
             self._strategies[name] = parse_strategy(name)
 
-    def completed(self, application: str, runtime: float) -> None:
+    def record_completion(self, application: str, runtime: float) -> None:
         """A job of the application has completed after that runtime [s]."""
         self._history(application).runtimes.append(runtime)
 
@@ -161,7 +161,7 @@ class PlanBook:
         Parameters
         ----------
         application
-            Application whose completed runs are the history.
+            Application; its completed runs are the history.
         name
             Name of a given plan, or a strategy with its parameters.
         nodes
@@ -184,7 +184,7 @@ class PlanBook:
         enough = (1.0 + planner.growth) * history.fitted * (1.0 - 1e-12)
         if history.law is None or len(history.runtimes) >= enough:
             strategy, _ = self._strategies[name]
-            history.law = fit_of(np.array(history.runtimes), planner.fit, costs, strategy, planner.grid).chosen.good()
+            history.law = fit_runs(np.array(history.runtimes), planner.fit, costs, strategy, planner.grid).chosen.good()
             history.fitted = len(history.runtimes)
             history.plans.clear()
         key = (name, alpha, beta, gamma, checkpoint, restart)
@@ -192,15 +192,15 @@ class PlanBook:
         if found is None:
             runs = np.array(history.runtimes[: history.fitted])
             try:
-                found = self._made(name, history.law, costs, runs)
+                found = self._make(name, history.law, costs, runs)
             except InputError:
                 # A law with an infinite mean has no plan of finite cost; the runs themselves have.
                 history.law = from_samples(runs)
-                found = self._made(name, history.law, costs, runs)
+                found = self._make(name, history.law, costs, runs)
             history.plans[key] = found
         return found
 
-    def _made(self, name: str, law: Law, costs: CostModel, runs: np.ndarray) -> Planned:
+    def _make(self, name: str, law: Law, costs: CostModel, runs: np.ndarray) -> Planned:
         strategy, parameters = self._strategies[name]
         plan = Planning(law, costs, runs, self._planner.grid).plan(strategy, **parameters)
         return Planned(plan, plan.expected_cost(law), runs.size, law)

@@ -164,7 +164,7 @@ class ReservationSequence:
 
     # -- beyond the last milestone --
 
-    def extended(self, runtime: float) -> Self:
+    def extend(self, runtime: float) -> Self:
         """The sequence with the further reservations that a job of that runtime needs; itself where it needs none."""
         if math.isnan(runtime) or runtime > HORIZON:
             raise ParameterError("runtime", f"a number <= {HORIZON:g}", runtime)

@@ -37,8 +37,8 @@ class Reservations(Protocol):
     def spent(self) -> Floats: ...
     @property
     def extension(self) -> float: ...
-    def extended(self, runtime: float) -> Reservations: ...
-    def cost_of(self, runtimes: ArrayLike) -> Floats: ...
+    def extend(self, runtime: float) -> Reservations: ...
+    def paid_cost(self, runtimes: ArrayLike) -> Floats: ...
     def expected_cost(self, law: Law) -> float: ...
 
 
@@ -68,21 +68,21 @@ class Spending:
     @property
     def lower(self) -> float:
         """Least cost."""
-        return float(self.plan.cost_of(self.law.lower))
+        return float(self.plan.paid_cost(self.law.lower))
 
     @property
     def upper(self) -> float:
         """Greatest cost, inf where the runtime has no bound."""
-        return float(self.plan.cost_of(self.law.upper)) if np.isfinite(self.law.upper) else np.inf
+        return float(self.plan.paid_cost(self.law.upper)) if np.isfinite(self.law.upper) else np.inf
 
     def _longest(self, cost: ArrayLike) -> Floats:
-        """Longest runtime whose cost is not above each given one; -1 where there is none."""
+        """Longest runtime with a cost not above each given one; -1 where there is none."""
         target = np.asarray(cost, float)
         plan, prices = self.plan, self.plan.costs
         finite = target[np.isfinite(target)]
         # Each further reservation costs more than the work it covers.
         while finite.size and plan.spent[-1] + prices.alpha * plan.length[-1] <= finite.max():
-            plan = plan.extended(float(plan.milestones[-1]) * plan.extension**4 * 0.999)
+            plan = plan.extend(float(plan.milestones[-1]) * plan.extension**4 * 0.999)
         # Cost of a job in reservation k before its own work counts: all but beta * (runtime - start).
         base = plan.spent + prices.price(plan.length, plan.restart)
         begins = np.concatenate(([0.0], plan.milestones[:-1]))
@@ -116,7 +116,7 @@ class Spending:
     def _of(self, runtimes: ArrayLike) -> Floats:
         times = np.asarray(runtimes, float)
         known = np.isfinite(times)
-        return np.where(known, self.plan.cost_of(np.where(known, times, 0.0)), times)
+        return np.where(known, self.plan.paid_cost(np.where(known, times, 0.0)), times)
 
     def mean(self) -> float:
         """Expected cost."""
@@ -124,4 +124,4 @@ class Spending:
 
     def sample(self, rng: np.random.Generator, size: int) -> Floats:
         """Costs of ``size`` jobs; shape (size,)."""
-        return self.plan.cost_of(self.law.sample(rng, size))
+        return self.plan.paid_cost(self.law.sample(rng, size))

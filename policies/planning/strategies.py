@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from policies.planning.costs import CostModel
 from policies.planning.discretisation import MOST_OPTIMAL, SIZE, as_discrete, as_law
-from policies.planning.growth import grown
+from policies.planning.growth import grow_grid
 from policies.planning.heuristics import masi, maximum, neuro, neuro_average
 from policies.planning.memory import mem_all_ckpt, mem_all_ckpt_v2
 from policies.planning.optimal import cheapest
@@ -104,7 +104,7 @@ def _cheapest(
     # The time of the best plan grows with the square of the cells.
     most = MOST_OPTIMAL if checkpoints == "best" else MOST_CELLS
 
-    def planned(cells: int | None) -> tuple[ReservationPlan, int]:
+    def plan_on_grid(cells: int | None) -> tuple[ReservationPlan, int]:
         law = as_discrete(whole, costs, cells, grid, epsilon, most)
         found = cheapest(law.values, law.probabilities, costs, checkpoints, law.survival)
         plan = ReservationPlan(
@@ -114,8 +114,8 @@ def _cheapest(
 
     whole = as_law(law_or_runs)
     if isinstance(whole, DiscreteLaw) or (n, grid, epsilon) != (None, None, None):
-        return planned(n)[0]
-    plan, growth = grown(planned, whole, costs, SIZE)
+        return plan_on_grid(n)[0]
+    plan, growth = grow_grid(plan_on_grid, whole, costs, SIZE)
     return plan if growth is None else replace(plan, growth=growth)
 
 

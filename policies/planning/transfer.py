@@ -15,12 +15,12 @@ import numpy.typing as npt
 from policies.planning.plan import ReservationPlan
 from workloads.ground.errors import ParameterError
 
-__all__ = ["transferred"]
+__all__ = ["transfer_plan"]
 
 Floats = npt.NDArray[np.float64]
 
 
-def transferred(
+def transfer_plan(
     plan: ReservationPlan, factor: float, first: float | None = None, *, overheads: bool = True
 ) -> ReservationPlan:
     """The plan with all its reservations scaled.
@@ -51,9 +51,9 @@ def transferred(
     --------
     >>> from policies.planning.costs import CostModel
     >>> plan = ReservationPlan([20.0, 40.0], [True, False], CostModel(checkpoint=1.0, restart=2.0))
-    >>> plan.length, transferred(plan, 2.0).length, transferred(plan, 2.0, 1.0).length
+    >>> plan.length, transfer_plan(plan, 2.0).length, transfer_plan(plan, 2.0, 1.0).length
     (array([21., 22.]), array([42., 44.]), array([21., 44.]))
-    >>> transferred(plan, 2.0, overheads=False).length
+    >>> transfer_plan(plan, 2.0, overheads=False).length
     array([41., 42.])
     """
     begin = factor if first is None else first

@@ -1,4 +1,1 @@
-"""When: SimPy events, the order within an instant, and one scheduling pass for each instant.
-
-Other folders use ``asking``, ``engine``, ``question``, ``setup``, ``stream`` and ``trial``.
-"""
+"""When: SimPy events, the order within an instant, and one scheduling pass for each instant."""

@@ -31,7 +31,7 @@ from simulator.machine.stochastic import StochasticJob
 from simulator.machine.system import System
 from simulator.services.ondemand import OnDemandService
 from simulator.services.outages import OutageService
-from simulator.services.survival import Patience
+from simulator.services.survival import Patience, check_starts
 from simulator.services.withdrawals import Withdrawals
 from workloads.ground.errors import InvariantError
 from workloads.ground.units import to_ticks
@@ -93,7 +93,7 @@ class Engine:
             ),
             key=lambda job: (job.notice, job.rank),
         )
-        self._state = state
+        self._state, self._jobs = state, jobs
         self._withdrawals: Withdrawals | None = None
         if setup.lively and any(job.job.cancelled_at is not None for job in jobs):
             self._withdrawals = Withdrawals(jobs, self.system, self._service, self)
@@ -150,7 +150,16 @@ class Engine:
         self._instants.sample()
 
     def launch(self) -> None:
-        """Let everything begin that happens by itself."""
+        """Let everything begin that happens by itself.
+
+        Raises
+        ------
+        InputError
+            If nodes fail too often for all jobs to end.
+        """
+        rate = None if self.outages is None else self.outages.closures.rate
+        if rate is not None and self._awaited is None:
+            check_starts(self._jobs, rate)
         if self._state is not None:
             self._submissions.begin(self._state)
         self._submissions.feed()

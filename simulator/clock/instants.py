@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from heapq import heappop, heappush
+from itertools import count
 from math import inf
 from time import perf_counter
 from typing import Any
 
 import simpy
 from simpy.core import EmptySchedule
+from simpy.events import NORMAL
 
 from simulator.clock.scheduling import Scheduler
 from simulator.machine.cluster import Kind
@@ -40,8 +42,9 @@ _NONE: Arrival = (inf, 0, None)
 class Moment(simpy.Event):
     """An event at an exact tick, with its place in the order of that instant.
 
-    As a ``simpy.Timeout``, which would do but for its fixed priority, it has happened when it is made; what is the same
-    for all is not set for each, because this is the constructor that a replay calls most.
+    As a ``simpy.Timeout``, which would do but for its fixed priority, it has happened when it is made: SimPy asks an
+    event for ``_ok`` and ``_value``. They are the same for all, and not set for each, because this is the constructor
+    that a replay calls most.
 
     Attributes
     ----------
@@ -58,7 +61,7 @@ class Moment(simpy.Event):
         self.env = env
         self.callbacks = [] if happen is None else [happen]
         self.subject = subject
-        heappush(env._queue, (at, priority, next(env._eid), self))  # type: ignore[misc]  # any whole number
+        env.schedule(self, priority, at - env.clock)
 
     def cancel(self) -> None:
         """Nothing happens."""
@@ -67,6 +70,8 @@ class Moment(simpy.Event):
 
 class Instants(simpy.Environment):
     """One instant after the other: SimPy's environment, which runs a pass when no event of an instant is left.
+
+    It keeps its events itself, behind SimPy's public ``schedule``, because it merges them with the arrivals.
 
     Parameters
     ----------
@@ -86,6 +91,8 @@ class Instants(simpy.Environment):
     ----------
     ranks
         As given.
+    clock
+        The present time [ticks].
     void
         Whether the present event has changed nothing, so that it is no decision and causes no pass.
     began
@@ -98,6 +105,9 @@ class Instants(simpy.Environment):
 
     def __init__(self, system: System, scheduler: Scheduler, *, begin: int, ranks: int, pass_per_event: bool) -> None:
         super().__init__(begin)
+        self.clock = begin
+        self._events: list[tuple[int, int, int, simpy.Event]] = []
+        self._number = count()
         self._system = system
         self._scheduler = scheduler
         self.ranks = ranks
@@ -111,6 +121,15 @@ class Instants(simpy.Environment):
         self._arrivals: Iterator[Arrival] = iter(())
         self._next = _NONE
         self._arrive: list[Callable[[Any], None]] = []
+
+    @property
+    def now(self) -> int:
+        """The present time [ticks]."""
+        return self.clock
+
+    def schedule(self, event: simpy.Event, priority: int = NORMAL, delay: int = 0) -> None:  # type: ignore[override]
+        """Let an event happen after some ticks, in its place in the order of that instant."""
+        heappush(self._events, (self.clock + delay, priority, next(self._number), event))
 
     def feed(self, arrivals: Iterator[Arrival], arrive: Callable[[Any], None]) -> None:
         """Let jobs arrive, each at its time, in the order in which they are given."""
@@ -133,7 +152,7 @@ class Instants(simpy.Environment):
 
     def close(self) -> None:
         """Forget what could still happen."""
-        self._queue.clear()
+        self._events.clear()
         self._arrive.clear()
 
     def halt(self) -> None:
@@ -143,15 +162,15 @@ class Instants(simpy.Environment):
     def run(self, until: None = None) -> None:  # type: ignore[override]  # it runs until it is halted
         """Let one event or arrival after the other happen, until the clock is halted.
 
-        As ``simpy.Environment.run``, with the work of ``step`` and of each event and instant in one loop: calls of
-        their own would be a good part of the time of a replay.
+        As ``simpy.Environment.run``, with the work of ``step`` in one loop. Measured in processor time: Theta 2022
+        takes 0.54 s so, and 0.57 s with a step for each event; with a mechanism there is no difference.
 
         Raises
         ------
         simpy.core.EmptySchedule
             If nothing is left to happen.
         """
-        queue, system, scheduler = self._queue, self._system, self._scheduler
+        events, system, scheduler = self._events, self._system, self._scheduler
         waiting, totals, grows, pass_once = system.waiting, system.cluster.totals, scheduler.grows, scheduler.pass_once
         sizes = waiting.sizes
         samples, latencies = self.samples, self.latencies
@@ -160,28 +179,28 @@ class Instants(simpy.Environment):
         event: Any
         self._halted = False
         while not self._halted:
-            if self._pass_due and arrival[0] != self._now and (not queue or queue[0][0] != self._now):
+            if self._pass_due and arrival[0] != self.clock and (not events or events[0][0] != self.clock):
                 # The last event is just over.
                 self._pass_due = False
                 pass_once()
                 latencies.append(self._spent + perf_counter() - self._over)
                 continue
-            if not queue or arrival < queue[0]:
+            if not events or arrival < events[0]:
                 if arrival is _NONE:
                     raise EmptySchedule
                 now, _, event = arrival  # type: ignore[assignment]  # all times are whole numbers
-                callbacks, self._now = arrive, now
+                callbacks, self.clock = arrive, now
                 self._next = arrival = next(arrivals, _NONE)
             else:
-                now, _, _, event = heappop(queue)  # type: ignore[assignment]
+                now, _, _, event = heappop(events)
                 callbacks, event.callbacks = event.callbacks, None  # as SimPy has it
-                self._now = now
+                self.clock = now
                 if type(event) is not Moment:
                     # The beginning or the end of a process.
                     for callback in callbacks:
                         callback(event)
-                    if not event._ok and not hasattr(event, "_defused"):
-                        raise event._value
+                    if not event.ok and not event.defused:
+                        raise event.value
                     continue
                 if not callbacks:
                     continue
@@ -211,7 +230,7 @@ class Instants(simpy.Environment):
                 or (grows and totals[_FREE])
             ):
                 latencies.append(over - self.began)
-            elif self._pass_per_event or not (self._halted or arrival[0] == now or (queue and queue[0][0] == now)):
+            elif self._pass_per_event or not (self._halted or arrival[0] == now or (events and events[0][0] == now)):
                 # As most often, no other event of the instant is left.
                 pass_once()
                 latencies.append(perf_counter() - self.began)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from simulator.machine.eventlog import Sample
 from simulator.machine.jobstate import JobState
 from simulator.machine.streamedjob import StreamedJob
-from workloads.table.rigidcolumns import RigidColumns
+from workloads.table.jobs import Jobs
 
 __all__ = ["Stream"]
 
@@ -46,9 +46,7 @@ class Stream:
         What :class:`~simulator.clock.instants.Instants` has noted, in pieces: shapes (n, 5) and (n,).
     """
 
-    def __init__(
-        self, table: RigidColumns, origin: int, size: int, tell: Callable[[Ticks, Ticks, Ticks], None]
-    ) -> None:
+    def __init__(self, table: Jobs, origin: int, size: int, tell: Callable[[Ticks, Ticks, Ticks], None]) -> None:
         self._table, self._origin, self._size, self._tell = table, origin, size, tell
         self.known: dict[int, JobState] = {}
         self.start = np.zeros(len(table), np.int64)
@@ -65,14 +63,15 @@ class Stream:
         """The jobs, by submit and id."""
         table, origin, known = self._table, self._origin, self.known
         count = len(table)
+        ids, nodes = table.column("job_id"), table.column("nodes")
+        submit, runtime, walltime = map(table.ticks, ("submit", "runtime", "walltime"))
         rank = np.empty(count, np.int64)
-        rank[np.argsort(table.job_id)] = np.arange(count)
-        order = np.lexsort((rank, table.submit))
+        rank[np.argsort(ids)] = np.arange(count)
+        order = np.lexsort((rank, submit))
         for begin in range(0, count, _BLOCK):
             rows = order[begin : begin + _BLOCK]
             columns = (
-                rows, rank[rows], table.job_id[rows], table.submit[rows] - origin, table.nodes[rows],
-                table.runtime[rows], table.walltime[rows],
+                rows, rank[rows], ids[rows], submit[rows] - origin, nodes[rows], runtime[rows], walltime[rows],
             )  # fmt: skip
             for numbers in zip(*(column.tolist() for column in columns), strict=True):
                 known[numbers[2]] = job = StreamedJob(table, *numbers)

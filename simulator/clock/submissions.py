@@ -123,7 +123,7 @@ class Submissions:
             # shows where there is a pass after every event.
             self._instants.at(self._system.now, ARRIVAL, job.rank, lambda: self._resubmit(job))
         elif self._book is not None:
-            self._book.completed(job.application, job.truth.runtime / SECOND)
+            self._book.record_completion(job.application, job.truth.runtime / SECOND)
 
     def _arrive(self, job: JobState, cause: str = "", *, held: bool = False) -> None:
         """A job enters the queue; its submit is now, or was, if it was held."""

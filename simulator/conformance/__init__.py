@@ -3,8 +3,6 @@
 >>> from simulator.conformance import check_policy
 >>> check_policy("saf", kind="order").ok
 True
-
-Other folders use this package's own names.
 """
 
 from simulator.conformance.check import KINDS, MOST_SCENARIOS, check_policy

@@ -44,7 +44,7 @@ _RULES: dict[str, tuple[Ask, Judge, Callable[[int, int], Iterator[Scenario]]]] =
 }
 #: Scenarios at most: they take minutes, and all are kept to be asked once more.
 MOST_SCENARIOS = 100_000
-#: Of so many scenarios that show a rule to be broken the smallest is shown.
+#: Number of scenarios that show a rule to be broken, of which the smallest is shown.
 _TRIES = 5
 #: The kinds of policies that can be checked.
 KINDS = (*_RULES, "strategy")
@@ -131,7 +131,7 @@ def _registry(kind: str) -> Registry[Any]:
 
 
 def _kind_of(policy: Any) -> str:
-    """The kind of a policy, as far as its name, its methods or the names of its arguments tell."""
+    """The kind of a policy, as far as its name, its methods or the names of its arguments show it."""
     if isinstance(policy, str):
         found = [kind for kind in KINDS if policy.split()[0] in _registry(kind).listing()] if policy.split() else []
         if len(found) == 1:

@@ -132,7 +132,7 @@ def scenarios(count: int, seed: int) -> Iterator[Scenario]:
 
 
 def growths(count: int, seed: int) -> Iterator[Scenario]:
-    """Instants whose pass is over, mostly with free nodes and jobs that could grow into them."""
+    """Instants after the pass, mostly with free nodes and jobs that could grow into them."""
     for draw, size in _growing(count, seed, "growths"):
         base = _scenario(draw, size, growing=True)
         # Every job that can start has started.

@@ -94,8 +94,8 @@ def judge_plan(case: PlanCase, plan: Any) -> Iterator[Problem]:
         yield "increasing", f"the milestones do not increase: {milestones.tolist()}"
         return
     try:
-        whole = plan.extended(case.longest)
-        paid = plan.cost_of([case.longest])
+        whole = plan.extend(case.longest)
+        paid = plan.paid_cost([case.longest])
         expected = plan.expected_cost(case.source) if isinstance(case.source, Law) else 0.0
     except (InputError, ArithmeticError, ValueError) as error:
         yield "cover", f"the plan does not reach a runtime of {case.longest:g} s: {error}"

@@ -41,7 +41,7 @@ def judge_backfilling(rule: Any, scenario: Scenario, starts: Any, claims: Claims
         free -= start.nodes
     late = _into_windows(scenario, starts)
     if late is not None:
-        yield "window", f"started job {late.job_id}, whose walltime takes nodes that a window needs"
+        yield "window", f"started job {late.job_id}, and its walltime takes nodes that a window needs"
         return
     if jobs and not starts and not (scenario.running or scenario.reservations or scenario.windows):
         yield "idle", "starts no job although jobs wait and all nodes are free: a simulation would never end"
@@ -111,7 +111,7 @@ def _started(scenario: Scenario, starts: list[Start]) -> Scenario:
 
 
 def _earliest(scenario: Scenario, nodes: int) -> int:
-    """Time at which so many nodes are free, with exact walltimes and no other start; brute force."""
+    """Time at which that number of nodes is free, with exact walltimes and no other start; brute force."""
     ends = sorted({scenario.now, *(run.expected_end for run in scenario.running)})
     for at in ends:
         if scenario.free + sum(run.nodes for run in scenario.running if run.expected_end <= at) >= nodes:

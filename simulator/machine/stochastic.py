@@ -132,6 +132,14 @@ class StochasticJob(JobState):
         # `backfill_length="runtime"` uses true runtimes, but that of a stochastic job is unknown.
         return self.walltime
 
+    def shortest_gain(self) -> int:
+        """Lower bound of the time that its present reservation must run to gain anything; 0 before it is planned."""
+        request = self.request
+        # What exceeds its memory ends earlier, and the next reservation asks for more.
+        if self.job.memory_profile:
+            return 0
+        return int(min(self.truth.runtime, request.milestone) - request.saved)
+
     def ended(self, run: ReservedRun, ending: str, times: tuple[int, int, int], now: int) -> None:
         """Book a reservation that has ended, and what is saved now."""
         course, request, origin = self._known_course(), self.request, self._origin

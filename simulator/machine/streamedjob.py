@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulator.machine.jobstate import JobState
 from workloads.table.job import RIGID, Job
-from workloads.table.rigidcolumns import RigidColumns
+from workloads.table.jobs import Jobs
 
 __all__ = ["StreamedJob"]
 
@@ -26,7 +26,7 @@ class StreamedJob(JobState):
 
     def __init__(
         self,
-        table: RigidColumns,
+        table: Jobs,
         row: int,
         rank: int,
         job_id: int,
@@ -57,8 +57,12 @@ class StreamedJob(JobState):
 
     @property
     def user(self) -> str:
-        return str(self._table.names[self._table.user[self.row]])
+        return self._text("user")
 
     @property
     def project(self) -> str:
-        return str(self._table.names[self._table.project[self.row]])
+        return self._text("project")
+
+    def _text(self, name: str) -> str:
+        codes = self._table.columns.get(name)
+        return "" if codes is None else self._table.names[codes[self.row]]

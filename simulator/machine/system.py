@@ -97,9 +97,7 @@ class System:
 
     @property
     def queue(self) -> Sequence[JobState]:
-        waiting = self.waiting
-        listed = waiting.listed
-        return waiting.in_order(self) if listed is None else listed
+        return self.waiting.in_order(self)
 
     @property
     def on_demand_waits(self) -> bool:

@@ -1,5 +1,1 @@
-"""What came out: records, metrics and tables.
-
-Other folders use ``catalogue``, ``integrals``, ``loggedruns``, ``longrecords``, ``metrics``, ``ranked``, ``recording``,
-``records``, ``reservations``, ``result`` and ``schema``.
-"""
+"""What came out: records, metrics and tables."""

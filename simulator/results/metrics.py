@@ -8,21 +8,18 @@ waited was decided before.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from simulator.results.catalogue import Group, columns
 from simulator.results.integrals import integral
-from simulator.results.longrecords import LongRecords, LongSamples
 from simulator.results.ranked import Ranked
 from simulator.results.recording import NO_METRICS, Recording
-from simulator.results.records import SLOWDOWN_BOUND, JobRecord
+from simulator.results.records import Records
 from simulator.results.reservations import summarize_stochastic
 from simulator.results.schema import instant_ticks
 from workloads.ground.errors import InputError, ParameterError
@@ -41,10 +38,6 @@ __all__ = [
 
 _HOUR = 3600 * SECOND
 
-#: Where a record has its submit, start, end, runtime, preemptions and shrinks.
-_TIMES_AND_COUNTS = tuple(map(JobRecord._fields.index, ("submit", "start", "end", "runtime", "preemptions", "shrinks")))
-_ELIGIBLE = JobRecord._fields.index("eligible")
-_SUBMIT = itemgetter(_TIMES_AND_COUNTS[0])
 #: What is told of some jobs.
 _TOLD = (
     *("turnaround_h", "wait_h", "wait_median_h", "wait_p95_h", "wait_max_h"),
@@ -115,25 +108,10 @@ class _Measured:
         self.preempted, self.shrunk = preempted, shrunk
 
     @classmethod
-    def of(cls, records: Sequence[JobRecord]) -> _Measured:
+    def of(cls, records: Records) -> _Measured:
         """The jobs of these records."""
-        if isinstance(records, LongRecords):
-            submit, start, end, runtime = records.submit, records.start, records.end, records.runtime
-            preempted = shrunk = np.zeros(len(records), dtype=bool)
-            queued = submit
-        else:
-            # Record by record takes twice as long, and a sweep does this for each of its runs.
-            columns = list(zip(*records, strict=True)) or [()] * len(JobRecord._fields)
-            submit, start, end, runtime, preempted, shrunk = (
-                np.array(columns[place], dtype=np.int64) for place in _TIMES_AND_COUNTS
-            )
-            preempted, shrunk = preempted > 0, shrunk > 0
-            queued = submit
-            if any(columns[_ELIGIBLE]):
-                queued = np.array([record.queued for record in records], dtype=np.int64)
-        turnaround = end - submit
-        slowdown = np.maximum(1.0, turnaround / np.maximum(runtime, SLOWDOWN_BOUND))
-        return cls(turnaround, start - queued, slowdown, preempted, shrunk)
+        counts = (records.columns[name] > 0 for name in ("preemptions", "shrinks"))
+        return cls(records.turnaround, records.wait, records.bounded_slowdown, *counts)
 
     def part(self, chosen: np.ndarray) -> _Measured:
         """Some of the jobs."""
@@ -169,47 +147,36 @@ def _ratio(flags: np.ndarray) -> float:
     return int(np.count_nonzero(flags)) / len(flags) if len(flags) else math.nan
 
 
-def _chosen(result: Recording, window: MeasuredWindow) -> Sequence[JobRecord]:
+def _chosen(result: Recording, window: MeasuredWindow) -> Records:
     """The records of the jobs that came, within the window."""
-    begin = result.begin
-    if isinstance(result.records, LongRecords):
-        # The window needs no more than the ends and what lies between.
-        submit = result.records.submit
-        earliest, latest = window.bounds(submit)
-        return result.records.of((earliest <= submit) & (submit <= latest)) if window != (0.0, 0.0) else result.records
-    if window == (0.0, 0.0) and begin is None:
-        return [record for record in result.records if record.submit is not None]
-    submits = [record.submit for record in result.records if record.submit is not None]
-    if not submits or (begin is not None and max(submits) < begin):
-        return []
-    earliest, latest = window.bounds(submits, begin)
-    return [record for record in result.records if record.submit is not None and earliest <= record.submit <= latest]
+    records, begin = result.records, result.begin
+    submits, came = records.columns["submit"], records.came
+    if window != (0.0, 0.0) or begin is not None:
+        there = submits[came]
+        if not len(there) or (begin is not None and int(there.max()) < begin):
+            return records.part(slice(0))
+        earliest, latest = window.bounds(there, begin)
+        came &= (earliest <= submits) & (submits <= latest)
+    return records if came.all() else records.part(came)
 
 
-def _cancelled(records: Sequence[JobRecord], withdrawn: int) -> dict[str, str | int | float]:
+def _cancelled(records: Records, withdrawn: int) -> dict[str, str | int | float]:
     """The columns of :data:`CANCELLATION_COLUMNS`; node-hours are those of the whole simulation."""
-    gone = [record for record in records if record.status == "cancelled"]
-    started = sum(record.start is not None for record in gone)
-    return dict(zip(CANCELLATION_COLUMNS, (len(gone), started, withdrawn / _HOUR), strict=True))
+    gone = records.have("cancelled")
+    started = int(np.count_nonzero(gone & records.started))
+    return dict(zip(CANCELLATION_COLUMNS, (int(np.count_nonzero(gone)), started, withdrawn / _HOUR), strict=True))
 
 
-def _ended(records: Sequence[JobRecord]) -> Sequence[JobRecord]:
+def _ended(records: Records) -> Records:
     """Records of jobs that were not cancelled."""
-    if isinstance(records, LongRecords):
-        return records
-    return [record for record in records if record.status != "cancelled"]
+    gone = records.have("cancelled")
+    return records.part(~gone) if gone.any() else records
 
 
-def _by_type(records: Sequence[JobRecord], everyone: _Measured) -> dict[JobType, _Measured]:
-    if isinstance(records, LongRecords):
-        nobody = everyone.part(np.zeros(everyone.count, dtype=bool))
-        return {kind: everyone if kind is JobType.RIGID else nobody for kind in JobType}
-    kinds = list(JobType)
-    number = {kind: place for place, kind in enumerate(kinds)}
-    of = np.array([number[record.type] for record in records], dtype=np.int8)
-    parts = [of == place for place in range(len(kinds))]
+def _by_type(records: Records, everyone: _Measured) -> dict[JobType, _Measured]:
+    parts = {kind: records.are(kind) for kind in JobType}
     # What all are is measured once.
-    return {kind: everyone if part.all() else everyone.part(part) for kind, part in zip(kinds, parts, strict=True)}
+    return {kind: everyone if part.all() else everyone.part(part) for kind, part in parts.items()}
 
 
 def summarize(
@@ -354,13 +321,10 @@ def _availability(result: Recording, window: MeasuredWindow, utilization: float)
     }
 
 
-def _utilization_to_last_submit(result: Recording, chosen: Sequence[JobRecord], window: MeasuredWindow) -> float:
+def _utilization_to_last_submit(result: Recording, chosen: Records, window: MeasuredWindow) -> float:
     """Utilisation from where measuring begins to the last submit of a measured job; NaN if that is no time."""
     opens, ends, _ = _measured_time(result, window)
-    if isinstance(chosen, LongRecords):
-        submit = int(chosen.submit.max())
-    else:
-        submit = max(map(_SUBMIT, chosen), default=opens + result.origin)
+    submit = int(chosen.columns["submit"].max(initial=opens + result.origin))
     closes = min(submit - result.origin, ends)
     if closes <= opens:
         return math.nan
@@ -368,13 +332,9 @@ def _utilization_to_last_submit(result: Recording, chosen: Sequence[JobRecord], 
         occupied, lost = _use(result, opens, closes)
         return (occupied - lost) / (result.nodes * (closes - opens))
     # All of the time is accounted for already: only what follows need be added up, which is short.
-    spent = result.accounting
-    samples = result.samples
-    if isinstance(samples, LongSamples):
-        place = int(np.searchsorted(samples.table[:, 0], closes, side="right"))
-        after = samples.table[place - 1 :, :2].tolist()
-    else:
-        after = [(sample[0], sample[1]) for sample in samples[bisect_right(samples, closes, key=itemgetter(0)) - 1 :]]
+    spent, samples = result.accounting, result.samples
+    place = int(np.searchsorted(samples.column(0), closes, side="right"))
+    after = samples.table[place - 1 :, :2].tolist()
     busy = sum(nodes * (until - max(at, closes)) for (at, nodes), (until, _) in pairwise(after))
     lost = sum(node_ticks for time, node_ticks in result.losses if time > closes)
     done = spent.compute + spent.setup + spent.checkpoint - busy + lost
@@ -399,11 +359,6 @@ def _machine(result: Recording, window: MeasuredWindow) -> tuple[float, int, int
 def _use(result: Recording, opens: int, closes: int) -> tuple[int, int]:
     """Node-ticks occupied between two times, and lost there; a loss counts when it is booked."""
     # The last sample is taken at the last completion.
-    if isinstance(result.samples, LongSamples):
-        times, busy = result.samples.table[:, 0], result.samples.table[:-1, 1]
-    else:
-        instants, in_use, *_ = zip(*result.samples, strict=True)
-        times, busy = np.array(instants, dtype=np.int64), np.array(in_use[:-1], dtype=np.int64)
-    spans = np.diff(np.clip(times, opens, closes))
-    occupied = integral(busy, spans)
+    spans = np.diff(np.clip(result.samples.column(0), opens, closes))
+    occupied = integral(result.samples.column(1)[:-1], spans)
     return occupied, sum(node_ticks for time, node_ticks in result.losses if opens <= time <= closes)

@@ -5,27 +5,30 @@ Metrics, pictures, explanations and exports take a :class:`Recording` and do not
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import Self
 
+import numpy as np
+import numpy.typing as npt
+
 from policies.mechanism import BASELINE
 from policies.order import ORDERS, Order
 from simulator.machine.decisions import Decision
-from simulator.machine.eventlog import Entry, Sample
+from simulator.machine.eventlog import Entry
 from simulator.machine.priorstate import PriorState
 from simulator.machine.stochastic import ReservationRecord
 from simulator.options import Options
-from simulator.results.longrecords import LongRecords
-from simulator.results.records import Accounting, JobRecord, StochasticRecord
+from simulator.results.records import ABSENT, Accounting, JobRecord, Records, Samples, StochasticRecord
 from workloads.ground.errors import InputError
+from workloads.ground.ticks import in_ticks
 from workloads.ground.trust import admit, trust
 from workloads.ground.units import to_ticks
 from workloads.outages.outage import Outage
 from workloads.table.job import Job, JobType
+from workloads.table.jobs import Jobs
 
 __all__ = ["NO_METRICS", "Recording", "changes_of", "origin_of"]
 
@@ -103,9 +106,9 @@ class Recording:
     nodes: int
     options: Options
     table: Sequence[Job]
-    records: Sequence[JobRecord]
+    records: Records
     entries: Sequence[Entry] = ()
-    samples: Sequence[Sample] = ()
+    samples: Samples = field(default_factory=lambda: Samples.of([]))
     stochastic: Sequence[StochasticRecord] = ()
     origin: int = 0
     begin: int | None = None
@@ -127,6 +130,13 @@ class Recording:
     label: str = ""
     placements: Mapping[int, int] | None = field(default=None, compare=False, repr=False)
     engine: str = field(default="simpy", compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # Rows do wherever a recording is made by hand.
+        for name, kind in (("records", Records), ("samples", Samples)):
+            given = getattr(self, name)
+            if not isinstance(given, kind):
+                object.__setattr__(self, name, kind.of(given))
 
     def __repr__(self) -> str:
         operated = f"{self.nodes:,} nodes, {self.options.order}, {self.options.backfilling}"
@@ -166,13 +176,6 @@ class Recording:
         """The records by job id."""
         return {record.job_id: record for record in self.records}
 
-    @cached_property
-    def held(self) -> bool:
-        """Whether any job became eligible after its submit."""
-        if isinstance(self.records, LongRecords):
-            return False
-        return any(record.eligible is not None for record in self.records)
-
     @property
     def reservation_records(self) -> list[ReservationRecord]:
         """Those of stochastic jobs, job by job."""
@@ -191,16 +194,15 @@ class Recording:
         """From when on time and nodes are accounted for, in ticks of the table's clock; None: no job came."""
         if self.begin is not None:
             return self.begin
-        if isinstance(self.records, LongRecords):
-            return int(self.records.submit.min())
-        return min((record.submit for record in self.records if record.submit is not None), default=None)
+        submits = self.records.columns["submit"][self.records.came]
+        return int(submits.min()) if len(submits) else None
 
     @cached_property
     def closed(self) -> int | None:
         """Until when they are: the last end of a job, in ticks of the table's clock; None: no job came."""
-        if isinstance(self.records, LongRecords):
-            return int(self.records.end.max())
-        return max((record.end for record in self.records if record.end is not None), default=None)
+        # None is less than every time.
+        last = int(self.records.columns["end"].max(initial=ABSENT))
+        return None if last == ABSENT else last
 
     @property
     def accounting(self) -> Accounting:
@@ -235,11 +237,11 @@ class Recording:
         """Whether nodes were down in the time that is accounted for."""
         return any(True for _ in self.down_spans())
 
-    def down_at_samples(self) -> list[int]:
+    def down_at_samples(self) -> npt.NDArray[np.int64]:
         """Nodes that were down at the end of each instant of the samples."""
-        times = [time for time, _ in self.down]
-        nodes = [0, *(nodes for _, nodes in self.down)]
-        return [nodes[bisect_right(times, sample[0])] for sample in self.samples]
+        times, nodes = np.array([(0, 0), *self.down], np.int64).T
+        found: npt.NDArray[np.int64] = nodes[np.searchsorted(times[1:], self.samples.column(0), side="right")]
+        return found
 
     def with_events(self) -> Self:
         """This recording.
@@ -271,7 +273,6 @@ def changes_of(levels: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def origin_of(jobs: Iterable[Job]) -> int:
     """Where the simulated clock begins: at the first submit or notice of the table [ticks of its own clock]."""
-    table = list(jobs)
-    submits = [job.submit for job in table if job.submit is not None]
-    notices = [job.notice for job in table if job.notice is not None]
-    return to_ticks(min(submits + notices, default=0.0))
+    table = Jobs.of(jobs)
+    times = np.concatenate((table.column("submit"), table.column("notice")))
+    return int(in_ticks(np.nanmin(times))) if not np.isnan(times).all() else 0

@@ -1,18 +1,47 @@
-"""Records: what a simulation leaves behind, as plain tuples."""
+"""Records: what a simulation leaves behind, in columns, of which a record is made when somebody looks at it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.machine.eventlog import Sample
 from simulator.machine.stochastic import ReservationRecord
 from workloads.ground.errors import InputError
+from workloads.ground.rows import ColumnRows
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
 
 if TYPE_CHECKING:
     from policies.planning.planbook import Planned
 
-__all__ = ["SLOWDOWN_BOUND", "STATES", "Accounting", "JobRecord", "StochasticRecord"]
+__all__ = [
+    "ABSENT",
+    "SLOWDOWN_BOUND",
+    "STATES",
+    "STATUSES",
+    "TYPES",
+    "Accounting",
+    "JobRecord",
+    "Records",
+    "Samples",
+    "StochasticRecord",
+    "whole_column",
+]
+
+Column = NDArray[Any]
+
+#: Stands for None in 64-bit columns; in a column of objects None stands itself.
+ABSENT = -(2**63)
+#: The types and the states of jobs, whose places stand in columns.
+TYPES = tuple(JobType)
+STATUSES = ("completed", "killed", "no_show", "cancelled")
+_TYPE = {kind: place for place, kind in enumerate(TYPES)}
+_STATUS = {status: place for place, status in enumerate(STATUSES)}
 
 #: Runtimes below this count as this in the bounded slowdown [ticks].
 SLOWDOWN_BOUND = 10 * SECOND
@@ -72,6 +101,187 @@ class JobRecord(NamedTuple):
     def bounded_slowdown(self) -> float:
         """Turnaround over undisturbed runtime, short runtimes as the bound, at least 1 (docs/model.md, "Metrics")."""
         return max(1.0, self.turnaround / max(self.runtime, SLOWDOWN_BOUND))
+
+
+def whole_column(values: Iterable[int | None]) -> Column:
+    """Whole numbers as 64-bit integers, with :data:`ABSENT` for None; as objects if one of them is larger.
+
+    >>> whole_column([1, None]).tolist() == [1, ABSENT], whole_column([2**70]).tolist() == [2**70]
+    (True, True)
+    """
+    given = values if isinstance(values, list | tuple) else list(values)
+    try:
+        return np.array(given, np.int64)
+    except TypeError:  # None
+        pass
+    except OverflowError:
+        return np.array(given, object)
+    if ABSENT in given:
+        return np.array(given, object)
+    return whole_column([ABSENT if value is None else value for value in given])
+
+
+class Records(ColumnRows[JobRecord]):
+    """What became of each job, in the order of the job table.
+
+    Parameters
+    ----------
+    columns
+        The fields of :class:`JobRecord` as columns of shape (n,): 64-bit integers, :data:`ABSENT` where a record has
+        None; ``type`` and ``status`` are places in :data:`TYPES` and :data:`STATUSES`. Without ``preemptions``,
+        ``shrinks`` and ``lost`` these are 0, and without ``eligible`` no job was held.
+    """
+
+    def __init__(self, **columns: Column) -> None:
+        nothing = np.zeros(len(columns["job_id"]), np.int64)
+        self.columns: dict[str, Column] = {
+            name: columns.get(name, nothing) for name in JobRecord._fields if name != "eligible" or name in columns
+        }
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[Any, ...]]) -> Records:
+        """The columns of records, or of tuples with their fields."""
+        fields = list(zip(*rows, strict=True)) or [()] * len(JobRecord._fields)
+        columns = dict(zip(JobRecord._fields, fields, strict=True))
+        coded = {
+            "type": np.array([_TYPE[kind] for kind in columns.pop("type")], np.int8),
+            "status": np.array([_STATUS[status] for status in columns.pop("status")], np.int8),
+        }
+        if not any(time is not None for time in columns["eligible"]):
+            del columns["eligible"]
+        return cls(**coded, **{name: whole_column(values) for name, values in columns.items()})
+
+    def __len__(self) -> int:
+        return len(self.columns["job_id"])
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Records):
+            return self.columns.keys() == other.columns.keys() and all(
+                np.array_equal(column, other.columns[name]) for name, column in self.columns.items()
+            )
+        return list(self) == other
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
+    def __repr__(self) -> str:
+        return f"Records({len(self):,} jobs)"
+
+    def column(self, name: str) -> Column:
+        """The column of a field, or ``queued``; in that of ``eligible`` :data:`ABSENT` of a job that was not held."""
+        if name == "queued":
+            return self.queued
+        if name == "eligible" and name not in self.columns:
+            return np.full(len(self), ABSENT)
+        return self.columns[name]
+
+    def part(self, rows: Column | slice) -> Records:
+        """Some of them, by a mask, by places or by a slice."""
+        return Records(**{name: column[rows] for name, column in self.columns.items()})
+
+    def are(self, kind: JobType) -> Column:
+        """Which jobs are of a type, shape (n,)."""
+        found: Column = self.columns["type"] == _TYPE[kind]
+        return found
+
+    def have(self, status: str) -> Column:
+        """Which jobs ended in that way, shape (n,)."""
+        found: Column = self.columns["status"] == _STATUS[status]
+        return found
+
+    @property
+    def held(self) -> bool:
+        """Whether any job became eligible after its submit."""
+        return "eligible" in self.columns and bool((self.columns["eligible"] != ABSENT).any())
+
+    @property
+    def came(self) -> Column:
+        """Which jobs came."""
+        found: Column = self.columns["submit"] != ABSENT
+        return found
+
+    @property
+    def started(self) -> Column:
+        """Which jobs started."""
+        found: Column = self.columns["start"] != ABSENT
+        return found
+
+    @property
+    def ran(self) -> Column:
+        """Which jobs started, and were not cancelled."""
+        found: Column = self.started & (self.columns["end"] != ABSENT) & ~self.have("cancelled")
+        return found
+
+    @property
+    def queued(self) -> Column:
+        """When each entered the queue, as :attr:`JobRecord.queued`."""
+        if not self.held:
+            return self.columns["submit"]
+        return np.where(self.columns["eligible"] == ABSENT, self.columns["submit"], self.columns["eligible"])
+
+    @property
+    def wait(self) -> Column:
+        """As :attr:`JobRecord.wait`, only of jobs that started."""
+        return self.columns["start"] - self.queued
+
+    @property
+    def turnaround(self) -> Column:
+        """As :attr:`JobRecord.turnaround`, only of jobs that came."""
+        return self.columns["end"] - self.columns["submit"]
+
+    @property
+    def bounded_slowdown(self) -> Column:
+        """As :attr:`JobRecord.bounded_slowdown`, only of jobs that came."""
+        return np.maximum(1.0, self.turnaround / np.maximum(self.columns["runtime"], SLOWDOWN_BOUND))
+
+    def _made(self, rows: slice) -> list[JobRecord]:
+        fields: list[Any] = []
+        for name in JobRecord._fields:
+            values = self.column(name)[rows].tolist()
+            if name == "type":
+                values = [TYPES[place] for place in values]
+            elif name == "status":
+                values = [STATUSES[place] for place in values]
+            elif name in ("submit", "start", "end", "eligible"):
+                values = [None if value == ABSENT else value for value in values]
+            fields.append(values)
+        return list(map(JobRecord._make, zip(*fields, strict=True)))
+
+
+class Samples(ColumnRows[Sample]):
+    """The machine at the end of each instant.
+
+    Attributes
+    ----------
+    table
+        Time [ticks of the simulated clock], busy nodes, held nodes, waiting jobs, nodes they ask for; shape (n, 5).
+    """
+
+    def __init__(self, table: NDArray[np.int64]) -> None:
+        self.table = table
+
+    @classmethod
+    def of(cls, rows: list[Sample]) -> Samples:
+        """The same of a list."""
+        # A third of the time that numpy takes for a list of tuples.
+        return cls(np.fromiter(chain.from_iterable(rows), np.int64, 5 * len(rows)).reshape(-1, 5))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Column:
+        return np.array(self.table, dtype)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def __eq__(self, other: object) -> bool:
+        return np.array_equal(self.table, other.table) if isinstance(other, Samples) else list(self) == other
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
+    def column(self, place: int) -> Column:
+        """One of the five columns."""
+        return self.table[:, place]
+
+    def _made(self, rows: slice) -> list[Sample]:
+        return [(time, busy, held, jobs, nodes) for time, busy, held, jobs, nodes in self.table[rows].tolist()]
 
 
 class StochasticRecord(NamedTuple):

@@ -148,7 +148,7 @@ def _planned_costs(courses: Sequence[StochasticRecord]) -> list[float]:
     costs = [math.nan] * len(courses)
     for places in of_plan.values():
         plan = courses[places[0]].planned.plan
-        found = plan.cost_of([courses[place].runtime / SECOND for place in places])
+        found = plan.paid_cost([courses[place].runtime / SECOND for place in places])
         for place, cost in zip(places, found.tolist(), strict=True):
             costs[place] = cost
     return costs

@@ -77,7 +77,7 @@ class Result(Recording):
 
     def _repr_html_(self) -> str:
         """The result as a notebook shows it: its metrics and a small picture."""
-        html: str = resolve_name(f"{_BACKEND}:html_of")(self)
+        html: str = resolve_name(f"{_BACKEND}:result_html")(self)
         return html
 
     def timeline(self) -> pd.DataFrame:

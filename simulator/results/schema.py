@@ -6,17 +6,21 @@ tables of metrics are in :mod:`simulator.results.metrics` and :mod:`simulator.re
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+
+import numpy as np
 
 from simulator.results.loggedruns import runs
 from simulator.results.recording import Recording
-from simulator.results.records import JobRecord
+from simulator.results.records import ABSENT, SLOWDOWN_BOUND, STATUSES, TYPES, Records, Samples, whole_column
 from workloads.ground.errors import ParameterError, shown
 from workloads.ground.fields import number, whole
+from workloads.ground.ticks import in_ticks
 from workloads.ground.units import COSTS, LARGEST_TIME, SECOND, format_seconds, to_ticks
 from workloads.table.job import JobType
 
@@ -38,11 +42,18 @@ __all__ = [
     "instant_ticks",
     "job_schema",
     "jobs_schema",
+    "optional",
     "timeline_schema",
 ]
 
 #: Whole numbers; texts; numbers; ticks, in tables seconds; times on the simulated clock, in tables on the job table's.
 Kind = Literal["whole", "text", "number", "ticks", "clock"]
+#: Below it [ticks] a 64-bit float holds every whole number.
+_EXACT = 2**53
+#: Numbers of tables that :meth:`Field.parsed` reads at once, one after the other.
+_USUAL = re.compile("[0-9.-]*", re.ASCII)
+#: What places in columns of records stand for.
+_NAMES = {"type": np.array([kind.value for kind in TYPES], object), "status": np.array(STATUSES, object)}
 #: From here on [ticks] a 64-bit float of seconds no longer tells one tick from the next.
 _INEXACT = 2**33 * SECOND
 #: Node-seconds of the largest machine over the largest time, some times over.
@@ -61,8 +72,8 @@ class Field(NamedTuple):
     unit
         In tables; empty: none.
     source
-        Where the value of a row comes from: an attribute or a place in the record, or, if it is derived from others, a
-        function of the recording and the record.
+        Where the column comes from: a name or a place in the rows, or, if it is derived from others, a function of the
+        recording and the rows.
     """
 
     name: str
@@ -75,25 +86,108 @@ class Field(NamedTuple):
         """Whether it follows from other columns, so that nobody need read it."""
         return callable(self.source)
 
-    def values(self, recording: Recording, rows: Iterable[Any]) -> list[Any]:
-        """The value of each row, as it stands in tables."""
-        return list(map(self._getter(recording), rows))
+    def column(self, recording: Recording, rows: Any) -> Any:
+        """The column of some rows, shape (rows,).
 
-    def _getter(self, recording: Recording) -> Callable[[Any], Any]:
-        source, origin = self.source, recording.origin if self.kind == "clock" else 0
-        get: Callable[[Any], Any]
+        Returns
+        -------
+        numpy.ndarray or list
+            Whole numbers and ticks as :func:`~simulator.results.records.whole_column` has them; texts and numbers as a
+            list, with None.
+        """
+        source: Any = self.source
         if callable(source):
-            get = lambda row: source(recording, row)  # noqa: E731  # one of three
+            values = source(recording, rows)
+        elif isinstance(rows, Records | Samples):
+            values = rows.column(source)
+            names = _NAMES.get(source)
+            if names is not None:
+                values = names[values].tolist()
         else:
-            get = attrgetter(source) if isinstance(source, str) else itemgetter(source)
-        if self.kind not in ("ticks", "clock"):
-            return get
+            values = list(map(attrgetter(source), rows))
+        if self.kind in ("text", "number"):
+            return values.tolist() if isinstance(values, np.ndarray) else values
+        if not isinstance(values, np.ndarray):
+            return whole_column(values)
+        # The smallest whole number is a job id here and there.
+        if self.name == "job_id" and len(values) and values.dtype != object and values.min() == ABSENT:
+            return values.astype(object)
+        return values
 
-        def seconds(row: Any) -> float | None:
-            ticks = get(row)
-            return None if ticks is None else (ticks + origin) / SECOND
-
+    def values(self, recording: Recording, rows: Any) -> Any:
+        """The column as it stands in tables, times in seconds; None, or NaN among floats, where there is no value."""
+        column = self.column(recording, rows)
+        if self.kind in ("text", "number"):
+            return column
+        absent = column == (None if column.dtype == object else ABSENT)
+        if self.kind == "whole":
+            return column if not absent.any() else [None if value is None else int(value) for value in optional(column)]
+        origin = recording.origin if self.kind == "clock" else 0
+        if column.dtype == object or (len(column) and _largest(column[~absent]) + abs(origin) >= _EXACT):
+            # Divided exactly, as Python does.
+            return np.array([
+                np.nan if value is None else (value + origin) / SECOND for value in optional(column)
+            ])  # fmt: skip
+        seconds = (column + origin if origin else column) / SECOND
+        if absent.any():
+            seconds[absent] = np.nan
         return seconds
+
+    def cells(self, recording: Recording, rows: Any) -> tuple[str, list[Any] | None]:
+        """The cells of the column in a file, not quoted: a printf format, and what is put into it.
+
+        Without values all cells are alike. A line of formats is filled in two thirds of the time that it takes to make
+        a text of each cell and to join them. Ticks that no float of seconds holds are an exact decimal.
+        """
+        column = self.column(recording, rows)
+        if self.kind in ("text", "number"):
+            return "%s", ["" if value is None or value != value else str(value) for value in column]
+        if column.dtype != object and len(column) and bool((column == column[0]).all()):
+            return self._text(optional(column[:1])[0], recording).replace("%", "%%"), None
+        missing = column == (None if column.dtype == object else ABSENT)
+        if not missing.any():
+            if self.kind == "whole":
+                return "%d", column.tolist()
+            if column.dtype != object and _largest(column) + abs(recording.origin) < _INEXACT // 2:
+                ticks = column + recording.origin if self.kind == "clock" else column
+                seconds, rest = np.divmod(ticks, SECOND)
+                return ("%s", (ticks / SECOND).tolist()) if rest.any() else ("%d.0", seconds.tolist())
+        return "%s", [self._text(value, recording) for value in optional(column)]
+
+    def _text(self, value: int | None, recording: Recording) -> str:
+        """A cell of a whole number or of ticks."""
+        if value is None:
+            return ""
+        if self.kind == "whole":
+            return str(value)
+        seconds = (value + (recording.origin if self.kind == "clock" else 0)) / SECOND
+        exact = self.kind == "ticks" and not self.derived and seconds * SECOND >= _INEXACT
+        return format_seconds(value) if exact else repr(seconds)
+
+    def parsed(self, cells: Sequence[str]) -> Any:
+        """The values of all cells as :meth:`column` has them, None of an empty one, if they are written as usual.
+
+        None where they are not: :meth:`parse` tells cell by cell what is wrong, if anything.
+        """
+        if self.kind == "text":
+            return list(cells)
+        known = [cell for cell in cells if cell]
+        if self.kind == "number" or not _USUAL.fullmatch("".join(known)):
+            return None
+        try:
+            if self.kind == "whole":
+                found = np.array(list(map(int, known)), np.int64)
+            else:
+                found = in_ticks(list(map(float, known)))
+        except (ValueError, OverflowError):
+            return None
+        if len(found) and _largest(found) >= _INEXACT and self.kind != "whole":
+            return None
+        if len(known) == len(cells):
+            return found
+        column = np.full(len(cells), ABSENT)
+        column[np.array([bool(cell) for cell in cells])] = found
+        return column
 
     def parse(self, text: str, name: str) -> Any:
         """The value in a cell that is not empty; ticks exactly.
@@ -140,24 +234,23 @@ class Schema:
         return type(self)(tuple(known[name] for name in names or known), self.of)
 
     def rows(self, recording: Recording) -> Iterator[dict[str, Any]]:
-        """The rows of a file; ticks that no float of seconds holds are an exact text."""
-        getters = [item._getter(recording) for item in self.fields]
-        exact = [(item.name, item.source) for item in self.fields if item.kind == "ticks" and not item.derived]
+        """The rows, one after the other."""
+        rows = self.of(recording)
+        columns = [item.values(recording, rows) for item in self.fields]
+        lists = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns]
         names = self.names
-        for record in self.of(recording):
-            row = dict(zip(names, [get(record) for get in getters], strict=True))
-            for name, source in exact:
-                value = row[name]
-                if value is not None and value * SECOND >= _INEXACT:
-                    row[name] = format_seconds(getattr(record, str(source)))
-            yield row
+        for values in zip(*lists, strict=True):
+            yield {
+                name: None if type(value) is float and value != value else value
+                for name, value in zip(names, values, strict=True)
+            }
 
     def frame(self, recording: Recording) -> pd.DataFrame:
         """All rows as a DataFrame, whose ``attrs["units"]`` tells the units of its columns."""
         import pandas as pd
 
-        records = self.of(recording)
-        values = {item.name: item.values(recording, records) for item in self.fields}
+        rows = self.of(recording)
+        values = {item.name: item.values(recording, rows) for item in self.fields}
         frame = pd.DataFrame(
             {item.name: pd.Series(values[item.name], dtype=_dtype(item, values[item.name])) for item in self.fields}
         )
@@ -165,16 +258,27 @@ class Schema:
         return frame
 
 
-def _dtype(item: Field, values: Sequence[Any]) -> str:
+def _largest(column: Any) -> int:
+    """The largest distance from 0 in a 64-bit column."""
+    return max(int(column.max()), -int(column.min())) if len(column) else 0
+
+
+def optional(column: Any) -> list[int | None]:
+    """Whole numbers as Python has them, and None."""
+    values = column.tolist()
+    return values if column.dtype == object else [None if value == ABSENT else value for value in values]
+
+
+def _dtype(item: Field, values: Any) -> str:
     """What a column of a DataFrame holds; a whole number that may be missing is a float, as pandas has it."""
     if item.kind == "text":
         return "object"
-    return "int64" if item.kind == "whole" and None not in values else "float64"
+    return "int64" if item.kind == "whole" and isinstance(values, np.ndarray) else "float64"
 
 
-def _ran(record: JobRecord) -> bool:
-    """Whether a job came and nobody withdrew it."""
-    return record.start is not None and record.end is not None and record.status != "cancelled"
+def _where(there: Any, values: Any) -> Any:
+    """Values where there are any."""
+    return np.where(there, values, ABSENT)
 
 
 def instant_ticks(recording: Recording, instant_tolerance: float | None) -> int:
@@ -195,21 +299,20 @@ def job_schema(instant_tolerance: float | None = None) -> Schema:
         How late an on-demand job may start and still count as started instantly [s]; None: the warning.
     """
 
-    def instant(recording: Recording, record: JobRecord) -> int | None:
-        if record.type is not JobType.ON_DEMAND or not _ran(record):
-            return None
-        return int(record.wait <= instant_ticks(recording, instant_tolerance))
+    def instant(recording: Recording, records: Records) -> Any:
+        started = records.wait <= instant_ticks(recording, instant_tolerance)
+        return _where(records.ran & records.are(JobType.ON_DEMAND), started)
 
     return Schema(
         (
             Field("job_id", "whole", "", "job_id"),
-            Field("type", "text", "", lambda _, record: record.type.value),
+            Field("type", "text", "", lambda _, records: _NAMES["type"][records.column("type")]),
             Field("submit", "ticks", "s", "submit"),
             Field("start", "ticks", "s", "start"),
             Field("end", "ticks", "s", "end"),
             Field("nodes", "whole", "nodes", "nodes"),
-            Field("turnaround", "ticks", "s", lambda _, record: record.turnaround if _ran(record) else None),
-            Field("wait", "ticks", "s", lambda _, record: record.wait if _ran(record) else None),
+            Field("turnaround", "ticks", "s", lambda _, records: _where(records.ran, records.turnaround)),
+            Field("wait", "ticks", "s", lambda _, records: _where(records.ran, records.wait)),
             Field("instant", "whole", "", instant),
             Field("preemptions", "whole", "", "preemptions"),
             Field("shrinks", "whole", "", "shrinks"),
@@ -228,23 +331,31 @@ ELIGIBLE = Field("eligible", "ticks", "s", "queued")
 
 def jobs_schema(recording: Recording, schema: Schema = JOBS) -> Schema:
     """A table of jobs, with :data:`ELIGIBLE` after the submits where any job of the recording was held."""
-    if not recording.held:
+    if not recording.records.held:
         return schema
     after = schema.names.index("submit") + 1
     return schema.extended((ELIGIBLE,), *schema.names[:after], ELIGIBLE.name, *schema.names[after:])
 
 
-def _of_job(name: str) -> Callable[[Recording, JobRecord], Any]:
-    """What a column of the job table holds for the job of a record."""
-    return lambda recording, record: getattr(recording.job[record.job_id], name)
+def _of_job(name: str) -> Callable[[Recording, Records], Any]:
+    """A column of the job table, which has the jobs of the records in their order."""
+    return lambda recording, _: [getattr(job, name) for job in recording.table]
 
 
-def _slowdown(recording: Recording, record: JobRecord) -> float | None:
-    return record.turnaround / record.runtime if _ran(record) and record.runtime else None
+def _slowdown(_: Recording, records: Records) -> list[float | None]:
+    runtimes = records.column("runtime")
+    return _ratios(records, runtimes, records.ran & (runtimes > 0))
 
 
-def _bounded(recording: Recording, record: JobRecord) -> float | None:
-    return record.bounded_slowdown if _ran(record) else None
+def _bounded(_: Recording, records: Records) -> list[float | None]:
+    ratios = _ratios(records, np.maximum(records.column("runtime"), SLOWDOWN_BOUND), records.ran)
+    return [None if ratio is None else max(1.0, ratio) for ratio in ratios]
+
+
+def _ratios(records: Records, lengths: Any, there: Any) -> list[float | None]:
+    """Turnaround over a length, divided as Python divides whole numbers."""
+    rows = zip(records.turnaround.tolist(), lengths.tolist(), there.tolist(), strict=True)
+    return [turnaround / length if has else None for turnaround, length, has in rows]
 
 
 #: One row a job with all that a study needs: what was asked for, by whom, and what became of it.
@@ -256,7 +367,7 @@ STUDIED_JOBS = JOBS.extended(
         Field("application", "text", "", _of_job("application")),
         Field("min_nodes", "whole", "nodes", _of_job("min_nodes")),
         Field("runtime", "ticks", "s", "runtime"),
-        Field("walltime", "ticks", "s", lambda recording, record: recording.walltime(recording.job[record.job_id])),
+        Field("walltime", "ticks", "s", lambda recording, _: [recording.walltime(job) for job in recording.table]),
         Field("slowdown", "number", "", _slowdown),
         Field("bounded_slowdown", "number", "", _bounded),
     ),
@@ -306,19 +417,22 @@ EVENTS = Schema(
     lambda recording: recording.entries,
 )
 
-#: The machine over time: a row for each instant, valid until the next; its record is a sample and the nodes down then.
+
+def _idle(recording: Recording, samples: Samples) -> Any:
+    return recording.nodes - samples.column(1) - samples.column(2) - recording.down_at_samples()
+
+
+#: The machine over time: a row for each instant, valid until the next.
 TIMELINE = Schema(
     (
         Field("time", "clock", "s", 0),
         Field("busy", "whole", "nodes", 1),
         Field("held", "whole", "nodes", 2),
-        Field("idle", "whole", "nodes", lambda recording, sample: recording.nodes - sample[1] - sample[2] - sample[5]),
+        Field("idle", "whole", "nodes", _idle),
         Field("waiting_jobs", "whole", "", 3),
         Field("waiting_nodes", "whole", "nodes", 4),
     ),
-    lambda recording: [
-        (*sample, down) for sample, down in zip(recording.samples, recording.down_at_samples(), strict=True)
-    ],
+    lambda recording: recording.samples,
 )
 
 #: What was decided beside the event log.
@@ -336,12 +450,17 @@ DECISIONS = Schema(
     lambda recording: recording.decisions or (),
 )
 
+
+def _applications(recording: Recording, items: Sequence[Any]) -> list[str]:
+    return [recording.job[item.job_id].application for item in items]
+
+
 #: The reservations of stochastic jobs, job by job. The time of each went into ``restart``, ``work`` and ``checkpoint``;
 #: ``milestone`` is the work that the plan expected at its end, ``saved`` the work behind the last good checkpoint then.
 RESERVATIONS = Schema(
     (
         Field("job_id", "whole", "", "job_id"),
-        Field("application", "text", "", lambda recording, item: recording.job[item.job_id].application),
+        Field("application", "text", "", _applications),
         Field("number", "whole", "", "number"),
         Field("submit", "ticks", "s", "submit"),
         Field("start", "ticks", "s", "start"),
@@ -362,4 +481,5 @@ RESERVATIONS = Schema(
 
 def timeline_schema(recording: Recording) -> Schema:
     """:data:`TIMELINE`, with the nodes that were down where any were."""
-    return TIMELINE.extended([Field("down", "whole", "nodes", 5)] if recording.had_down() else [])
+    down = Field("down", "whole", "nodes", lambda recording, _: recording.down_at_samples())
+    return TIMELINE.extended([down] if recording.had_down() else [])

@@ -62,7 +62,7 @@ def listed(policy: str, answers: Any) -> Sequence[Any]:
 
 
 def start_problem(start: Any, job: WaitingJob | None, waits: bool, free: int) -> str:
-    """Why a job cannot be started on so many free nodes; empty if it can.
+    """Why a job cannot be started on ``free`` nodes; empty if it can.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def plan_problem(action: Any, run: Any, now: int) -> str:
 
 
 def room_problem(action: Any, run: Any, missing: int) -> str:
-    """Why a run cannot make room in this way while so many nodes are missing; empty if it can."""
+    """Why a run cannot make room in this way while ``missing`` nodes are missing; empty if it can."""
     if not isinstance(action, Preempt | Shrink):
         return "an arrival strategy answers with Preempt and Shrink"
     if run is None:
@@ -150,7 +150,7 @@ def room_problem(action: Any, run: Any, missing: int) -> str:
 
 
 def growth_problem(action: Any, run: Any, free: int) -> str:
-    """Why a run cannot grow into so many free nodes in this way; empty if it can."""
+    """Why a run cannot grow into ``free`` nodes in this way; empty if it can."""
     if not isinstance(action, Expand):
         return "an expansion answers with Expand"
     if run is None:
@@ -167,7 +167,7 @@ def growth_problem(action: Any, run: Any, free: int) -> str:
 
 
 def hold_problem(held: int, free: int, reservation: Reservation) -> str:
-    """Why a reservation cannot begin with so many free nodes; empty if it can."""
+    """Why a reservation cannot begin with ``free`` nodes; empty if it can."""
     if type(held) is not int or held < 0:
         return "the nodes must be a whole number of at least 0"
     if held > reservation.requested:

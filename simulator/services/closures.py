@@ -112,7 +112,7 @@ class Closures:
     begin
         Likewise.
     outages
-        Those that are given, and those that have been drawn so far.
+        Those that are given, and those that have been drawn until now.
     """
 
     def __init__(

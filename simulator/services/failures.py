@@ -1,6 +1,6 @@
 """Failures: which nodes one strikes, and what happens to their jobs.
 
-Nodes have no names. A failure tells a place in the machine, and its nodes stand there in a fixed order: free ones, idle
+Nodes have no names. A failure names a place in the machine, and its nodes stand there in a fixed order: free ones, idle
 reserved ones, those of arrived jobs that gather theirs, those of jobs by their ids, and those that are down. Each job
 is so hit with a probability that is proportional to its nodes, and what was drawn is the same under any mechanism.
 """

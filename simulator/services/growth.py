@@ -19,7 +19,7 @@ class Growth:
     name
         The expansion.
     rule
-        Backfilling rule whose promises are kept. A rule without promises allows growth only while the
+        Backfilling rule; its promises are kept. A rule without promises allows growth only while the
         queue is empty.
     """
 

@@ -2,7 +2,7 @@
 
 A window takes free nodes, then idle reserved ones (latest notice first), then has running jobs preempted or waits for
 what they give up. What it does not find at once it takes from whatever becomes free while it lasts. Where a failure
-strikes is told by :mod:`simulator.services.failures`.
+strikes is decided by :mod:`simulator.services.failures`.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class OutageService:
     def _make_way(self, closure: Closure) -> None:
         """Preempt running jobs in ascending preemption overhead; on-demand jobs last, those that gather before them."""
         system = self._system
-        # A job whose walltime ends just in time ends within a tick, and its nodes are taken then.
+        # A job with a walltime that ends just in time ends within a tick, and its nodes are taken then.
         soon = system.now + TOLERANCE
         missing = closure.missing - sum(_yields(run) for run in system.runs.values() if run.expected_end <= soon)
         others = [run for run in system.runs.values() if run.expected_end > soon and _yields(run)]

@@ -79,7 +79,7 @@ def starting_state_of(jobs: Sequence[JobState], origin: int, begin: int | None =
     origin
         Ticks of the table's clock at which the simulated clock stands at 0.
     begin
-        When the replay begins [ticks of the simulated clock]; None: the jobs tell.
+        When the replay begins [ticks of the simulated clock]; None: the jobs decide.
     """
     running = [(to_ticks(job.job.running_since) - origin, job) for job in jobs if job.job.running_since is not None]
     return StartingState(running, begin) if running or begin is not None else None

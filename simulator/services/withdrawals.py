@@ -61,7 +61,7 @@ class Withdrawals:
         self._runs: dict[int, Run] = {}
 
     def expect(self, job: JobState) -> None:
-        """A job is submitted, or gives a notice that it will withdraw: its user has only so much patience."""
+        """A job is submitted, or gives a notice that it will withdraw: its user has limited patience."""
         patience = self._patience.get(job.job_id)
         if patience is not None:
             since = job.submit if job.job.submit is not None else job.notice
@@ -100,7 +100,7 @@ class Withdrawals:
         return True
 
     def _end(self, run: Run) -> None:
-        """End a run whose job is withdrawn."""
+        """End the run of a job that is withdrawn."""
         system, service = self._system, self._service
         system.log(system.now, "cancel", run.job_id, run.nodes, 0, "under warning" if run.warned else "runs")
         if run.warned:

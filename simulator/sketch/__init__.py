@@ -1,4 +1,1 @@
-"""Starts of jobs alone, from one state and many runtimes, far faster than a full simulation.
-
-Other folders use ``sketching``.
-"""
+"""Starts of jobs alone, from one state and many runtimes, far faster than a full simulation."""

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from policies.backfilling import BACKFILLING, Easy, Strict
+from policies.kernels.replayloop import KINDS, MORE, STUCK, replay
+from policies.kernels.running import run
 from policies.order import ORDERS, fcfs
 from policies.port import TOLERANCE
-from simulator.kernels.easyloop import KINDS, MORE, STUCK, replay
-from simulator.kernels.running import runner
+from policies.shadow import NEVER
 from simulator.options import Options
 from workloads.ground.errors import InvariantError
 
@@ -136,18 +137,18 @@ class Sketch:
         wanted = self._likely
         while True:
             later, complete = _more(later, pieces, wanted)
-            ending, starts, found, submitted = self._replay(runtimes, later, complete, awaited, tried)
+            ending, starts, found = self._replay(runtimes, later, complete, awaited, tried)
             if ending == STUCK:
                 raise InvariantError("some jobs can never start")
             if ending != MORE:
-                self._likely = max(self._likely, submitted)
+                self._likely = max(self._likely, ending)
                 return starts, found
             wanted = later.shape[1] + 1
 
     def _replay(
         self, runtimes: Ints, later: Ints, complete: bool, awaited: Collection[int], tried: Sequence[int]
-    ) -> tuple[int, Ints, list[tuple[int, bool]], int]:
-        """How it ended, the starts, those of the walltimes tried, and how many of the later jobs were submitted."""
+    ) -> tuple[int, Ints, list[tuple[int, bool]]]:
+        """What the loop returns, the starts, and those of the walltimes tried."""
         present, running = len(runtimes), self._running
         submits, nodes, walltimes = np.concatenate((self._requests, later[:3]), axis=1)
         runtimes = np.concatenate((runtimes, later[3]))
@@ -165,18 +166,21 @@ class Sketch:
         by_end[: len(running)] = running[np.argsort(-ends[running], kind="stable")]
         by_limit[: len(running)] = running[np.argsort(limits[running], kind="stable")]
 
-        run, sequence = runner(replay, KINDS, self._steps)
-        self._steps = 0
-        starts, found, how = (sequence(np.zeros(size, dtype=np.int64)) for size in (count, len(tried), len(tried)))
-        state, after, before = (sequence(np.zeros(size, dtype=np.int64)) for size in (2, count + 1, count + 1))
-        jobs = (submits, nodes, walltimes, runtimes, self._ranks(later), flags)
-        run(
-            count, present, *map(sequence, jobs), len(self._places), sequence(self._places), self._begin, self._free,
-            TOLERANCE, self._backfills, complete, on_trial, len(tried), sequence(np.array(tried, dtype=np.int64)),
-            *map(sequence, (ends, limits, by_end, by_limit)), len(running), starts, after, before, found, how, state,
+        steps, self._steps = self._steps, 0
+        starts, found, how = (np.zeros(size, dtype=np.int64) for size in (count, len(tried), len(tried)))
+        after, before = np.zeros((2, count + 1), dtype=np.int64)
+        unused = np.zeros(0, dtype=np.int64)
+        ending = run(
+            replay, KINDS, steps, count=count, present=present, submits=submits, nodes=nodes, walltimes=walltimes,
+            runtimes=runtimes, ranks=self._ranks(later), awaited=flags, waiting=len(self._places), queue=self._places,
+            begin=self._begin, free=self._free, tolerance=TOLERANCE, never=NEVER, depth=int(self._backfills),
+            complete=complete, on_trial=on_trial, choices=len(tried), tried=np.array(tried, dtype=np.int64),
+            ends=ends, limits=limits, by_end=by_end, by_limit=by_limit, runs=len(running), starts=starts,
+            after=after, before=before, found=found, how=how, order=unused, times=unused, levels=unused,
+            bounds=unused, begun=unused, sizes=unused, planned=unused,
         )  # fmt: skip
         trials = [(int(at), bool(backfilled)) for at, backfilled in zip(found, how, strict=True)]
-        return int(state[0]), np.asarray(starts)[:present], trials, int(state[1])
+        return ending, starts[:present], trials
 
     def _ranks(self, later: Ints) -> Ints:
         """Places in the order of the queue, of waiting and later jobs; others have none."""

@@ -45,7 +45,7 @@ class _Answers:
 
 @dataclass(frozen=True)
 class _Answered(Mechanism):
-    """A mechanism whose arrivals are answered one by one."""
+    """A mechanism with arrivals that are answered one by one."""
 
     answers: _Answers
 
@@ -112,7 +112,7 @@ class SteppedArrivals(Stepped):
         checked: bool = False,
         **options: object,
     ) -> None:
-        settings, table = Options.of(**options), list(jobs) if checked else checked_table(jobs, nodes)
+        settings, table = Options.of(**options), list(jobs) if checked else checked_table(jobs, nodes).rows()
         if isinstance(answers, str) or len(answers) < 2:
             raise ParameterError("answers", "the names of two or more arrival strategies", answers)
         _ = NOTICES[notice]

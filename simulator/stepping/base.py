@@ -17,7 +17,7 @@ __all__ = ["Stepped"]
 
 
 class Stepped:
-    """A simulation whose driver is asked for decisions.
+    """A simulation that asks its driver for decisions.
 
     Parameters
     ----------

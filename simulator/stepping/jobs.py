@@ -65,7 +65,7 @@ class SteppedSimulation(Stepped):
     def __init__(
         self, jobs: Iterable[Job], nodes: int, *, events: bool = True, checked: bool = False, **options: object
     ) -> None:
-        settings, table = Options.of(**options), list(jobs) if checked else checked_table(jobs, nodes)
+        settings, table = Options.of(**options), list(jobs) if checked else checked_table(jobs, nodes).rows()
         if settings.backfilling not in ("easy", "none"):
             raise ParameterError("backfilling", "easy or none, where jobs are chosen one by one", settings.backfilling)
         if any(job.type is not JobType.RIGID for job in table):
@@ -76,7 +76,7 @@ class SteppedSimulation(Stepped):
             Setup(table, nodes, None, settings, EventLog(events), Decisions(False), origin, asking=asking), asking
         )
         self._system = self._engine.system
-        # The jobs that rows() has told, less the chosen ones, and their rows.
+        # The jobs that rows() has returned, less the chosen ones, and their rows.
         self._known: list[JobState] = []
         self._rows = np.empty(0, np.intp)
         self._launch()
@@ -92,7 +92,7 @@ class SteppedSimulation(Stepped):
         return self._system.waiting.jobs
 
     def rows(self, most: int) -> npt.NDArray[np.intp]:
-        """Rows in the table of the first waiting jobs, at most so many; valid until the next choice."""
+        """Rows in the table of the first waiting jobs, at most ``most``; valid until the next choice."""
         jobs: list[Any] = self._system.queue[:most]  # type: ignore[assignment]  # pieces of queues are lists
         known, count = self._known, len(self._known)
         if len(self._rows) < most:

@@ -81,7 +81,7 @@ class SteppedPlans(Stepped):
         checked: bool = False,
         **options: object,
     ) -> None:
-        settings, table = Options.of(**options), list(jobs) if checked else checked_table(jobs, nodes)
+        settings, table = Options.of(**options), list(jobs) if checked else checked_table(jobs, nodes).rows()
         if isinstance(offers, str) or len(offers) < 2:
             raise ParameterError("offers", "the names of two or more plans", offers)
         self._names = tuple(offers)
@@ -135,10 +135,10 @@ class SteppedPlans(Stepped):
         asked = PlanAsked(
             job.application, table.plan, table.nodes, table.walltime, table.checkpoint_cost, table.restart_cost
         )
-        offered = self._book.offered(asked)
+        offered = self._book.offer_plans(asked)
         first = next(item for item in offered if item is not None)
         if all(item is None or item is first or _same(item, first) for item in offered):
-            # The own plan comes with what else the record of the job tells.
+            # The own plan comes with the rest of the record of the job.
             self._book.chosen = None if OWN in self._names else first
             return False
         self.offered = offered

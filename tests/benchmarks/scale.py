@@ -25,8 +25,8 @@ from simulator.streaming import stream
 from tests.benchmarks.figures import tell
 from tests.reference.easy import replay_easy
 from workloads.ground.files import atomic_open
-from workloads.hybrid.assignment import as_rigid_columns
-from workloads.theta.generator import generate_long
+from workloads.hybrid.assignment import as_rigid
+from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear
 
 #: Where the table stands in the page.
@@ -41,7 +41,7 @@ _RATIO = {1_000_000: "<= 2.5"}
 def measured(jobs: int, plain: int, engine: str) -> dict[str, Any]:
     """What a streamed replay of so many jobs takes; [s] of processor time, and MiB."""
     began = process_time()
-    trace = generate_long(ThetaYear(jobs=jobs), seed=0)
+    trace = generate(ThetaYear(jobs=jobs), seed=0)
     made = process_time() - began
     loaded = _peak()
     with tempfile.TemporaryDirectory() as place:
@@ -49,8 +49,16 @@ def measured(jobs: int, plain: int, engine: str) -> dict[str, Any]:
     whole = process_time() - began
     told = {"jobs": jobs, "made": made, "whole": whole, "loaded": loaded, "peak": _peak()}
     if jobs <= plain:
-        table = as_rigid_columns(trace)
-        columns = [column.tolist() for column in (table.submit, table.nodes, table.walltime, table.runtime)]
+        table = as_rigid(trace)
+        columns = [
+            column.tolist()
+            for column in (
+                table.ticks("submit"),
+                table.column("nodes"),
+                table.ticks("walltime"),
+                table.ticks("runtime"),
+            )
+        ]
         began = process_time()
         stream(table, trace.nodes or 0, engine=engine)
         told["engine"] = process_time() - began

@@ -84,10 +84,59 @@ def fugaku(path: Path) -> None:
     )
 
 
+_SITE = """\
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+NodeName=n[01-20] Sockets=2 CoresPerSocket=8 RealMemory=64000 Feature=opa Weight=10
+NodeName=g[1-4] CPUs=32 RealMemory=256000 Gres=gpu:v100:2
+PartitionName=batch Nodes=n[01-20] Default=YES MaxTime=1-00:00:00
+PartitionName=gpu Nodes=g[1-4] PriorityTier=10 OverSubscribe=EXCLUSIVE
+"""
+
+
+def site(path: Path) -> None:
+    """A small site's configuration."""
+    path.write_text(_SITE)
+
+
+def config(path: Path) -> None:
+    """As ``scontrol show config`` prints it."""
+    path.write_text("Configuration data as of 2026-01-01T00:00:00\nSelectType              = select/cons_tres\n")
+
+
+def shown_nodes(path: Path) -> None:
+    """As ``scontrol show node`` prints them."""
+    path.write_text("NodeName=n1 Arch=x86_64\n   CPUTot=16 RealMemory=64000\n   State=IDLE Partitions=batch\n")
+
+
+def shown_partitions(path: Path) -> None:
+    """As ``scontrol show partition`` prints them."""
+    path.write_text("PartitionName=batch\n   Default=YES MaxTime=UNLIMITED\n   Nodes=n1 PriorityTier=1\n")
+
+
+def sinfo(path: Path) -> None:
+    """As ``sinfo -e -o`` prints it."""
+    path.write_text("NODELIST|PARTITION|CPUS|MEMORY|GRES|AVAIL_FEATURES|WEIGHT|TIMELIMIT|STATE\n"
+                    "n1|batch*|16|64000|(null)|opa|1|infinite|idle\n")  # fmt: skip
+
+
+def recorded(path: Path) -> None:
+    """A log that records waits."""
+    import gzip
+
+    rows = [f"{job} {10 * job} 5 100 4 -1 -1 4 200 -1 1 7 8 -1 1 2 -1 -1" for job in range(1, 9)]
+    with gzip.open(path, "wt") as file:
+        file.write("\n".join(rows))
+
+
 GIVEN: dict[str, dict[str, Callable[[Path], None]]] = {
     "README.md": {"theta.swf.gz": trace, "runtimes.txt": runs, "fig6.toml": sweep},
     "docs/commands.md": {"year.swf.gz": trace},
     "docs/guides/first-day.md": {"log.swf.gz": busy, "runtimes.txt": seconds},
+    "docs/guides/machine.md": {
+        **{"slurm.conf": site, "config.txt": config, "nodes.txt": shown_nodes, "partitions.txt": shown_partitions},
+        **{"sinfo.txt": sinfo, "log.swf.gz": recorded},
+    },
     "docs/guides/parquet.md": {"job_table.parquet": marconi, "21_04.parquet": fugaku},
     "docs/interchange.md": {"theta.swf.gz": busy},
 }

@@ -65,6 +65,8 @@ NOT_RUN = (
     NotRun("docs/guides/slurm-lab.md", "holdfast slurm compare replay *", "needs a replay"),
     NotRun("docs/guides/slurm.md", "holdfast submit * --go *", "needs a Slurm cluster"),
     NotRun("docs/guides/slurm.md", "holdfast plan --runs past.txt *", "needs runs that have ended"),
+    NotRun("docs/guides/machine.md", "scontrol *", "needs a Slurm cluster"),
+    NotRun("docs/guides/machine.md", "sinfo *", "needs a Slurm cluster"),
     NotRun("*", "pip install *", "installs"),
     NotRun("*", "python3 -m venv *", "installs"),
     NotRun("*", ". .venv/bin/activate", "installs"),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from experiments.statistics import Interval, binomial, geometric_ratio, interval, paired, ratio
+from experiments.statistics import Interval, binomial, geometric_ratio, interval, paired_interval, ratio
 from workloads.ground.errors import ParameterError
 
 
@@ -27,10 +27,10 @@ def test_a_paired_difference_is_the_t_test_of_scipy() -> None:
     hardness = rng.normal(100.0, 30.0, 15)
     a, b = hardness + rng.normal(2.0, 1.0, 15), hardness + rng.normal(0.0, 1.0, 15)
     expected = stats.ttest_rel(a, b).confidence_interval(0.95)
-    found = paired(a, b)
+    found = paired_interval(a, b)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
     assert found.positive
-    assert paired(b, a).negative
+    assert paired_interval(b, a).negative
     # Taken apart, the difference drowns in what makes instances hard.
     assert interval(b).low < interval(a).low < interval(b).high
     assert ratio(1.1 * b, b).text(".3f") == "0.100 [0.100, 0.100]"
@@ -62,7 +62,7 @@ def test_signs() -> None:
     assert not Interval(1.0, 0.0, 2.0).positive
     same = interval([0.1] * 7)
     assert same == Interval(0.1, 0.1, 0.1)
-    none = paired([0.3, 0.4], [0.3, 0.4])
+    none = paired_interval([0.3, 0.4], [0.3, 0.4])
     assert none.decided
     assert not none.positive
     assert not none.negative
@@ -76,7 +76,7 @@ def test_wrong_values_are_refused(values: list[float]) -> None:
 
 def test_wrong_pairs_and_levels_are_refused() -> None:
     with pytest.raises(ParameterError, match="one for each of the 2 values"):
-        paired([1.0, 2.0], [1.0])
+        paired_interval([1.0, 2.0], [1.0])
     with pytest.raises(ParameterError, match="without a 0"):
         ratio([1.0, 2.0], [1.0, 0.0])
     for level in (0.0, 1.0, 95.0, math.nan):

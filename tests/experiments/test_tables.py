@@ -12,7 +12,7 @@ import pytest
 
 from experiments.recordings.summaries import comparison
 from experiments.tables import render, write_csv
-from experiments.traces.description import left_out
+from experiments.traces.description import describe_reading
 from simulator.results.metrics import SUMMARY_COLUMNS
 from workloads.ground.errors import OutputError
 from workloads.ground.quantities import Quantity
@@ -88,8 +88,11 @@ def test_a_wide_group_widens_its_last_column() -> None:
 def test_left_out_counts_by_reason() -> None:
     jobs = (TraceJob(1, 0.0, 1, 60.0, 60.0), TraceJob(2, 0.0, 1, 60.0, 60.0))
     trace = Trace(jobs, nodes=4392, excluded={"no runtime": 1000, "no size": 2}, remarks={"unsorted": 3, "twice": 0})
-    assert left_out(trace) == "2 jobs on 4,392 nodes; left out: 1,002 (1,000 no runtime, 2 no size)\nnoted: 3 unsorted"
-    assert left_out(Trace(jobs)) == "2 jobs"
+    assert (
+        describe_reading(trace)
+        == "2 jobs on 4,392 nodes; left out: 1,002 (1,000 no runtime, 2 no size)\nnoted: 3 unsorted"
+    )
+    assert describe_reading(Trace(jobs)) == "2 jobs"
 
 
 def test_csv_is_exact_and_the_same_twice(tmp_path: Path) -> None:

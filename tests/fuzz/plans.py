@@ -21,8 +21,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from experiments import cli
-from experiments.planning.laws import LAWS, OPTIONS
+from experiments.planning.laws import LAWS, LawOptions
 from policies.planning.strategies import STRATEGIES
+from workloads.ground.parameters import declared
 
 __all__ = ["Slow", "command_line", "fault"]
 
@@ -51,6 +52,8 @@ _EXTREMES = (
     *("0." + "0" * 30 + "1", "1e999999999", "1.0000000000000002", "0.9999999999999999", "--", "1h-1h", "1h30m", "--n"),
 )
 _CELLS = ("1", "2", "3", "17", "60", "0", "-1", "1e3", "20001", "100000000", "9" * 30, "9" * 5000, "inf", "nan", "1.5")
+#: Options of distributions, and whether each is a duration.
+_OPTIONS = {item.name: item.metavar == "TIME" for item in declared(LawOptions)}
 _NEEDED = {name: [option for needs in law.needs for option in needs] for name, law in LAWS.items()}
 
 
@@ -94,9 +97,9 @@ def command_line(rng: np.random.Generator, folder: Path) -> list[str]:
     else:
         name = str(rng.choice([*LAWS]))
         words.append(name)
-        for option in OPTIONS:
+        for option, timed in _OPTIONS.items():
             if rng.random() < (0.97 if option in _NEEDED[name] else 0.3 if option in LAWS[name].may else 0.01):
-                words += [f"--{option}", _value(rng, wild, OPTIONS[option].duration)]
+                words += [f"--{option}", _value(rng, wild, timed)]
     for option, often in (("checkpoint", 0.6), ("restart", 0.6), ("gamma", 0.4)):
         if rng.random() < often:
             words += [f"--{option}", _value(rng, wild, True)]

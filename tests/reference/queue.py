@@ -12,7 +12,7 @@ __all__ = ["queued", "spent"]
 
 def spent(plan: ReservationPlan, runtime: float) -> list[float]:
     """How long each reservation of a job lasts, by the definition of the plan."""
-    plan, saved, restart, found = plan.extended(runtime), 0.0, 0.0, []
+    plan, saved, restart, found = plan.extend(runtime), 0.0, 0.0, []
     for milestone, checkpointed in zip(plan.milestones.tolist(), plan.checkpointed.tolist(), strict=True):
         if runtime <= milestone:
             return [*found, restart + runtime - saved]

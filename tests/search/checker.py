@@ -20,6 +20,8 @@ from workloads.table.job import Job, JobType
 __all__ = ["broken_laws"]
 
 _CHANGES = ("start", "shrink", "expand", "warn", *ENDS)
+#: What may happen to a job before it is eligible.
+_WHILE_HELD = ("hold", "cancel", "notice", "reserve", "time-out", "withdraw")
 #: Metrics that are a share of the machine or of the jobs.
 _SHARES = (
     *("utilization", "utilization_available", "work_utilization", "instant_start_ratio"),
@@ -36,6 +38,7 @@ def broken_laws(case: Case, result: Result, *, measured: bool = True) -> list[st
         *_lives(case, result, jobs, stints),
         *_account(case, result, jobs, stints),
         *_queue(case, result, jobs),
+        *_holds(result, jobs),
         *(_measures(case, result) if measured else ()),
     ]
 
@@ -204,6 +207,36 @@ def _queue(case: Case, result: Result, jobs: dict[int, Job]) -> Iterator[str]:
             waiting.add(job_id)
         elif event in ("start", "gather", "cancel"):
             waiting.discard(job_id)
+
+
+def _holds(result: Result, jobs: dict[int, Job]) -> Iterator[str]:
+    """A job that is not eligible at its submit is held until it is, once, and neither waits nor runs before."""
+    events: dict[int, list[tuple[str, int]]] = defaultdict(list)
+    for entry in result.entries:
+        events[entry.job_id].append((entry.event, entry.time + result.origin))
+    begin = result.begin if result.begin is not None else -math.inf
+    for record in result.records:
+        job, submit = jobs[record.job_id], record.submit
+        # A job that runs already was eligible.
+        if submit is None or job.submit is None or job.running_since is not None:
+            continue
+        until, name = submit, f"job {record.job_id} ({job.type})"
+        if job.eligible is not None and job.eligible > job.submit:
+            until = max(submit, to_ticks(job.eligible))
+        if (submit if record.eligible is None else record.eligible) != until:
+            yield f"{name} is eligible at {until}, and by its row at {record.eligible}"
+        seen = events[record.job_id]
+        over = record.end is not None and record.status == "cancelled" and not record.start and record.end < until
+        held = [("hold", max(submit, begin))] if until > max(submit, begin) else []
+        holds, submits = ([item for item in seen if item[0] == event] for event in ("hold", "submit"))
+        if holds != held:
+            yield f"{name} is held by the log: {holds}, not {held}"
+        entered = [] if over and held else [("submit", max(until, begin))]
+        if submits[:1] != entered:
+            yield f"{name} enters the queue by the log: {submits}, not {entered}"
+        early = [item for item in seen if item[1] < until and item[0] not in _WHILE_HELD]
+        if early:
+            yield f"{name} is eligible at {until}, and before: {early}"
 
 
 def _served(case: Case, job: Job) -> bool:

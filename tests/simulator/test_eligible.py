@@ -132,7 +132,7 @@ def test_eligible_by_the_submit_says_nothing(mix: Mix, mechanism: str) -> None:
     told = [replace(job, eligible=job.submit) if job.notice is None else job for job in mix.jobs]
     once, again = (simulate(jobs, mix.nodes, mechanism, plans=mix.plans) for jobs in (mix.jobs, told))
     assert (once.records, once.entries, once.samples) == (again.records, again.entries, again.samples)
-    assert not once.held
+    assert not once.records.held
 
 
 def test_a_held_job_by_hand() -> None:

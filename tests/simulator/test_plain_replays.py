@@ -14,19 +14,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from policies.kernels import replayloop, running
 from simulator import Result, simulate
-from simulator.kernels import easyloop, running
 from simulator.results.metrics import MeasuredWindow, summarize, summarize_types
 from simulator.streaming import stream
 from tests.shared_data import trace_file
 from tests.strategies.tables import Table, job_tables, random_job_table
 from workloads.ground import objectcode
 from workloads.ground.errors import InputError, MachineCodeWarning
-from workloads.hybrid.assignment import as_rigid, as_rigid_columns
+from workloads.hybrid.assignment import as_rigid
 from workloads.logs.readers import read_trace
 from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import Job, JobType
-from workloads.theta.generator import generate, generate_long
+from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear
 
 ORDERS = ("fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3", "f4")
@@ -112,26 +112,29 @@ def test_a_generated_table_with_a_long_queue(backfilling: str) -> None:
 
 @pytest.mark.parametrize("told_at_a_time", [1, 7, 1000])
 def test_a_streamed_replay_tells_the_same_jobs_in_the_same_order(told_at_a_time: int) -> None:
-    trace = generate_long(ThetaYear(jobs=400), seed=2)
-    table = as_rigid_columns(trace)
+    trace = generate(ThetaYear(jobs=400), seed=2)
+    table = as_rigid(trace)
     rng = np.random.default_rng(0)
     # Whole hours, so that many jobs end in one instant; ids in another order than the rows.
-    hour = 3_600_000_000
-    table.columns["submit"] //= 50
-    for name in ("runtime", "walltime"):
-        table.columns[name][:] = np.maximum(1, table.columns[name] // hour) * hour
-    rng.shuffle(table.columns["job_id"])
-    found = []
-    for engine in ("simpy", "compiled"):
-        pieces: list[tuple[Any, ...]] = []
-
-        def tell(*columns: Any, pieces: list[tuple[Any, ...]] = pieces) -> None:
-            pieces.append(tuple(column.tolist() for column in columns))
-
-        result = stream(table, trace.nodes or 0, tell, told=told_at_a_time, engine=engine)
-        assert result.engine == engine
-        found.append((told(result), pieces))
-    assert found[0] == found[1]
+    whole = {name: np.maximum(1, table.column(name) // 3600) * 3600 for name in ("runtime", "walltime")}
+    table = table.with_columns(
+        submit=table.column("submit") // 50, job_id=rng.permutation(table.column("job_id")), **whole
+    )
+    pieces: list[tuple[Any, ...]] = []
+    size = trace.nodes or 0
+    model = stream(
+        table, size, lambda *columns: pieces.append(columns), told=told_at_a_time, engine="simpy"
+    )  # fmt: skip
+    rows, starts, ends = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
+    assert {len(piece[0]) for piece in pieces[:-1]} <= {told_at_a_time}
+    records = model.records.columns
+    # At one instant jobs end in the order of their ids.
+    assert rows.tolist() == np.lexsort((records["job_id"], records["end"])).tolist()
+    assert (starts.tolist(), ends.tolist()) == (records["start"][rows].tolist(), records["end"][rows].tolist())
+    # A compiled replay is over before there is anything to tell.
+    compiled = stream(table, size, lambda *columns: pytest.fail("told"), told=told_at_a_time, engine="compiled")
+    assert (model.engine, compiled.engine) == ("simpy", "compiled")
+    assert told(compiled) == told(model)
 
 
 LOGS = (("theta_2022", 4392), ("KTH-SP2-1996-2.1-cln", 100), ("SDSC-BLUE-2000-4.2-cln", 1152))
@@ -184,7 +187,7 @@ def test_a_dependency_is_left_to_the_model() -> None:
 
 
 def test_an_unknown_engine_is_refused() -> None:
-    with pytest.raises(InputError, match="engine must be auto or simpy or compiled, not 'fast'"):
+    with pytest.raises(InputError, match="engine must be one of auto, simpy, compiled, not 'fast'"):
         simulate([JOB], 4, engine="fast")
 
 
@@ -212,14 +215,14 @@ def test_object_code_is_loaded_without_numba(fresh: Path, monkeypatch: pytest.Mo
     assert (file.name.startswith("replay-"), file.stat().st_mode & 0o777) == (True, 0o600)
     objectcode.object_code.cache_clear()
     monkeypatch.setitem(sys.modules, "numba", None)
-    assert objectcode.object_code(easyloop.replay, easyloop.KINDS) is not None
+    assert objectcode.object_code(replayloop.replay, replayloop.KINDS) is not None
     assert_same(*busy())
 
 
 def test_without_numba_the_plain_loop_runs(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
     monkeypatch.setitem(sys.modules, "llvmlite", None)
-    assert objectcode.object_code(easyloop.replay, easyloop.KINDS) is None
+    assert objectcode.object_code(replayloop.replay, replayloop.KINDS) is None
     assert_same(*busy())
     assert not fresh.exists()
 
@@ -258,10 +261,10 @@ def test_code_that_cannot_be_kept_is_compiled_for_much_work_alone(
 ) -> None:
     fresh.write_text("a file where the directory should be")
     with pytest.warns(MachineCodeWarning, match="cannot be kept"):
-        assert running.runner(easyloop.replay, easyloop.KINDS, 1)[0] is easyloop.replay
+        assert running.compiled(replayloop.replay, replayloop.KINDS, 1) is None
     assert_same(*busy())
     monkeypatch.setattr(running, "COMPILE_FROM", 0)
-    assert running.runner(easyloop.replay, easyloop.KINDS, 1)[0] is not easyloop.replay
+    assert running.compiled(replayloop.replay, replayloop.KINDS, 1) is not None
     assert_same(*busy())
 
 
@@ -275,11 +278,11 @@ def test_a_loop_that_numba_cannot_compile_runs_in_python(fresh: Path, monkeypatc
 
 
 def test_compiled_loops_take_contiguous_whole_numbers_alone(machine_code: None) -> None:
-    code = objectcode.object_code(easyloop.replay, easyloop.KINDS)
+    code = objectcode.object_code(replayloop.replay, replayloop.KINDS)
     assert code is not None
     wrong = np.zeros(3)
     with pytest.raises(TypeError, match="64-bit"):
-        code(*(0 if kind == "n" else wrong for kind in easyloop.KINDS))
+        code(*(0 if kind == "n" else wrong for kind in replayloop.KINDS))
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.kernels import running
+from policies.kernels import running
 from simulator.options import Options
 from simulator.prospects import first_starts, starts_by_walltime
 from simulator.sketch.sketching import PresentJob, Sketch, can_sketch

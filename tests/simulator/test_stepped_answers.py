@@ -16,6 +16,7 @@ from simulator.stepping.offers import SteppedPlans
 from tests.strategies import Mix, Table, job_tables, lively_mixes
 from tests.support.jobs import malleable, on_demand, rigid
 from workloads.ground.errors import InputError, InvariantError
+from workloads.ground.units import SECOND, to_ticks
 from workloads.table.job import Job, JobType
 
 ANSWERS = ("PAA", "SPAA", "SKNAPSACK", "WAIT")
@@ -97,6 +98,42 @@ def test_always_the_own_plan_is_the_simulation(mix: Mix, mechanism: str, strateg
     assert [item.planned.plan for item in stepped.result().stochastic] == [
         item.planned.plan for item in expected.stochastic
     ]
+
+
+@given(job_tables(max_jobs=14), st.integers(0, len(ANSWERS) - 1), st.randoms(use_true_random=False))
+@settings(max_examples=80)
+def test_held_arrivals_are_asked_about_when_they_are_eligible(table: Table, place: int, random: Any) -> None:
+    """Some of them are cancelled while they are held, or after."""
+    jobs = [
+        replace(
+            job,
+            eligible=job.submit + random.choice((0.0, 30.0, 500.0)),
+            cancelled_at=random.choice((None, None, job.submit + 10.0, job.submit + 700.0)),
+        )
+        if job.submit is not None and job.notice is None
+        else job
+        for job in table.jobs
+    ]
+    held = {
+        job.job_id: to_ticks(job.eligible or 0.0) - to_ticks(job.submit or 0.0) for job in jobs if job.notice is None
+    }
+    stepped = SteppedArrivals(jobs, table.nodes, answers=ANSWERS)
+    while stepped.asks:
+        assert stepped.view.now == stepped.request.eligible
+        assert stepped.request.eligible - stepped.request.submit == held.get(stepped.request.job_id, 0)
+        stepped.answer(place)
+    assert same(stepped.result(), simulate(jobs, table.nodes, f"CUA-{ANSWERS[place]}"))
+
+
+def test_a_held_arrival_that_is_asked_about_is_cancelled_once() -> None:
+    """Held until 200, asked about then, and cancelled at 250 while it waits."""
+    jobs = [rigid(1, 0, 4, 1000.0), on_demand(2, 100, 4, 100.0, eligible=200.0, cancelled_at=250.0)]
+    stepped = SteppedArrivals(jobs, 4, notice="N", answers=ANSWERS)
+    assert (stepped.request.job_id, stepped.view.now) == (2, 200 * SECOND)
+    stepped.answer(ANSWERS.index("WAIT"))
+    assert not stepped.asks
+    events = [(entry.time // SECOND, entry.event) for entry in stepped.result().entries if entry.job_id == 2]
+    assert events == [(100, "hold"), (200, "submit"), (200, "wait"), (250, "cancel")]
 
 
 def _planned(job: Job, strategy: str) -> Job:

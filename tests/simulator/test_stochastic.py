@@ -383,7 +383,7 @@ def alone(draw: st.DrawFn) -> tuple[ReservationPlan, float]:
     at = draw(st.sampled_from(milestones)) + draw(st.integers(-1, 1)) * TICK
     runtime = draw(st.one_of(st.just(at), eighths, st.integers(1, 8 * 2000).map(lambda number: number / 8)))
     # An extended milestone need not be a whole number of ticks, and the simulator's is.
-    ends = plan.extended(runtime).milestones
+    ends = plan.extend(runtime).milestones
     assume(not np.any((np.abs(ends - runtime) < 2 * TICK) & (ends != runtime) & (ends > milestones[-1])))
     return plan, runtime
 
@@ -395,13 +395,13 @@ def test_alone_a_job_pays_what_the_planner_says(case: tuple[ReservationPlan, flo
     result = simulate([stochastic(1, submit, 3, runtime, "p")], 3, plans={"p": plan})
     items = courses(result)[1]
     assert all(item.start == item.submit for item in items), "waits are zero"
-    assert len(items) == plan.reservations_of(runtime)
+    assert len(items) == plan.count_reservations(runtime)
     costs = plan.costs
     paid = math.fsum(
         costs.alpha * item.length / SECOND + costs.beta * (item.end - item.start) / SECOND + costs.gamma
         for item in items
     )
-    expected = float(plan.cost_of(runtime))
+    expected = float(plan.paid_cost(runtime))
     # Each length is a sum of three times that are rounded to a tick.
     tolerance = 3 * TICK * len(items) * (costs.alpha + costs.beta) + 1e-9 * expected
     assert paid == pytest.approx(expected, abs=tolerance)

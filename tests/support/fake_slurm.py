@@ -73,7 +73,7 @@ class FakeSlurm:
     def now(self) -> float:
         return self.clock
 
-    def done(self, jobs: object) -> list[dict[str, object]]:
+    def outcomes(self, jobs: object) -> list[dict[str, object]]:
         raise NotImplementedError
 
     def call(self, words: Sequence[str]) -> str:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.study.experiment import Experiment, Row, Tables, judged
-from experiments.study.verdicts import row_of
+from experiments.study.experiment import Experiment, Row, Tables, judge_experiment
+from experiments.study.verdicts import verdict_row
 from tests.support.alterations import is_number
 from workloads.ground.errors import InputError
 
@@ -71,7 +71,7 @@ def _page(experiment: Experiment, tables: Tables, before: tuple[str, ...]) -> tu
 
 
 def _verdicts(experiment: Experiment, tables: Tables) -> str:
-    return repr([row_of(verdict) for verdict in judged(experiment, tables)])
+    return repr([verdict_row(verdict) for verdict in judge_experiment(experiment, tables)])
 
 
 def _picture(experiment: Experiment, tables: Tables) -> str:

@@ -135,7 +135,7 @@ class TaskChain:
         """Peaks of the tasks, shape (tasks,) [GB]."""
         return np.array([task.memory for task in self.tasks])
 
-    def finished(self, times: npt.ArrayLike) -> Floats:
+    def finish_probabilities(self, times: npt.ArrayLike) -> Floats:
         """y_i(t): the probability that task i is finished at time t ([P], section 3.2.1).
 
         Parameters
@@ -157,7 +157,7 @@ class TaskChain:
     def running(self, times: npt.ArrayLike) -> Floats:
         """The probability that task i runs at time t, shape (tasks, m); what lacks to 1 has finished the run."""
         at = np.asarray(times, dtype=float)
-        begun = np.concatenate((np.ones((1, at.size)), self.finished(at)))
+        begun = np.concatenate((np.ones((1, at.size)), self.finish_probabilities(at)))
         rows: Floats = begun[:-1] - begun[1:]
         return rows
 

@@ -80,7 +80,7 @@ class TaskRuns:
         walltimes: Floats = self.ends[:, -1]
         return walltimes
 
-    def finished(self, times: npt.ArrayLike) -> Floats:
+    def finish_shares(self, times: npt.ArrayLike) -> Floats:
         """Part of the runs that have finished task i at each time: y_i(t) of [P], figure 9, from the raw data.
 
         Parameters

@@ -46,7 +46,7 @@ def slant_like(runs: int, rng: np.random.Generator) -> TaskRuns:
 
     Notes
     -----
-    Durations below 30 s are drawn again, which the last task needs. What the table does not tell is not in the runs:
+    Durations below 30 s are drawn again, which the last task needs. What the table does not give is not in the runs:
     tasks with two peaks, weaker correlations. Average memory is not drawn.
 
     Examples

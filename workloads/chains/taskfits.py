@@ -16,7 +16,7 @@ __all__ = ["FITS", "Kernel", "Normal", "choose_fit", "fit_law", "held_out_score"
 
 #: Durations that differ by less than this part of their mean are equal: clocks of such runs tick every two seconds.
 _LEAST_SPREAD = 1e-6
-#: Width of the window around a held-out run whose probability is its score, as a part of the mean.
+#: Width of the window around a held-out run, as a part of the mean; the probability of the window is the score.
 _WINDOW = 0.005
 #: The score of a run is no lower than that of this probability: one outlier must not decide alone.
 _FLOOR = 1e-6
@@ -222,7 +222,7 @@ def held_out_score(samples: npt.ArrayLike, fit: str) -> float:
 
 
 def choose_fit(samples: npt.ArrayLike) -> str:
-    """The fit that predicts held-out runs best; the normal one while there are too few to tell (less than 10).
+    """The fit that predicts held-out runs best; the normal one while there are too few to decide (less than 10).
 
     Examples
     --------

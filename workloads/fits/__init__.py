@@ -1,11 +1,8 @@
-"""Laws from data: discrete, usual distributions, polynomials, interpolated and kernel CDFs, and a choice among them.
-
-Other folders use this package's own names, and ``fit``.
-"""
+"""Laws from data: discrete, usual distributions, polynomials, interpolated and kernel CDFs, and a choice among them."""
 
 from workloads.fits.fit import Fit, Samples
-from workloads.fits.selection import METHODS, Candidate, FitReport, choose, fit_all, fit_discrete, fits_of
-from workloads.fits.smooth import MAX_DEGREE, fit_interpolated, fit_kernel, fit_polynomial
+from workloads.fits.selection import METHODS, Candidate, FitReport, choose, fit_all, fit_discrete, make_fits
+from workloads.fits.smooth import MAX_DEGREE, fit_interpolation, fit_kernel, fit_polynomial
 from workloads.fits.usual import USUAL, fit_usual
 
 __all__ = [
@@ -19,9 +16,9 @@ __all__ = [
     "choose",
     "fit_all",
     "fit_discrete",
-    "fit_interpolated",
+    "fit_interpolation",
     "fit_kernel",
     "fit_polynomial",
     "fit_usual",
-    "fits_of",
+    "make_fits",
 ]

@@ -69,7 +69,7 @@ def _exponentials(runs: Array, lower: float, upper: float) -> Callable[[Array], 
 
     def point(free: Array) -> Point:
         mean = math.exp(free[0]) * excess
-        # Scipy has no moments of an open one; this end is too far for a double to tell.
+        # Scipy has no moments of an open one; this end is too far for a double to show a difference.
         return min((upper - lower) / mean, 50.0), lower, mean
 
     return point
@@ -153,7 +153,7 @@ def _likelihood(family: Family, samples: Samples, refined: int) -> Point | None:
             continue
         point = tuple(float(value) for value in found)
         if all(map(math.isfinite, point)) and point[-1] > 0.0:
-            return search.stretched(point)
+            return search.stretch(point)
     return None
 
 
@@ -199,7 +199,7 @@ def _least_squares(family: Family, samples: Samples, refined: int) -> Point | No
     """Least squares on the truncated CDF, searched on from the nearest few starts."""
     search = _Search(family, samples)
     best = search.best(refined)
-    return None if best is None else search.stretched(search.point(best))
+    return None if best is None else search.stretch(search.point(best))
 
 
 #: How parameters are found: from a family, samples, and the number of starts that are searched on from.
@@ -218,9 +218,9 @@ class _Search:
         self.family = family
         self.samples = samples
         self.dist = family.distribution
-        self.values, self.levels = samples.thinned(_POINTS)
+        self.values, self.levels = samples.thin(_POINTS)
 
-    def decoded(self, point: Array) -> tuple[Array, float, float]:
+    def decode(self, point: Array) -> tuple[Array, float, float]:
         shapes, (location, scale) = point[:-2], point[-2:]
         if not self.family.signed:
             shapes = np.exp(np.clip(shapes, -5.0, 9.0))
@@ -229,11 +229,11 @@ class _Search:
 
     def point(self, coded: Array) -> Point:
         """As scipy takes it."""
-        shapes, location, scale = self.decoded(coded)
+        shapes, location, scale = self.decode(coded)
         return (*(float(shape) for shape in shapes), location, scale)
 
     def residuals(self, point: Array) -> Array:
-        shapes, location, scale = self.decoded(point)
+        shapes, location, scale = self.decode(point)
         at = np.concatenate(([0.0], self.values, [self.samples.limit]))
         heights = np.asarray(self.dist.cdf(at, *shapes, loc=location, scale=scale))
         below, mass = heights[0], heights[-1] - heights[0]
@@ -272,7 +272,7 @@ class _Search:
                     best, least = candidate, value
         return best
 
-    def stretched(self, point: Point) -> Point:
+    def stretch(self, point: Point) -> Point:
         """A support that ends a little short of the largest sample, by the penalty or by rounding: a larger scale."""
         start, end = self.dist.support(*point)
         missing = float(self.values[-1] - end)

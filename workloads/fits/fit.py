@@ -16,9 +16,9 @@ from workloads.ground.errors import ParameterError
 from workloads.laws import Array, DiscreteLaw, Law, bounded, discretise, has_mean
 from workloads.laws.checks import runtimes
 
-__all__ = ["FARTHEST", "Fit", "Samples", "checked", "quiet"]
+__all__ = ["FARTHEST", "Fit", "Samples", "check_fit", "quiet"]
 
-#: A law whose support ends at more than that many times the largest sample is refused unless a limit is known: the
+#: A law with a support that ends beyond that multiple of the largest sample is refused unless a limit is known: the
 #: parameters ran away, towards a limit that is another family, and the plan would end far beyond any runtime.
 FARTHEST = 100.0
 
@@ -128,7 +128,7 @@ class Samples:
         """From the least to the largest sample."""
         return float(self.values[-1] - self.values[0])
 
-    def thinned(self, most: int) -> tuple[Array, Array]:
+    def thin(self, most: int) -> tuple[Array, Array]:
         """At most that many of the values, and their levels, evenly in probability; the extremes stay."""
         if self.values.size <= most:
             return self.values, self.levels
@@ -161,7 +161,7 @@ def quiet() -> Iterator[None]:
         yield
 
 
-def checked(fit: Fit, samples: Samples) -> Fit:
+def check_fit(fit: Fit, samples: Samples) -> Fit:
     """The fit with its error, or with the reason why no plan can be made with it.
 
     A good law has a finite mean and gives a finite plan: its CDF rises, has no holes, and its support, cut where it is

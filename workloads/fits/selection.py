@@ -13,20 +13,20 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.fits.fit import Fit, Samples
-from workloads.fits.smooth import fit_interpolated, fit_kernel, fit_polynomial
+from workloads.fits.smooth import fit_interpolation, fit_kernel, fit_polynomial
 from workloads.fits.usual import fit_usual
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.laws import Array, DiscreteLaw, Law
 from workloads.laws.checks import runtimes
 
-__all__ = ["METHODS", "Candidate", "FitReport", "Priced", "choose", "fit_all", "fit_discrete", "fits_of"]
+__all__ = ["METHODS", "Candidate", "FitReport", "Priced", "choose", "fit_all", "fit_discrete", "make_fits"]
 
 #: How many of the usual distributions are tried on unseen runs.
 FINALISTS = 5
 #: Up to that many samples the folds are drawn more than once: a few runs held out say little.
 _FEW, _REPEATS = 30, 2
-#: The largest Cramer-von Mises statistic, n times the squared error of the CDF, of a distribution that no test tells
-#: from the samples: the critical values at 10 % for fitted parameters lie about there.
+#: The largest Cramer-von Mises statistic, n times the squared error of the CDF, of a distribution that no test can
+#: distinguish from the samples: the critical values at 10 % for fitted parameters lie about there.
 _FITS = 0.1
 _LEAST_SQUARES = "usual-least-squares"
 
@@ -36,7 +36,7 @@ CostsT = TypeVar("CostsT", contravariant=True)
 class Priced(Protocol):
     """What a planner answers with."""
 
-    def cost_of(self, runtimes: npt.ArrayLike, /) -> Array:
+    def paid_cost(self, runtimes: npt.ArrayLike, /) -> Array:
         """What each of the runtimes costs, those beyond the last reservation too."""
 
 
@@ -117,13 +117,13 @@ METHODS: Mapping[str, Callable[[Samples], list[Fit]]] = MappingProxyType(
         "usual": fit_usual,
         _LEAST_SQUARES: lambda samples: fit_usual(samples, estimator="least-squares"),
         "polynomial": lambda samples: [fit_polynomial(samples)],
-        "interpolated": lambda samples: [fit_interpolated(samples)],
+        "interpolated": lambda samples: [fit_interpolation(samples)],
         "kernel": lambda samples: [fit_kernel(samples)],
     }
 )
 
 
-def fits_of(method: str, samples: npt.ArrayLike, upper: float | None = None) -> FitReport:
+def make_fits(method: str, samples: npt.ArrayLike, upper: float | None = None) -> FitReport:
     """The fits of one method, the nearest to the samples chosen; no plan is made.
 
     Parameters
@@ -149,7 +149,7 @@ def fits_of(method: str, samples: npt.ArrayLike, upper: float | None = None) -> 
 
     Examples
     --------
-    >>> fits_of("polynomial", [1.0, 2.0, 4.0, 5.0, 9.0]).chosen.name
+    >>> make_fits("polynomial", [1.0, 2.0, 4.0, 5.0, 9.0]).chosen.name
     'polynomial-10'
     """
     if method not in METHODS:
@@ -178,7 +178,7 @@ def choose(
     upper: float | None = None,
     finalists: int = FINALISTS,
 ) -> FitReport:
-    """Choose a law whose plans are cheap for runs that were not used to fit it.
+    """Choose a law with plans that are cheap for runs that were not used to fit it.
 
     The samples are dealt into folds; for each fold every candidate is fitted to the others, planned for, and its plan
     pays for the runs of the fold, those beyond its last reservation included. The cheapest law is chosen, or the
@@ -194,7 +194,7 @@ def choose(
         Handed to the planner.
     planner
         Called as ``planner(law, costs)``, e.g. a strategy of ``policies.planning.strategies``; a plan of it knows what
-        given runtimes cost. It is called some hundred times: a coarse grid (200 cubic cells) tells the laws apart.
+        given runtimes cost. It is called some hundred times: a coarse grid (200 cubic cells) suffices to rank the laws.
     rng
         Deals the samples into folds.
     folds
@@ -220,7 +220,7 @@ def choose(
     >>> class Once:
     ...     def __init__(self, law, costs):
     ...         self.length = float(law.isf(0.0)) if np.isfinite(law.upper) else float(law.isf(1e-3))
-    ...     def cost_of(self, runtimes):
+    ...     def paid_cost(self, runtimes):
     ...         return np.where(np.asarray(runtimes) <= self.length, self.length, 3 * self.length)
     >>> report = choose([3.0, 3.0, 3.0, 3.0, 3.0], None, Once, rng=np.random.default_rng(1))
     >>> report.chosen.name, report.candidates[0].cost
@@ -233,25 +233,25 @@ def choose(
         raise ParameterError("finalists", "a whole number, 1 or more", finalists)
     prepared = Samples.of(times, upper)
     fits = fit_all(prepared)
-    tried = _tried(fits, int(finalists))
+    tried = _select_finalists(fits, int(finalists))
     splits = _splits(times.size, int(folds), rng)
     # The order of the samples, which means nothing, must not choose.
     ordered = np.sort(times)
     paid = {
-        fit.name: _cross_validated(fit, ordered, splits, partial(planner), costs, upper)
+        fit.name: _cross_validate(fit, ordered, splits, partial(planner), costs, upper)
         for fit in fits
         if fit.name in tried
     }
     found = [_candidate(fit, paid[fit.name]) if fit.name in tried else Candidate(fit) for fit in fits]
     candidates = tuple(sorted(found, key=_rank))
-    return FitReport(_preferred(candidates, paid, times.size), candidates)
+    return FitReport(_choose(candidates, paid, times.size), candidates)
 
 
 def _candidate(fit: Fit, paid: Array | str) -> Candidate:
     return Candidate(fit, reason=paid) if isinstance(paid, str) else Candidate(fit, cost=float(np.mean(paid)))
 
 
-def _preferred(candidates: Sequence[Candidate], paid: Mapping[str, Array | str], size: int) -> Fit:
+def _choose(candidates: Sequence[Candidate], paid: Mapping[str, Array | str], size: int) -> Fit:
     """The nearest usual distribution that fits and is not dearer beyond two standard errors; else the cheapest law.
 
     The cheapest one in cross-validation is often so by chance: among many laws of nearly the same cost it may be one
@@ -280,7 +280,7 @@ def _rank(candidate: Candidate) -> tuple[bool, bool, float, float]:
     return refused, candidate.cost is None, cost, candidate.fit.error
 
 
-def _tried(fits: Sequence[Fit], finalists: int) -> set[str]:
+def _select_finalists(fits: Sequence[Fit], finalists: int) -> set[str]:
     good = [fit for fit in fits if fit.reason_refused is None]
     usual = [fit for fit in good if fit.method == "usual"]
     usual.sort(key=lambda fit: fit.error)
@@ -296,13 +296,13 @@ def _splits(size: int, folds: int, rng: np.random.Generator) -> list[npt.NDArray
     return [np.sort(part) for _ in range(dealings) for part in np.array_split(rng.permutation(size), min(folds, size))]
 
 
-def _refitted(fit: Fit, samples: Samples) -> Fit:
+def _refit(fit: Fit, samples: Samples) -> Fit:
     if fit.method == "usual":
         return fit_usual(samples, [fit.name])[0]
     return METHODS[fit.method](samples)[0]
 
 
-def _cross_validated(
+def _cross_validate(
     fit: Fit,
     times: Array,
     splits: Sequence[npt.NDArray[np.intp]],
@@ -314,11 +314,11 @@ def _cross_validated(
     paid = []
     for held in splits:
         rest = np.delete(times, held)
-        again = _refitted(fit, Samples.of(rest, upper))
+        again = _refit(fit, Samples.of(rest, upper))
         if again.law is None or again.reason_refused is not None:
             return f"refused without {held.size} of the samples: {again.reason_refused}"
         try:
-            fold = np.asarray(planner(again.law, costs).cost_of(times[held]), float)
+            fold = np.asarray(planner(again.law, costs).paid_cost(times[held]), float)
         except InputError as error:
             return f"no plan: {error}"
         if not np.all(np.isfinite(fold)):

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workloads.fits.fit import Fit, Samples, checked, quiet
+from workloads.fits.fit import Fit, Samples, check_fit, quiet
 from workloads.ground.errors import ParameterError
 from workloads.laws import Array, truncate
 from workloads.laws.law import SmoothLaw
@@ -21,7 +21,7 @@ __all__ = [
     "InterpolatedLaw",
     "KernelLaw",
     "PolynomialLaw",
-    "fit_interpolated",
+    "fit_interpolation",
     "fit_kernel",
     "fit_polynomial",
 ]
@@ -35,7 +35,7 @@ _HALVINGS = 60
 
 
 class _Inverted(SmoothLaw):
-    """A law with a CDF and a survival, whose quantiles are found by halving."""
+    """A law with a CDF and a survival; its quantiles are found by halving."""
 
     def _inverse(self, reached: Callable[[Array], npt.NDArray[np.bool_]], q: Array, low: float, high: float) -> Array:
         """The least x in [low, high] at which ``reached`` is true, elementwise; it is false before and true after."""
@@ -55,7 +55,7 @@ class _Inverted(SmoothLaw):
 
 @dataclass(frozen=True, eq=False)
 class PolynomialLaw(_Inverted):
-    """A law whose CDF is a polynomial on [lower, upper], given by its Bernstein coefficients 0 = c_0 <= ... <= c_d = 1.
+    """A law with a polynomial CDF on [lower, upper], given by its Bernstein coefficients 0 = c_0 <= ... <= c_d = 1.
 
     Coefficients that rise make a polynomial that rises, and survival is a sum of terms >= 0: accurate in the tail.
     """
@@ -141,12 +141,12 @@ def fit_polynomial(samples: Samples, degree: int = MAX_DEGREE) -> Fit:
     coefficients = np.minimum(np.maximum.accumulate(coefficients), 1.0)
     law = PolynomialLaw(coefficients, samples.lower, samples.upper, name)
     parameters = {f"c{number}": float(value) for number, value in enumerate(coefficients)}
-    return checked(Fit(name, law, math.inf, MappingProxyType(parameters), method="polynomial"), samples)
+    return check_fit(Fit(name, law, math.inf, MappingProxyType(parameters), method="polynomial"), samples)
 
 
 @dataclass(frozen=True, eq=False)
 class InterpolatedLaw(_Inverted):
-    """A law whose CDF runs through given points, by monotone cubics (PCHIP)."""
+    """A law with a CDF through given points, by monotone cubics (PCHIP)."""
 
     curve: Any
     survival: Any
@@ -165,12 +165,12 @@ class InterpolatedLaw(_Inverted):
         return self.lower + float(self.survival.integrate(self.lower, self.upper))
 
 
-def fit_interpolated(samples: Samples) -> Fit:
+def fit_interpolation(samples: Samples) -> Fit:
     """Monotone cubics through the middles of the steps of the empirical CDF ([S] Figure 3).
 
     Examples
     --------
-    >>> fit = fit_interpolated(Samples.of([1.0, 2.0, 4.0]))
+    >>> fit = fit_interpolation(Samples.of([1.0, 2.0, 4.0]))
     >>> fit.error < 1e-20, fit.law.upper
     (True, 5.5)
     """
@@ -178,7 +178,7 @@ def fit_interpolated(samples: Samples) -> Fit:
 
     if samples.spread == 0.0:
         return Fit("interpolated", None, math.inf, reason_refused="all samples are equal", method="interpolated")
-    values, levels = samples.thinned(_KNOTS)
+    values, levels = samples.thin(_KNOTS)
     at, heights = list(values), list(levels)
     if samples.lower < values[0]:
         at, heights = [samples.lower, *at], [0.0, *heights]
@@ -191,7 +191,7 @@ def fit_interpolated(samples: Samples) -> Fit:
     knots = np.array(heights)
     law = InterpolatedLaw(PchipInterpolator(at, knots), PchipInterpolator(at, 1.0 - knots), float(at[0]), float(at[-1]))
     fit = Fit("interpolated", law, math.inf, MappingProxyType({"knots": float(len(at))}), method="interpolated")
-    return checked(fit, samples)
+    return check_fit(fit, samples)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -208,7 +208,7 @@ class KernelLaw(_Inverted):
     def __repr__(self) -> str:
         return f"KernelLaw({len(self.centres):,} centres, bandwidth {self.bandwidth:.4g})"
 
-    def _mixed(self, x: Array, sign: float) -> Array:
+    def _mixture(self, x: Array, sign: float) -> Array:
         from scipy import special
 
         distances = sign * (np.log(np.asarray(x, dtype=float))[..., None] - self.centres) / self.bandwidth
@@ -216,10 +216,10 @@ class KernelLaw(_Inverted):
         return mixed
 
     def _cdf(self, x: Array) -> Array:
-        return self._mixed(x, 1.0)
+        return self._mixture(x, 1.0)
 
     def _sf(self, x: Array) -> Array:
-        return self._mixed(x, -1.0)
+        return self._mixture(x, -1.0)
 
     # 40 deviations from the outermost centres there is no probability that a double could hold.
 
@@ -267,4 +267,4 @@ def fit_kernel(samples: Samples) -> Fit:
     law = KernelLaw(logarithms, weights, float(bandwidth))
     limited = truncate(law, upper=samples.limit) if math.isfinite(samples.limit) else law
     fit = Fit("kernel", limited, math.inf, MappingProxyType({"bandwidth": float(bandwidth)}), method="kernel")
-    return checked(fit, samples)
+    return check_fit(fit, samples)

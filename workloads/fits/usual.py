@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from workloads.fits.estimation import ESTIMATORS, EXPONENTIALS, NORMALS, Family, Point
-from workloads.fits.fit import FARTHEST, Fit, Samples, checked, quiet
+from workloads.fits.fit import FARTHEST, Fit, Samples, check_fit, quiet
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.laws import TAIL, Law, from_scipy, truncate
 
@@ -102,29 +102,29 @@ def _fit(name: str, samples: Samples, estimator: str, refined: int) -> Fit:
         raise UnknownNameError("usual distribution", name, USUAL)
     family, method = USUAL[name], "usual" if estimator == "likelihood" else f"usual-{estimator}"
 
-    def refused(reason: str) -> Fit:
+    def refusal(reason: str) -> Fit:
         return Fit(name, None, math.inf, reason_refused=reason, method=method)
 
     if samples.spread == 0.0:
-        return refused("all samples are equal")
+        return refusal("all samples are equal")
     if samples.values.size < len(family.starts) + 2:
-        return refused(f"{samples.values.size} distinct samples are too few for {len(family.starts) + 2} parameters")
+        return refusal(f"{samples.values.size} distinct samples are too few for {len(family.starts) + 2} parameters")
     with quiet():
         found = ESTIMATORS[estimator](family, samples, refined)
         if found is None:
-            return refused("no parameters fit")
+            return refusal("no parameters fit")
         try:
             law = _law(family, found, samples, name)
         except ParameterError:
             # A scale that is nothing beside the location leaves no support; or no runtime has any probability.
-            return refused("the parameters found make no law of a runtime")
-        fit = Fit(name, law, math.inf, _named(family, found), method=method)
+            return refusal("the parameters found make no law of a runtime")
+        fit = Fit(name, law, math.inf, _name_parameters(family, found), method=method)
         if family.verified and not _density_agrees(family, found, samples):
             fit = replace(fit, reason_refused="its CDF does not agree with its PDF")
-    return checked(fit, samples)
+    return check_fit(fit, samples)
 
 
-def _named(family: Family, point: Point) -> Mapping[str, float]:
+def _name_parameters(family: Family, point: Point) -> Mapping[str, float]:
     shapes = family.distribution.shapes
     names = [*(shapes.split(", ") if shapes else []), "loc", "scale"]
     return MappingProxyType(dict(zip(names, point, strict=True)))

@@ -11,6 +11,7 @@
     │   └── MissingPackageError      an optional package is not installed; says the command that installs it
     └── InvariantError               the model broke one of its own laws: a defect of Holdfast or of a plug-in
 
+    FormatWarning (UserWarning)       a file is written in a format that cannot hold all of what is known
     MachineCodeWarning (UserWarning)  compiled code is not kept, or plain code runs instead: slower, the same results
 
 The command line turns an :class:`InputError`, and trouble with the machine such as a full disk, into one sentence on
@@ -27,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 __all__ = [
+    "FormatWarning",
     "HoldfastError",
     "InputError",
     "InvariantError",
@@ -165,6 +167,7 @@ class ParameterError(InputError):
         super().__init__(f"{parameter} must be {legal}, not {shown(received)}")
         self.parameter = parameter
         self.legal = legal
+        self.received = received
 
 
 class UnknownNameError(InputError):
@@ -224,6 +227,10 @@ class TraceError(InputError):
 
 class OutputError(InputError):
     """A result cannot be written where it should go."""
+
+
+class FormatWarning(UserWarning):
+    """A file is written in a format that cannot hold all of what is known."""
 
 
 class MachineCodeWarning(UserWarning):

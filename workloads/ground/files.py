@@ -15,6 +15,7 @@ import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, Literal, overload
 
@@ -24,21 +25,29 @@ from workloads.ground.lines import lines_with_ends
 
 __all__ = [
     "atomic_open",
+    "blocks_of_file",
     "csv_rows",
     "decode_text",
+    "digests_noted",
     "is_plain_file",
     "is_plain_name",
     "partial_name",
+    "plain_bytes",
     "read_bytes",
     "read_text",
     "remove_partials",
     "sha256_of",
     "sync",
+    "written_digest",
 ]
 
+#: Bytes of a block.
+_BLOCK = 1 << 22
+#: Digests, by path, of the files that are written in a block of :func:`digests_noted`.
+_NOTED: ContextVar[dict[str, str] | None] = ContextVar("noted", default=None)
 #: Names of files and directories that are being written, as :func:`partial_name` makes them.
 _PARTIAL = re.compile(r"\..+\.[0-9a-f]{8}\.part")
-#: Errors that say that written bytes are lost, not that the file system cannot tell.
+#: Errors that say that written bytes are lost, not that the file system cannot report it.
 _LOST = frozenset((errno.EIO, errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)))
 #: First bytes of what people hand over instead of a text, and what it is.
 _FOREIGN = {
@@ -69,21 +78,61 @@ def read_bytes(path: str | Path) -> bytes:
         If the file is missing, a directory, unreadable, empty, a damaged gzip file, or larger than what is read:
         1 GiB (:data:`workloads.ground.bounded.LARGEST_INPUT`), of gzip beyond 64 MiB also 50 times its packed size.
     """
-    try:
+    with _reading(path):
         data = content_of(path)
+    if not data or data.isspace():
+        raise TraceError(path, None, "is empty")
+    return data
+
+
+def blocks_of_file(path: str | Path) -> Iterator[bytes]:
+    """The content of a plain or gzip file of any length, some whole lines at a time; their ends are ``\\n``.
+
+    Raises
+    ------
+    TraceError
+        If it cannot be read to its end, is empty, or is no text.
+    """
+    rest, blank = b"", True
+    with _reading(path), Path(path).open("rb") as raw:
+        packed = raw.peek(2)[:2] == b"\x1f\x8b"
+        content: IO[bytes] = gzip.GzipFile(fileobj=raw) if packed else raw  # type: ignore[assignment]  # it is one
+        while piece := content.read(_BLOCK):
+            if b"\0" in piece:
+                raise TraceError(path, None, "is a binary file, not a text")
+            if blank:
+                piece = piece.removeprefix(b"\xef\xbb\xbf")
+                blank = piece.isspace()
+            if piece.endswith(b"\r"):
+                piece += content.read(1)
+            piece = rest + (piece.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in piece else piece)
+            end = piece.rfind(b"\n") + 1
+            rest = piece[end:]
+            if end:
+                yield piece[:end]
+    if blank:
+        raise TraceError(path, None, "is empty")
+    if rest:
+        yield rest
+
+
+@contextmanager
+def _reading(path: str | Path) -> Iterator[None]:
+    """What goes wrong while a file is read, as one sentence."""
+    try:
+        yield
     except FileNotFoundError:
         raise TraceError(path, None, "no such file") from None
     except IsADirectoryError:
         raise TraceError(path, None, "is a directory, not a file") from None
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise TraceError(path, None, f"cannot be read: {_reason(error)}") from None
-    except (EOFError, zlib.error):
+    except (EOFError, zlib.error, gzip.BadGzipFile):
         raise TraceError(path, None, "is a damaged gzip file") from None
     except TooLargeError as error:
         raise TraceError(path, None, str(error)) from None
-    if not data or data.isspace():
-        raise TraceError(path, None, "is empty")
-    return data
+    except TraceError:
+        raise
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise TraceError(path, None, f"cannot be read: {_reason(error)}") from None
 
 
 def decode_text(data: bytes, path: str | Path) -> str:
@@ -94,16 +143,29 @@ def decode_text(data: bytes, path: str | Path) -> str:
     TraceError
         If the bytes are no text.
     """
-    for magic, what in _FOREIGN.items():
-        if data.startswith(magic):
-            raise TraceError(path, None, f"is {what}")
-    if b"\0" in data:
-        raise TraceError(path, None, "is a binary file, not a text")
+    _check_text(data, path)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
         # Old logs have names in Latin-1, which every byte is legal in.
         return data.decode("latin-1")
+
+
+def plain_bytes(data: bytes, path: str | Path) -> bytes:
+    """The text of :func:`decode_text` in UTF-8, for what reads bytes faster than text; lines end with ``\\n``."""
+    if data.isascii():
+        _check_text(data, path)
+    else:
+        data = decode_text(data, path).encode()
+    return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in data else data
+
+
+def _check_text(data: bytes, path: str | Path) -> None:
+    for magic, what in _FOREIGN.items():
+        if data.startswith(magic):
+            raise TraceError(path, None, f"is {what}")
+    if b"\0" in data:
+        raise TraceError(path, None, "is a binary file, not a text")
 
 
 def read_text(path: str | Path) -> str:
@@ -176,15 +238,20 @@ def _atomic_open(path: str | Path, mode: str, follow: bool) -> Iterator[IO[Any]]
     try:
         with ExitStack() as stack:
             # "x", not a module for temporary files: those make files that only their owner may read.
-            file: IO[Any] = stack.enter_context(partial.open("wb" if direct else "xb"))
+            file: Any = stack.enter_context(partial.open("wb" if direct else "xb"))
+            found = _NOTED.get()
+            if found is not None:
+                file = noted = stack.enter_context(_Noting(file))
             if target.suffix == ".gz":
-                file = stack.enter_context(gzip.GzipFile("", "wb", 6, file, mtime=0))  # type: ignore[arg-type]
+                file = stack.enter_context(gzip.GzipFile("", "wb", 6, file, mtime=0))
             if mode == "w":
                 file = stack.enter_context(io.TextIOWrapper(file, encoding="utf-8", newline="\n"))
             yield file
         if not direct:
             sync(partial)  # a rename must not reach the disk before the content
             partial.replace(target)
+            if found is not None:
+                found[os.path.realpath(target)] = noted.digest
     except OSError as error:
         # An error that names another file is not about this one: the caller read something meanwhile.
         if error.filename not in (None, str(partial), partial):
@@ -194,6 +261,54 @@ def _atomic_open(path: str | Path, mode: str, follow: bool) -> Iterator[IO[Any]]
         if not direct:
             with suppress(OSError):
                 partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def digests_noted() -> Iterator[None]:
+    """Let :func:`atomic_open` work out the digests of files while it writes them, for :func:`written_digest`."""
+    token = _NOTED.set({})
+    try:
+        yield
+    finally:
+        _NOTED.reset(token)
+
+
+def written_digest(path: Path) -> str:
+    """SHA-256 of a file; one that was written in a block of :func:`digests_noted` is not read for that."""
+    return (_NOTED.get() or {}).get(os.path.realpath(path)) or sha256_of(path)
+
+
+class _Noting(io.RawIOBase):
+    """A file that is written from its begin to its end, and the digest of what was written; empty after a jump."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._hash = hashlib.sha256()
+        self._in_order = True
+
+    def writable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return self._file.seekable()
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        self._in_order = False
+        return self._file.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def write(self, data: Any, /) -> int:
+        self._hash.update(data)
+        return self._file.write(data)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    @property
+    def digest(self) -> str:
+        return self._hash.hexdigest() if self._in_order else ""
 
 
 def remove_partials(directory: str | Path) -> None:
@@ -231,7 +346,7 @@ def is_plain_file(path: Path) -> bool:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the names in a directory, have reached the disk, where the file system can tell.
+    """Wait until a file, or the names in a directory, have reached the disk, where the file system reports it.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 Numba's own cache lies beside the source or in a directory of its choice, is a pickle that it loads unseen, and fails
 for good with a damaged file. Here each file carries the digest of its content and is loaded only if it is whole, and
-only from a directory that belongs to the user and that nobody else can write. Digests find accidents; the directory
+only from a directory that belongs to the user and that no other user can write. Digests find accidents; the directory
 keeps others out.
 """
 
@@ -21,7 +21,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
-from typing import Any
+from typing import Any, cast
 
 from workloads.ground.errors import MachineCodeWarning
 from workloads.ground.files import partial_name
@@ -89,13 +89,14 @@ def machine_code(function: Callable[..., None]) -> Callable[..., None] | None:
     return run
 
 
-def assembly(function: Callable[..., None], kinds: str) -> str | None:
-    """What LLVM makes object code from, of a function of 64-bit whole numbers (``n``) and pointers to them (``a``).
+def assembly(function: Callable[..., Any], kinds: str) -> str | None:
+    """What LLVM makes object code from, of whole numbers (``n``), and pointers to them (``a``) or bytes (``b``).
 
     Parameters
     ----------
     function
-        A function of a module. Other functions that it calls by their names are compiled into it.
+        A function of a module that returns a whole number or nothing. Other functions that it calls by their names are
+        compiled into it.
     kinds
         A letter for each argument.
 
@@ -108,21 +109,42 @@ def assembly(function: Callable[..., None], kinds: str) -> str | None:
         from numba import njit, types
     except ImportError:
         return None
-    known = {"n": types.int64, "a": types.CPointer(types.int64)}  # type: ignore[no-untyped-call]
-    # Inlined, so that one function is defined.
-    others = {item.__name__: njit(forceinline=True)(item) for item in called_functions(function)}
-    given = FunctionType(function.__code__, {**function.__globals__, **others}, function.__name__)
-    given.__module__ = function.__module__
+    pointer: Any = types.CPointer
+    known = {"n": types.int64, "a": pointer(types.int64), "b": pointer(types.uint8)}
     bare: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    dispatcher: Any = njit(**bare)(given)
+    made: dict[FunctionType, Any] = {}
+
+    def linked(item: FunctionType, **flags: Any) -> Any:
+        if item not in made:
+            # Inlined, unless a function says that it is called from many places: each copy takes as long to compile.
+            others = {
+                other.__name__: linked(
+                    other, **(bare if getattr(other, "stands_alone", False) else {"forceinline": True})
+                )
+                for other in _callees(item)
+            }
+            copy = FunctionType(item.__code__, {**item.__globals__, **others}, item.__name__)
+            copy.__module__ = item.__module__
+            # A division by zero has a result: there is no Python to raise an error in.
+            made[item] = njit(error_model="numpy", **flags)(copy)
+        return made[item]
+
+    dispatcher = linked(cast(FunctionType, function), **bare)
     dispatcher.compile(tuple(known[kind] for kind in kinds))
     (signature,) = dispatcher.signatures
     text: str = dispatcher.inspect_llvm(signature)
     return text
 
 
-def called_functions(function: Callable[..., None]) -> list[Callable[..., Any]]:
-    """The functions of modules that a function calls by their names."""
+def called_functions(function: Callable[..., Any]) -> list[Callable[..., Any]]:
+    """The functions of modules that a function calls by their names, and those that they call; none is recursive."""
+    found: dict[Callable[..., Any], None] = {}
+    for item in _callees(cast(FunctionType, function)):
+        found |= dict.fromkeys([item, *called_functions(item)])
+    return list(found)
+
+
+def _callees(function: FunctionType) -> list[FunctionType]:
     found = (function.__globals__.get(name) for name in function.__code__.co_names)
     return [item for item in found if isinstance(item, FunctionType)]
 

@@ -36,24 +36,26 @@ _engines: list[Any] = []
 
 
 @functools.cache
-def object_code(function: Callable[..., None], kinds: str, *, compiles: bool = True) -> Callable[..., None] | None:
+def object_code(function: Callable[..., Any], kinds: str, *, compiles: bool = True) -> Callable[..., Any] | None:
     """A loop as machine code.
 
     Parameters
     ----------
     function
-        A function of a module that reads and writes whole numbers and arrays of them, and asks no array for its length.
+        A function of a module that reads and writes whole numbers and arrays of them, asks no array for its length, and
+        returns a whole number or nothing.
     kinds
-        A letter for each argument: ``n`` a whole number, ``a`` an array of 64-bit integers, contiguous.
+        A letter for each argument: ``n`` a whole number, ``a`` an array of 64-bit integers, contiguous, ``b`` one of
+        bytes.
     compiles
         Whether it is compiled where it is not in the cache and cannot be kept there, which takes some seconds in each
-        process.
+        process, or where it has an attribute ``slow_to_compile``.
 
     Returns
     -------
     callable or None
-        Takes the same arguments and does the same. None where numba is missing or cannot compile it, or it is not worth
-        compiling: the plain function gives the same results. A
+        Takes the same arguments by place, arrays also by their addresses, and does the same. None where numba is
+        missing or cannot compile it, or it is not worth compiling: the plain function gives the same results. A
         :class:`~workloads.ground.errors.MachineCodeWarning` says what is wrong.
     """
     try:
@@ -82,7 +84,7 @@ def object_code(function: Callable[..., None], kinds: str, *, compiles: bool = T
         path = directory / f"{function.__name__}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.obj"
     content = None if path is None else read_code(path, stamp)
     if content is None:
-        if path is None and not compiles:
+        if not compiles and (path is None or getattr(function, "slow_to_compile", False)):
             return None
         content = _compiled(function, kinds, llvm, machine)
         if content is None:
@@ -92,7 +94,7 @@ def object_code(function: Callable[..., None], kinds: str, *, compiles: bool = T
     return _loaded(content, kinds, llvm, machine)
 
 
-def _compiled(function: Callable[..., None], kinds: str, llvm: Any, machine: Any) -> bytes | None:
+def _compiled(function: Callable[..., Any], kinds: str, llvm: Any, machine: Any) -> bytes | None:
     """The name of the function and its object code; None where numba is missing, or with a warning."""
     try:
         text = assembly(function, kinds)
@@ -101,7 +103,9 @@ def _compiled(function: Callable[..., None], kinds: str, llvm: Any, machine: Any
         module = llvm.parse_assembly(text)
         outside = {item.name for item in module.functions if item.is_declaration}
         outside = {name for name in outside if not name.startswith("llvm.")} - _LIBRARY
-        (name,) = (item.name for item in module.functions if not item.is_declaration)
+        defined = [item for item in module.functions if not item.is_declaration]
+        # Others are those that it calls without having them inlined.
+        (name,) = (item.name for item in defined if item.linkage == llvm.Linkage.external)
         if outside:
             raise ValueError(f"it needs {', '.join(sorted(outside))}")
         code = bytes(machine.emit_object(module))
@@ -111,8 +115,8 @@ def _compiled(function: Callable[..., None], kinds: str, llvm: Any, machine: Any
     return str(name).encode() + b"\0" + code
 
 
-def _loaded(content: bytes, kinds: str, llvm: Any, machine: Any) -> Callable[..., None] | None:
-    """The function whose name and object code these are."""
+def _loaded(content: bytes, kinds: str, llvm: Any, machine: Any) -> Callable[..., Any] | None:
+    """The function with this name and object code."""
     name, _, code = content.partition(b"\0")
     try:
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
@@ -125,27 +129,28 @@ def _loaded(content: bytes, kinds: str, llvm: Any, machine: Any) -> Callable[...
     if not address:
         return None
     _engines.append(engine)
-    # Numba passes a place for the result and one for an exception before the arguments; neither is used.
+    # Numba passes a place for the result and one for an exception, which is not used, before the arguments.
     called = ctypes.CFUNCTYPE(
         ctypes.c_int32,
         *(ctypes.c_void_p, ctypes.c_void_p),
-        *(ctypes.c_void_p if kind == "a" else ctypes.c_int64 for kind in kinds),
+        *(ctypes.c_int64 if kind == "n" else ctypes.c_void_p for kind in kinds),
     )(address)
     spare = (ctypes.c_int64 * 2)()
     result, exception = ctypes.addressof(spare), ctypes.addressof(spare) + 8
 
-    def run(*arguments: Any) -> None:
-        _ = spare  # its memory is written to
-        called(
-            result,
-            exception,
-            *(_address(value) if kind == "a" else value for kind, value in zip(kinds, arguments, strict=True)),
-        )
+    def run(*arguments: Any) -> int:
+        try:
+            called(result, exception, *arguments)
+        except ctypes.ArgumentError:
+            # Nothing was called: there are arrays among them.
+            given = zip(kinds, arguments, strict=True)
+            called(result, exception, *(value if kind == "n" else _address(value, kind) for kind, value in given))
+        return spare[0]
 
     return run
 
 
-def _address(array: np.ndarray) -> int:
-    if array.dtype != np.int64 or not array.flags.c_contiguous:
-        raise TypeError("a compiled loop takes contiguous arrays of 64-bit integers")
+def _address(array: np.ndarray, kind: str) -> int:
+    if array.dtype != (np.int64 if kind == "a" else np.uint8) or not array.flags.c_contiguous:
+        raise TypeError("a compiled loop takes contiguous arrays of 64-bit integers, or of bytes")
     return array.ctypes.data

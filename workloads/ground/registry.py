@@ -25,7 +25,7 @@ __all__ = ["Known", "Registry", "check_function", "function_of", "parameters_of"
 
 T = TypeVar("T")
 
-#: The packages whose plug-ins are built in.
+#: The packages of the built-in plug-ins.
 _OURS = ("workloads", "policies", "simulator", "experiments")
 
 
@@ -267,7 +267,7 @@ class Registry(Generic[T]):
 
 
 def _identity(plugin: object) -> int:
-    """What tells plug-ins apart: a function, or the class of an object with parameters."""
+    """The identity of a plug-in: a function, or the class of an object with parameters."""
     return id(type(plugin) if is_dataclass(plugin) and not isinstance(plugin, type) else plugin)
 
 
@@ -282,7 +282,7 @@ def function_of(*arguments: str) -> Callable[[Any], Any]:
 
 
 def check_function(plugin: object, *arguments: str, method: str = "") -> None:
-    """Refuse what is no function of so many arguments, or a function of Python itself.
+    """Refuse what is no function of these arguments, or a function of Python itself.
 
     Parameters
     ----------

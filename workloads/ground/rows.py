@@ -1,17 +1,32 @@
-"""Rows: a long table that is kept as columns, of which a row is made when somebody looks at it."""
+"""Rows: a table that is kept as columns, of which a row is made when somebody looks at it."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from typing import TypeVar, overload
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import MISSING, fields
+from enum import EnumType
+from functools import cache
+from itertools import repeat
+from operator import attrgetter
+from typing import Any, ClassVar, Self, TypeVar, overload
 
-__all__ = ["ColumnRows"]
+import numpy as np
+from numpy.typing import NDArray
+
+from workloads.ground.errors import InputError
+
+__all__ = ["Codes", "ColumnRows", "Rows", "column_of"]
 
 Row = TypeVar("Row")
+Column = NDArray[Any]
 
 #: Rows that are made at a time while one goes through all of them.
 _BLOCK = 4096
+#: What numpy keeps of each kind of column; texts and members are numbers of names.
+_DTYPES = {"whole": np.int64, "time": np.float64, "flag": np.bool_, "text": np.int32, "number": np.object_}
 
 
 class ColumnRows(Sequence[Row]):
@@ -28,9 +43,286 @@ class ColumnRows(Sequence[Row]):
     @overload
     def __getitem__(self, index: int) -> Row: ...
     @overload
-    def __getitem__(self, index: slice) -> list[Row]: ...
-    def __getitem__(self, index: int | slice) -> Row | list[Row]:
+    def __getitem__(self, index: slice) -> Sequence[Row]: ...
+    def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
         if isinstance(index, slice):
             return self._made(index)
         place = range(len(self))[index]
         return self._made(slice(place, place + 1))[0]
+
+
+class Rows(ColumnRows[Row]):
+    """A sequence of rows; a subclass says of which dataclass, and the kind of each of its fields.
+
+    It is made of rows or of columns, and makes the other when it is asked for. A column that has nothing but the
+    default of its field need not be there.
+
+    Parameters
+    ----------
+    rows
+        Rows, which are kept as they are.
+    columns
+        Columns by the names of the fields, instead of rows.
+    names
+        Texts, whose places stand in the columns of texts.
+
+    Attributes
+    ----------
+    kinds
+        By field: ``whole`` 64-bit integers, ``time`` floats with NaN for None, ``flag`` booleans, ``text`` places of
+        ``names``, ``number`` whole numbers or None (objects), or an enumeration, of which the places are kept.
+    """
+
+    row: ClassVar[type]
+    kinds: ClassVar[Mapping[str, Any]]
+
+    def __init__(
+        self, rows: Iterable[Row] = (), columns: Mapping[str, Column] | None = None, names: Sequence[str] = ()
+    ) -> None:
+        self._rows: list[Row] | None = list(rows) if columns is None else None
+        self._columns: dict[str, Column] | None = None if columns is None else dict(columns)
+        self._names: Sequence[str] = names
+        self._is_columns = columns is not None
+
+    @property
+    def columns(self) -> Mapping[str, Column]:
+        """The columns that hold more than defaults, by field.
+
+        Raises
+        ------
+        InputError
+            If a row holds a value of the wrong kind.
+        """
+        if self._columns is None:
+            self._columns, self._names = self._split(self._rows or [])
+        return self._columns
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The texts of all columns of texts."""
+        return self._names if self.columns is not None else ()
+
+    @property
+    def is_columns(self) -> bool:
+        """Whether it was made of columns: to go through them then costs less than to make the rows."""
+        return self._is_columns
+
+    @classmethod
+    def of(cls, rows: Iterable[Row]) -> Self:
+        """These rows; themselves, if they are of the class."""
+        return rows if isinstance(rows, cls) else cls(rows)
+
+    def rows(self) -> list[Row]:
+        """All rows, which are made once and kept."""
+        if self._rows is None:
+            self._rows = list(self)
+        return self._rows
+
+    def column(self, name: str) -> Column:
+        """The column of a field, shape (n,)."""
+        found = self.columns.get(name)
+        if found is not None:
+            return found
+        kind, default = self.kinds[name], _defaults(self.row)[name]
+        if kind == "text":
+            return np.full(len(self), self._code(default), np.int32)
+        if default is None and kind != "number":
+            default = np.nan if kind == "time" else 0
+        return np.full(len(self), default, _DTYPES.get(kind, np.int8))
+
+    def texts(self, name: str) -> list[str]:
+        """The texts of a column of texts."""
+        if name not in self.columns:
+            return [""] * len(self)
+        return np.array(self.names, np.object_)[self.columns[name]].tolist() if len(self) else []
+
+    def has(self, name: str) -> bool:
+        """Whether any row has anything there but nothing: no None, no empty text, no False."""
+        column = self.columns.get(name)
+        if column is None or not len(self):
+            return False
+        kind = self.kinds[name]
+        if kind == "text":
+            names = self.names
+            return any(names[code] for code in np.flatnonzero(np.bincount(column)).tolist())
+        if kind == "time":
+            return not bool(np.isnan(column).all())
+        if kind == "number":
+            return any(value is not None for value in column.tolist())
+        return bool(column.any())
+
+    def select(self, places: Column | slice) -> Self:
+        """Some of the rows, by a mask, by places or by a slice."""
+        if not self._is_columns:
+            given = self._rows or []
+            if isinstance(places, slice):
+                return type(self)(given[places])
+            chosen = np.flatnonzero(places) if places.dtype == np.bool_ else places
+            return type(self)(given[place] for place in chosen.tolist())
+        return self._of({name: column[places] for name, column in self.columns.items()})
+
+    def with_columns(self, **columns: Column | None) -> Self:
+        """The same rows with other columns; None: with defaults."""
+        kept = {**self.columns, **columns}
+        return self._of({name: column for name, column in kept.items() if column is not None})
+
+    def __len__(self) -> int:
+        if self._rows is not None or self._columns is None:
+            return len(self._rows or ())
+        return len(next(iter(self._columns.values()), ()))
+
+    def __iter__(self) -> Iterator[Row]:
+        return super().__iter__() if self._rows is None else iter(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Self: ...
+    def __getitem__(self, index: int | slice) -> Row | Self:
+        if isinstance(index, slice):
+            return self.select(index)
+        if self._rows is not None:
+            return self._rows[index]
+        return super().__getitem__(index)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str) or not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(one == two for one, two in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
+    def __add__(self, other: Iterable[Row]) -> Self:
+        return type(self)([*self, *other])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self):,} rows)"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The rows that were made of columns are made again.
+        if not self._is_columns:
+            return type(self), (self._rows,)
+        return type(self), ((), self._columns, self._names)
+
+    def _of(self, columns: Mapping[str, Column]) -> Self:
+        return type(self)((), columns, self._names)
+
+    def _code(self, text: str) -> int:
+        """The place of a text among the names."""
+        if text not in self._names:
+            self._names = [*self._names, text]
+        return self._names.index(text)
+
+    def _made(self, rows: slice) -> list[Row]:
+        """Make the rows of these places."""
+        columns = self.columns
+        given: list[Iterable[Any]] = []
+        for name, default in _defaults(self.row).items():
+            column = columns.get(name)
+            if column is None:
+                given.append(repeat(default))
+                continue
+            values, kind = column[rows], self.kinds[name]
+            if kind == "text":
+                given.append(map(self._names.__getitem__, values.tolist()))
+            elif kind == "time":
+                missing = np.isnan(values)
+                if missing.all():
+                    given.append(repeat(None))
+                elif missing.any():
+                    given.append(
+                        [None if gone else value for value, gone in zip(values.tolist(), missing, strict=True)]
+                    )
+                else:
+                    given.append(values.tolist())
+            elif isinstance(kind, EnumType):
+                given.append(map(list(kind).__getitem__, values.tolist()))
+            else:
+                given.append(values.tolist())
+        return list(map(self.row, *given)) if len(self) else []
+
+    def _split(self, rows: Sequence[Row]) -> tuple[dict[str, Column], list[str]]:
+        """The columns of rows, and the names."""
+        codes = Codes()
+        columns: dict[str, Column] = {}
+        for number, (name, default) in enumerate(_defaults(self.row).items()):
+            values = list(map(attrgetter(name), rows))
+            if number and values.count(default) == len(values):
+                continue
+            try:
+                columns[name] = column_of(values, self.kinds[name], codes)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise InputError(f"a job holds a value of the wrong kind ({error})") from None
+        return columns, codes.names
+
+
+class Codes:
+    """Texts of which many are equal, each as a number.
+
+    Attributes
+    ----------
+    names
+        Each text once, in the order in which they came.
+    """
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self._codes: dict[str, int] = {}
+        self._of_numbers = np.full(1024, -1, np.int32)
+
+    def code(self, text: str) -> int:
+        """The number of a text."""
+        found = self._codes.get(text)
+        if found is None:
+            found = self._codes[text] = len(self.names)
+            self.names.append(text)
+        return found
+
+    def of_numbers(self, numbers: Column) -> Column:
+        """The numbers of the texts that whole numbers are written as; of a negative one that of the empty text."""
+        largest = int(numbers.max(initial=0))
+        if largest >= _TABLE:
+            found, places = np.unique(numbers, return_inverse=True)
+            coded = [self.code("" if number < 0 else str(number)) for number in found.tolist()]
+            return np.array(coded, np.int32)[places]
+        known = self._of_numbers
+        if largest + 1 >= len(known):
+            known = np.full(2 * largest + 2, -1, np.int32)
+            known[: len(self._of_numbers) - 1] = self._of_numbers[:-1]
+            known[-1] = self._of_numbers[-1]
+            self._of_numbers = known
+        # The last place is that of negative ones.
+        places = np.where(numbers < 0, len(known) - 1, numbers)
+        codes: Column = known[places]
+        if int(codes.min(initial=0)) < 0:
+            for place in np.unique(places[codes < 0]).tolist():
+                known[place] = self.code("" if place == len(known) - 1 else str(place))
+            codes = known[places]
+        return codes
+
+
+#: Numbers below it are looked up in a table.
+_TABLE = 1 << 20
+
+
+def column_of(values: Sequence[Any], kind: Any, codes: Codes) -> Column:
+    """Values of a field as a column of that kind (:class:`Rows`)."""
+    if kind == "text":
+        return np.array(list(map(codes.code, values)), np.int32)
+    if kind == "whole":
+        with suppress(OverflowError):  # a larger number is nothing legal, and shown as it is
+            return np.frombuffer(array("q", values), np.int64) if values else np.zeros(0, np.int64)
+    if kind in ("whole", "number"):
+        column = np.empty(len(values), np.object_)
+        column[:] = values
+        return column
+    if isinstance(kind, EnumType):
+        places = {member: place for place, member in enumerate(list(kind))}  # type: ignore[var-annotated]
+        return np.array([places[value] for value in values], np.int8)
+    return np.array(values, _DTYPES[kind])
+
+
+@cache
+def _defaults(row: type) -> Mapping[str, Any]:
+    """The fields of a dataclass in their order, with their defaults."""
+    return {field.name: None if field.default is MISSING else field.default for field in fields(row)}

@@ -1,6 +1,6 @@
 """Seals of JSON files: a digest at the end, of all bytes with its own digits left out.
 
-A seal finds accidents: a changed byte, a lost line. It is no signature, for who changes a file on purpose can seal it
+A seal finds accidents: a changed byte, a lost line. It is no signature, for a deliberate change can be sealed
 again.
 """
 

@@ -19,6 +19,7 @@ __all__ = [
     "SECOND",
     "SHORTEST_TIME",
     "TIMES",
+    "duration_text",
     "format_seconds",
     "parse_duration",
     "to_seconds",
@@ -82,6 +83,18 @@ def format_seconds(ticks: int) -> str:
     whole, rest = divmod(abs(ticks), SECOND)
     sign = "-" if ticks < 0 else ""
     return f"{sign}{whole}.{rest:06d}".rstrip("0") if rest else f"{sign}{whole}"
+
+
+def duration_text(seconds: float) -> str:
+    """A duration as users write it, in the largest unit of which it is a whole number.
+
+    >>> [duration_text(seconds) for seconds in (0.0, 10.0, 120.0, 5400.0, 14400.0, 5 * 365 * 86400.0, 0.5)]
+    ['0', '10s', '2m', '90m', '4h', '5y', '0.5']
+    """
+    for unit in ("y", "d", "h", "m", "s"):
+        if seconds and not seconds % _UNITS[unit]:
+            return f"{seconds / _UNITS[unit]:.0f}{unit}"
+    return f"{seconds:g}"
 
 
 def parse_duration(text: str | float, parameter: str = "duration", most: float = math.inf) -> float:

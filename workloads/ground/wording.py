@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["in_unit"]
+__all__ = ["in_unit", "sizes_in_words", "span_of_sizes"]
 
 #: The word, and not a part of an option, a file name, a column or a key.
 _WORD = re.compile(r"(?<![\w.=/-])([Nn])ode(s?)(?!\.\w|[\w=/])")
@@ -32,3 +32,25 @@ def in_unit(text: str, unit: str) -> str:
         return text
     words = _WORD.sub(lambda found: ("P" if found[1] == "N" else "p") + f"rocessor{found[2]}", text)
     return _HOURS.sub(r"\1Ph", words)
+
+
+def span_of_sizes(nodes_from: int, nodes_to: int | None) -> str:
+    """The sizes of a class in a few characters.
+
+    >>> span_of_sizes(1, 128), span_of_sizes(129, None), span_of_sizes(8, 8), span_of_sizes(1, None)
+    ('1 - 128', '129 -', '8', '1 -')
+    """
+    if nodes_to is None:
+        return f"{nodes_from:,} -"
+    return f"{nodes_from:,}" if nodes_from == nodes_to else f"{nodes_from:,} - {nodes_to:,}"
+
+
+def sizes_in_words(nodes_from: int, nodes_to: int | None) -> str:
+    """The sizes of a class in words.
+
+    >>> sizes_in_words(1, 1), sizes_in_words(1, 128), sizes_in_words(129, None)
+    ('1 node', '1 - 128 nodes', '129 nodes or more')
+    """
+    if nodes_to is None:
+        return f"{nodes_from:,} nodes or more"
+    return f"{span_of_sizes(nodes_from, nodes_to)} node{'s' if nodes_to > 1 else ''}"

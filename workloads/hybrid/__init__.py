@@ -1,5 +1,1 @@
-"""From a trace to a hybrid workload: types, overheads and notices.
-
-Other folders use ``assignment``, ``checkpointing``, ``groups``, ``imbalance``, ``notices`` and
-``parameters``.
-"""
+"""From a trace to a hybrid workload: types, overheads and notices."""

@@ -10,6 +10,7 @@ import math
 
 from workloads.ground.errors import ParameterError
 from workloads.ground.units import to_ticks
+from workloads.hybrid.typemix import NODE_MTBF
 from workloads.table.job import Job
 
 __all__ = [
@@ -21,9 +22,6 @@ __all__ = [
     "checkpoints_of_run",
     "daly_interval",
 ]
-
-#: Mean time between failures of one node [s]: 5 years (the paper gives none; docs/model.md, parameter ``node_mtbf``).
-NODE_MTBF = 5 * 365 * 86400.0
 
 _LARGE = 1024
 

@@ -6,16 +6,18 @@ in for it.
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workloads.ground.errors import ParameterError
-from workloads.logs.trace import Trace, TraceJob
+from workloads.ground.parameters import choices
+from workloads.hybrid.typemix import Assignment
+from workloads.logs.trace import Trace
 
-__all__ = ["GROUPINGS", "campaigns", "group_jobs", "group_names", "grouping_of"]
-
-#: Kind of a group, and which of that kind.
-_Key = tuple[str, str | int]
+__all__ = ["GROUPINGS", "campaigns", "group_jobs", "group_names", "grouping_of", "groups_of"]
 
 #: What jobs may be grouped by; ``auto`` is the first of the others that tells jobs of the trace apart.
-GROUPINGS = ("auto", "project", "user", "campaign")
+GROUPINGS = choices(Assignment)["group_by"]
 
 
 def campaigns(trace: Trace) -> list[int]:
@@ -32,14 +34,12 @@ def campaigns(trace: Trace) -> list[int]:
         For each job in file order the number of its campaign, counted from 0 in submit order.
     """
     jobs = trace.jobs
-    number = [0] * len(jobs)
-    current, last = -1, None
-    for index in sorted(range(len(jobs)), key=lambda i: jobs[i].submit):
-        shape = (jobs[index].nodes, jobs[index].walltime)
-        if shape != last:
-            current, last = current + 1, shape
-        number[index] = current
-    return number
+    order = np.argsort(jobs.column("submit"), kind="stable")
+    nodes, walltime = jobs.column("nodes")[order], jobs.column("walltime")[order]
+    number = np.zeros(len(order), np.int64)
+    number[order[1:]] = np.cumsum((nodes[1:] != nodes[:-1]) | (walltime[1:] != walltime[:-1]))
+    found: list[int] = number.tolist()
+    return found
 
 
 def group_jobs(trace: Trace, group_by: str = "auto") -> list[int]:
@@ -66,8 +66,8 @@ def group_jobs(trace: Trace, group_by: str = "auto") -> list[int]:
     ParameterError
         If ``group_by`` is none of these, or if the trace has no project, or no user, to group by.
     """
-    groups: dict[_Key, int] = {}
-    return [groups.setdefault(key, len(groups)) for key in _keys(trace, group_by)]
+    numbers: list[int] = groups_of(trace, group_by)[1].tolist()
+    return numbers
 
 
 def group_names(trace: Trace, group_by: str = "auto") -> list[str]:
@@ -75,20 +75,8 @@ def group_names(trace: Trace, group_by: str = "auto") -> list[str]:
 
     Parameters, order and errors are those of :func:`group_jobs`.
     """
-    names: dict[_Key, str] = {}
-    taken: set[str] = set()
-    keys = _keys(trace, group_by)
-    for key in keys:
-        if key in names:
-            continue
-        kind, shown = key
-        name = f"group-{len(names)}" if kind == "campaign" else str(shown)
-        # A user may be called like a project.
-        while name in taken:
-            name = f"{kind} {name}"
-        names[key] = name
-        taken.add(name)
-    return [names[key] for key in keys]
+    names, numbers = groups_of(trace, group_by)
+    return [names[number] for number in numbers.tolist()]
 
 
 def grouping_of(trace: Trace, group_by: str = "auto") -> str:
@@ -97,32 +85,46 @@ def grouping_of(trace: Trace, group_by: str = "auto") -> str:
         raise ParameterError("group_by", f"one of {', '.join(GROUPINGS)}", group_by)
     if group_by == "auto":
         return next((key for key in ("project", "user") if _tells_apart(trace, key)), "campaign")
-    if group_by != "campaign" and trace.jobs and not any(getattr(job, group_by) for job in trace.jobs):
-        known = ", ".join(
-            key for key in GROUPINGS[1:] if key == "campaign" or any(getattr(job, key) for job in trace.jobs)
-        )
+    if group_by != "campaign" and trace.jobs and not trace.jobs.has(group_by):
+        known = ", ".join(key for key in GROUPINGS[1:] if key == "campaign" or trace.jobs.has(key))
         raise ParameterError("group_by", f"auto or one of {known} (this trace names no {group_by})", group_by)
     return group_by
 
 
 def _tells_apart(trace: Trace, key: str) -> bool:
     """Whether not all lines have the same project, or user, or none."""
-    return len({getattr(job, key) for job in trace.jobs}) > 1
+    codes = trace.jobs.columns.get(key)
+    return codes is not None and len(codes) > 0 and bool((codes != codes[0]).any())
 
 
-def _keys(trace: Trace, group_by: str) -> list[_Key]:
-    """What tells the group of each job from the others."""
+def groups_of(trace: Trace, group_by: str = "auto") -> tuple[list[str], NDArray[np.int64]]:
+    """The name of each group, and the group of each job, shape (n,); see :func:`group_jobs`."""
     group_by = grouping_of(trace, group_by)
     by_user = group_by == "user" or (group_by == "project" and _tells_apart(trace, "user"))
-
-    def named(job: TraceJob) -> _Key | None:
-        if group_by == "project" and job.project:
-            return "project", job.project
-        if by_user and job.user:
-            return "user", job.user
-        return None
-
-    keys = [named(job) for job in trace.jobs]
+    jobs = trace.jobs
+    empty = np.array([not name for name in jobs.names] or [True])
+    keys = np.full(len(jobs), -1)
+    for number, (kind, used) in enumerate((("project", group_by == "project"), ("user", by_user))):
+        codes = jobs.columns.get(kind) if used else None
+        if codes is not None:
+            named = (keys < 0) & ~empty[codes]
+            keys[named] = 3 * codes[named].astype(np.int64) + number
+    unnamed = keys < 0
     # Most traces name the group of each job, and campaigns need them in order.
-    number = campaigns(trace) if None in keys else []
-    return [key or ("campaign", number[index]) for index, key in enumerate(keys)]
+    if unnamed.any():
+        keys[unnamed] = 3 * np.array(campaigns(trace))[unnamed] + 2
+    found, first, places = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    names: list[str] = []
+    taken: set[str] = set()
+    for key in found[order].tolist():
+        kind = GROUPINGS[1 + key % 3]
+        name = f"group-{len(names)}" if kind == "campaign" else jobs.names[key // 3]
+        # A user may be called like a project.
+        while name in taken:
+            name = f"{kind} {name}"
+        names.append(name)
+        taken.add(name)
+    return names, rank[places]

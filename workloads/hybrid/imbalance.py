@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+
 from workloads.hybrid.assignment import Assignment
-from workloads.hybrid.groups import group_names, grouping_of
+from workloads.hybrid.groups import grouping_of, groups_of
 from workloads.logs.trace import Trace
 from workloads.table.job import Job, JobType
+from workloads.table.jobs import Jobs
 
 __all__ = ["imbalance"]
 
@@ -44,8 +46,10 @@ def imbalance(trace: Trace, jobs: Sequence[Job], parameters: Assignment | None =
     if not jobs:
         return ""
     kind = grouping_of(trace, how.group_by)
-    names = Counter(group_names(trace, how.group_by))
-    name, most = names.most_common(1)[0]
+    names, groups = groups_of(trace, how.group_by)
+    counts = np.bincount(groups)
+    largest = int(counts.argmax())
+    name, most = names[largest], int(counts[largest])
     told = []
     if most > _MOST * len(jobs):
         told.append(f"{name!r} has {most / len(jobs):.0%} of the jobs".replace("%", " %"))
@@ -56,8 +60,8 @@ def imbalance(trace: Trace, jobs: Sequence[Job], parameters: Assignment | None =
         JobType.MALLEABLE: malleable,
         JobType.STOCHASTIC: how.stochastic_share,
     }
-    drawn = {job.type for job in jobs}
-    missing = [kind for kind, share in shares.items() if share > 0 and kind not in drawn]
+    table = jobs if isinstance(jobs, Jobs) else Jobs(jobs)
+    missing = [kind for kind, share in shares.items() if share > 0 and not table.are(kind).any()]
     if missing:
         told.append(f"{'none' if told else 'no job'} is {' or '.join(kind.value for kind in missing)}")
     if not told:

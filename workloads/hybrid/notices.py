@@ -6,15 +6,19 @@ Source: Fan et al., IPDPS 2022, sections III-B and IV-B.
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import accumulate
 
+import numpy as np
+from numpy.typing import NDArray
+
 from workloads.ground.errors import ParameterError, UnknownNameError
 
-__all__ = ["NOTICE_MIXES", "Notice", "NoticeCategory", "NoticeDraws", "notice_shares", "notice_times"]
+__all__ = ["NOTICE_MIXES", "NoticeCategory", "notice_shares", "notice_times"]
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 class NoticeCategory(StrEnum):
@@ -75,61 +79,25 @@ def notice_shares(mix: str | Sequence[float]) -> tuple[float, float, float, floa
     return shares[0], shares[1], shares[2], shares[3]
 
 
-@dataclass(frozen=True, slots=True)
-class NoticeDraws:
-    """The uniform numbers of one job, each in [0, 1), drawn whether they are needed or not.
-
-    Attributes
-    ----------
-    category
-        Chooses the category.
-    lead
-        How long before the estimated arrival the notice comes.
-    shift
-        How early or how late the job arrives.
-    show
-        Whether it arrives at all.
-    """
-
-    category: float
-    lead: float
-    shift: float
-    show: float
-
-
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """The three times of an on-demand job, in the unit that came.
-
-    Attributes
-    ----------
-    arrival
-        Actual arrival; None if the job never arrives.
-    notice, estimated
-        Time of the notice and the arrival that it announces; None without notice.
-    """
-
-    arrival: int | None
-    notice: int | None
-    estimated: int | None
-
-
 def notice_times(
-    estimated: int,
-    draws: NoticeDraws,
+    estimated: Ints,
+    categories: Floats,
+    moments: Floats,
     shares: Sequence[float],
     lead: tuple[int, int],
     lateness: int,
     no_show_share: float,
-) -> Notice:
-    """Times of one on-demand job.
+) -> tuple[Ints, Ints, NDArray[np.bool_], NDArray[np.bool_]]:
+    """Times of on-demand jobs.
 
     Parameters
     ----------
     estimated
-        Submit time in the trace, which is the estimated arrival [ticks].
-    draws
-        The job's uniform numbers.
+        Submit times in the trace, which are the estimated arrivals [ticks], shape (n,).
+    categories, moments
+        Uniform numbers in [0, 1), drawn whether they are needed or not. Shape (n,): they choose the category; shape
+        (n, 3): how long before the estimated arrival the notice comes, how early or how late the job arrives, whether
+        it arrives at all.
     shares
         Shares of none, accurate, early and late.
     lead
@@ -141,19 +109,23 @@ def notice_times(
 
     Returns
     -------
-    Notice
-        With ``notice <= arrival``.
+    notice, arrival
+        [ticks], shape (n,); a notice is not later than its arrival.
+    noticed, comes
+        Whether there is a notice, and whether the job arrives, shape (n,).
     """
     # The last bound is left out: it may lie a rounding error below 1, and what is beyond is the last category anyway.
-    category = _CATEGORIES[bisect_right(list(accumulate(shares))[:-1], draws.category)]
-    if category is NoticeCategory.NONE:
-        return Notice(estimated, None, None)
-    notice = estimated - round(lead[0] + draws.lead * (lead[1] - lead[0]))
-    arrival: int | None = estimated
-    if category is NoticeCategory.EARLY:
-        arrival = notice + round(draws.shift * (estimated - notice))
-    elif category is NoticeCategory.LATE:
-        arrival = estimated + round(draws.shift * lateness)
-    if draws.show < no_show_share:
-        arrival = None
-    return Notice(arrival, notice, estimated)
+    category = np.searchsorted(np.array(list(accumulate(shares))[:-1]), categories, side="right")
+    ahead, shift, show = moments.T
+    noticed = category != _CATEGORIES.index(NoticeCategory.NONE)
+    notice = estimated - _rounded(lead[0] + ahead * (lead[1] - lead[0]))
+    arrival = np.where(
+        category == _CATEGORIES.index(NoticeCategory.EARLY), notice + _rounded(shift * (estimated - notice)), estimated
+    )
+    late = category == _CATEGORIES.index(NoticeCategory.LATE)
+    arrival = np.where(late, estimated + _rounded(shift * lateness), arrival)
+    return notice, arrival, noticed, ~(noticed & (show < no_show_share))
+
+
+def _rounded(ticks: Floats) -> Ints:
+    return np.rint(ticks).astype(np.int64)

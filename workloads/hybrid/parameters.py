@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_type_hints
 
 from workloads.ground.errors import ParameterError
 from workloads.ground.numbers import decimal, integer, is_number, is_whole
+from workloads.ground.parameters import Values, type_parts
 from workloads.ground.units import LARGEST_TIME, parse_duration
 
-__all__ = ["DURATIONS", "duration", "is_mix", "number", "option_value", "parameter_value", "whole", "wrong"]
+__all__ = ["duration", "is_duration", "is_mix", "number", "option_value", "parameter_value", "whole", "wrong"]
 
-#: Parameters that are durations, and so may carry a unit.
-DURATIONS = frozenset({"notice_lead", "lateness", "node_mtbf", "warning", "timeout"})
 #: Parameters that have a name, or numbers of their own.
 _NAMED = frozenset({"notice_mix"})
 #: The largest whole number: those of the tables have 64 bits.
@@ -58,10 +57,11 @@ def parameter_value(kind: type[Any], name: str, raw: Any) -> Any:
     Parameters
     ----------
     kind
-        A class of parameters that all have defaults, such as :class:`~workloads.hybrid.assignment.Assignment`; it
+        A class of parameters that all have defaults, such as :class:`~workloads.hybrid.typemix.Assignment`; it
         checks its values itself.
     name
-        One of them. What its default is says what it may be: numbers (durations of :data:`DURATIONS`), a text.
+        One of them. What its default is says what it may be: a text, or numbers, which are durations where its
+        annotation says so.
     raw
         As a configuration file has it.
 
@@ -84,7 +84,7 @@ def parameter_value(kind: type[Any], name: str, raw: Any) -> Any:
     (900.0, 3600.0)
     """
     default = getattr(kind(), name)
-    of_part = duration if name in DURATIONS else number
+    of_part = duration if is_duration(kind, name) else number
     value: Any
     if isinstance(default, tuple):
         if not isinstance(raw, list | tuple) or len(raw) != len(default):
@@ -104,8 +104,16 @@ def parameter_value(kind: type[Any], name: str, raw: Any) -> Any:
     try:
         kind(**{name: value})
     except ParameterError as error:
+        if error.parameter != name:  # a parameter of the plug-in that it names
+            raise
         raise wrong(error.legal, raw) from None  # what was written, not what it was turned into
     return value
+
+
+def is_duration(kind: type[Any], name: str) -> bool:
+    """Whether a parameter of a class is a duration, or several."""
+    _, notes = type_parts(get_type_hints(kind, include_extras=True)[name])
+    return any(isinstance(note, Values) and note.unit == "s" for note in notes)
 
 
 def is_mix(name: str, raw: Any) -> bool:
@@ -136,25 +144,27 @@ def option_value(kind: type[Any], name: str, text: str) -> Any:
     >>> option_value(Assignment, "notice_mix", "0.4,0.3,0.2,0.1"), option_value(Assignment, "notice_mix", "W1")
     ((0.4, 0.3, 0.2, 0.1), 'W1')
     """
-    default = getattr(kind(), name)
+    default, timed = getattr(kind(), name), is_duration(kind, name)
     several = isinstance(default, tuple) or (name in _NAMED and "," in text)
     raw: Any = text
     if several:
-        raw = [_told(part, name) for part in text.split(",")]
+        raw = [_told(part, timed=timed) for part in text.split(",")]
     elif not isinstance(default, str):
-        raw = _told(text, name)
+        raw = _told(text, timed=timed)
     shown = text if len(text) <= 60 else f"{text[:57]}..."
     option = f"--{name.replace('_', '-')}"
     try:
         return parameter_value(kind, name, raw)
     except ParameterError as error:
+        if error.parameter:
+            raise
         how = ", separated by commas" if several and error.legal.endswith("numbers") else ""
         raise ParameterError(option, f"{error.legal}{how}", shown) from None
 
 
-def _told(text: str, name: str) -> Any:
+def _told(text: str, *, timed: bool) -> Any:
     """A number or a duration in a word of the command line, as a configuration file would have it."""
-    if name in DURATIONS:
+    if timed:
         return text.strip()
     try:
         return integer(text)

@@ -1,8 +1,4 @@
-"""Laws of runtimes: by name, from scipy, truncated, discrete, and the grids that make discrete laws of the others.
-
-Other folders use this package's own names, and ``bundle``, ``checks``, ``grids``, ``law``, ``mixture``, ``named``,
-``shifted`` and ``truncated``.
-"""
+"""Laws of runtimes: by name, from scipy, truncated, discrete, and the grids that make discrete laws of the others."""
 
 from workloads.laws.grids import GRIDS, algorithm_1_size, discretise, from_samples
 from workloads.laws.law import Array, ContinuousLaw, DiscreteLaw, Law

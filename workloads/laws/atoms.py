@@ -6,7 +6,7 @@ import numpy as np
 
 from workloads.laws.law import Array, Law
 
-__all__ = ["atoms_of"]
+__all__ = ["find_atoms"]
 
 #: Levels at which the quantiles of a law that declares nothing are looked at: an atom of twice their distance is found.
 _LEVELS = 1024
@@ -14,7 +14,7 @@ _LEVELS = 1024
 _EQUAL = 1e-12
 
 
-def atoms_of(law: Law) -> Array:
+def find_atoms(law: Law) -> Array:
     """The runtimes at which the distribution function of a law jumps.
 
     Parameters
@@ -32,14 +32,14 @@ def atoms_of(law: Law) -> Array:
     --------
     >>> from workloads.laws import DiscreteLaw, uniform
     >>> from workloads.laws.mixture import mixture
-    >>> atoms_of(uniform(1.0, 2.0)), atoms_of(mixture([uniform(1.0, 2.0), DiscreteLaw([1.5], [1.0])]))
+    >>> find_atoms(uniform(1.0, 2.0)), find_atoms(mixture([uniform(1.0, 2.0), DiscreteLaw([1.5], [1.0])]))
     (array([], dtype=float64), array([1.5]))
     """
     known = getattr(law, "atoms", None)
-    return _found(law) if known is None else np.unique(np.asarray(known, dtype=float))
+    return _search_atoms(law) if known is None else np.unique(np.asarray(known, dtype=float))
 
 
-def _found(law: Law) -> Array:
+def _search_atoms(law: Law) -> Array:
     levels = (np.arange(_LEVELS) + 0.5) / _LEVELS
     low = levels < 0.5
     with np.errstate(all="ignore"):

@@ -37,7 +37,7 @@ class Bundle:
         return len(self._laws) - 1
 
     def isf(self, which: npt.NDArray[np.int64], levels: Array) -> Array:
-        """What each law's own ``isf`` tells.
+        """What each law's own ``isf`` returns.
 
         Parameters
         ----------

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.laws.atoms import atoms_of
+from workloads.laws.atoms import find_atoms
 from workloads.laws.checks import nonnegative, positive, runtimes
 from workloads.laws.law import Array, DiscreteLaw, Law
 from workloads.laws.tail import body_end, tail_grid
@@ -60,8 +60,8 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
         ``"equal-time"``: v_i = a + (b - a) i/n, the one that Theorem 3 of [R] covers; ``"equal-probability"``:
         v_i = Q(i/n); ``"cubic"``: v_i = a + (b - a) (i/n)^3. Where b is distant, the n
         cubic cells end before (:func:`workloads.laws.tail.body_end`) and at most n + 1 cells follow
-        (:func:`workloads.laws.tail.tail_grid`). Atoms of the law (:func:`workloads.laws.atoms.atoms_of`) are values of
-        every grid.
+        (:func:`workloads.laws.tail.tail_grid`). Atoms of the law (:func:`workloads.laws.atoms.find_atoms`) are
+        values of every grid.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
         raise ParameterError("the distribution", "one with finite quantiles", law.name)
     # A law with atoms has equal quantiles; the last end is b whatever rounding did before it.
     ends = np.unique(np.minimum(ends, law.upper))
-    atoms = atoms_of(law)
+    atoms = find_atoms(law)
     if atoms.size:
         ends = np.union1d(ends, atoms[(atoms > law.lower) & (atoms < law.upper)])
     # A support without a width is one runtime.

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from workloads.ground.errors import ParameterError
 from workloads.laws.checks import runtimes
 
-__all__ = ["SLACK", "Array", "ContinuousLaw", "DiscreteLaw", "Law", "SmoothLaw", "mean_of"]
+__all__ = ["SLACK", "Array", "ContinuousLaw", "DiscreteLaw", "Law", "SmoothLaw", "integrate_mean"]
 
 #: Runtimes, probabilities: numbers in double precision.
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -129,7 +129,7 @@ class ContinuousLaw(ABC):
 
     def mean(self) -> float:
         """E[X]."""
-        return mean_of(self)
+        return integrate_mean(self)
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
         """Independent runtimes, by inversion: equal seeds make comparable samples of different laws."""
@@ -137,12 +137,12 @@ class ContinuousLaw(ABC):
 
 
 class SmoothLaw(ContinuousLaw):
-    """Base of continuous laws whose distribution function does not jump."""
+    """Base of continuous laws: their distribution functions do not jump."""
 
     atoms: ClassVar[tuple[float, ...]] = ()
 
 
-def mean_of(law: Law, deepest: int = 60) -> float:
+def integrate_mean(law: Law, deepest: int = 60) -> float:
     """The mean of a law as the integral of its survival, for laws that have no formula.
 
     Gauss-Legendre panels between the quantiles 2^-k of both tails: whatever the law does near its ends, a panel sees
@@ -279,15 +279,15 @@ class DiscreteLaw:
         places = np.searchsorted(self._cumulated, levels - SLACK, side="left")
         # The level 1 is reached with the last value that has any probability, however little.
         places = np.where(levels == 1.0, np.flatnonzero(self.probabilities)[-1], places)
-        return self._picked(levels, places)
+        return self._pick(levels, places)
 
     def isf(self, q: npt.ArrayLike, /) -> Array:
         """The least value v with P(Y > v) <= q; NaN unless 0 <= q <= 1."""
         levels = np.asarray(q, dtype=float)
         places = np.searchsorted(-self.survival, -levels * (1.0 + SLACK), side="left")
-        return self._picked(levels, places)
+        return self._pick(levels, places)
 
-    def _picked(self, levels: Array, places: Any) -> Array:
+    def _pick(self, levels: Array, places: Any) -> Array:
         picked = self.values[np.minimum(places, self.values.size - 1)]
         legal: Array = np.where((levels >= 0.0) & (levels <= 1.0), picked, np.nan)[()]
         return legal

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.ground.errors import ParameterError
-from workloads.laws.atoms import atoms_of
+from workloads.laws.atoms import find_atoms
 from workloads.laws.law import Array, ContinuousLaw, Law
 
 __all__ = ["Mixture", "mixture"]
@@ -21,7 +21,7 @@ _HALVINGS = 80
 
 @dataclass(frozen=True)
 class Mixture(ContinuousLaw):
-    """A law whose probabilities are weighted averages of those of its parts; made by :func:`mixture`."""
+    """A law with weighted averages of the probabilities of its parts; made by :func:`mixture`."""
 
     parts: tuple[Law, ...]
     weights: tuple[float, ...]
@@ -32,7 +32,7 @@ class Mixture(ContinuousLaw):
     @property
     def atoms(self) -> Array:
         """Those of all parts."""
-        return np.unique(np.concatenate([atoms_of(part) for part in self.parts]))
+        return np.unique(np.concatenate([find_atoms(part) for part in self.parts]))
 
     def _cdf(self, x: Array) -> Array:
         return self._averaged("cdf", x)

@@ -279,7 +279,7 @@ TABLE_1: Mapping[str, Law] = MappingProxyType(
         "gamma": gamma(2.0, 0.5),
         "lognormal": lognormal(3.0, 0.5),
         "pareto": pareto(1.5, 3.0),
-        # Not by truncated_normal(), whose check loads scipy.special for all that only mention laws.
+        # Not by truncated_normal(): its check loads scipy.special for all that only mention laws.
         "truncated-normal": Truncated(normal(8.0, math.sqrt(2.0)), 1.0, 20.0, "truncated-normal"),
         "uniform": uniform(1.0, 20.0),
         "beta": beta(2.0, 2.0, 1.0),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from workloads.ground.errors import ParameterError
-from workloads.laws.atoms import atoms_of
+from workloads.laws.atoms import find_atoms
 from workloads.laws.checks import nonnegative
 from workloads.laws.law import Array, ContinuousLaw, DiscreteLaw, Law
 
@@ -25,7 +25,7 @@ class Shifted(ContinuousLaw):
     @property
     def atoms(self) -> Array:
         """Those of the law, shifted."""
-        return atoms_of(self.law) + self.location
+        return find_atoms(self.law) + self.location
 
     def _cdf(self, x: Array) -> Array:
         return self.law.cdf(x - self.location)

@@ -1,4 +1,4 @@
-"""The tail of a law whose upper bound is distant: where it begins, and a grid for it."""
+"""The tail of a law with a distant upper bound: where it begins, and a grid for it."""
 
 from __future__ import annotations
 

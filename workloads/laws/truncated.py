@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from workloads.ground.errors import ParameterError
-from workloads.laws.atoms import atoms_of
-from workloads.laws.law import Array, ContinuousLaw, DiscreteLaw, Law, mean_of
+from workloads.laws.atoms import find_atoms
+from workloads.laws.law import Array, ContinuousLaw, DiscreteLaw, Law, integrate_mean
 
 __all__ = ["TAIL", "Truncated", "bounded", "has_mean", "truncate"]
 
@@ -58,7 +58,7 @@ class Truncated(ContinuousLaw):
     @property
     def atoms(self) -> Array:
         """Those of the law within the bounds."""
-        found = atoms_of(self.law)
+        found = find_atoms(self.law)
         return found[(found > self.lower) & (found <= self.upper)]
 
     def _cdf(self, x: Array) -> Array:
@@ -83,7 +83,7 @@ class Truncated(ContinuousLaw):
 
     @cached_property
     def _mean(self) -> float:
-        return math.inf if math.isinf(self.upper) and math.isinf(self.law.mean()) else mean_of(self)
+        return math.inf if math.isinf(self.upper) and math.isinf(self.law.mean()) else integrate_mean(self)
 
     def mean(self) -> float:
         """E[X | lower < X <= upper]; infinite where the law's is and nothing ends the tail."""
@@ -103,7 +103,7 @@ def has_mean(law: Law) -> bool:
         return math.isfinite(law.mean())
     whole = law.law.mean()
     # Scipy's formulas overflow for some parameters, the integral does not.
-    return math.isfinite(mean_of(law) if math.isnan(whole) else whole)
+    return math.isfinite(integrate_mean(law) if math.isnan(whole) else whole)
 
 
 def truncate(law: Law, lower: float | None = None, upper: float | None = None, name: str | None = None) -> Law:

@@ -53,7 +53,7 @@ class LogClock:
     @classmethod
     def of_trace(cls, trace: Trace) -> LogClock:
         """The clock of a trace."""
-        first = min((job.submit for job in trace.jobs), default=0.0)
+        first = float(trace.jobs.column("submit").min()) if trace.jobs else 0.0
         local = records_local_time(trace.format, trace.header)
         return cls(first, epoch_of(trace.header, first), LOCAL if local else "UTC", trace.source or "the log")
 

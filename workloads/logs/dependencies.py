@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
-from workloads.ground.units import to_seconds, to_ticks
+import numpy as np
+
+from workloads.ground.units import SECOND
 from workloads.logs.trace import Trace
 from workloads.table.job import Job
+from workloads.table.jobs import Jobs
 
 __all__ = ["follow_dependencies"]
 
@@ -24,7 +26,7 @@ _ABSENT = "preceding job never arrives: submitted as recorded"
 _RUNNING = "preceding job, but runs already"
 
 
-def follow_dependencies(trace: Trace, jobs: Sequence[Job]) -> tuple[list[Job], dict[str, int]]:
+def follow_dependencies(trace: Trace, jobs: Sequence[Job]) -> tuple[Jobs, dict[str, int]]:
     """Give jobs the dependencies that their trace records.
 
     Parameters
@@ -44,25 +46,32 @@ def follow_dependencies(trace: Trace, jobs: Sequence[Job]) -> tuple[list[Job], d
         that runs already. These are submitted as recorded.
     """
     remarks: Counter[str] = Counter()
-    linked = list(jobs)
+    table = jobs if isinstance(jobs, Jobs) else Jobs(jobs)
+    if not trace.jobs.has("preceding"):
+        return table, {}
+    told = trace.jobs
+    before, submits, ids = (told.column(name).tolist() for name in ("preceding", "submit", "job_id"))
+    never, unnoticed, waits = (np.isnan(table.column(name)) for name in ("submit", "notice", "running_since"))
+    own = table.column("job_id").tolist()
+    preceding = np.full(len(table), None, np.object_)
     # A repeated number means the last job above with it; walking down the file, that is the one seen last.
     seen: dict[int, int] = {}
-    for index, told in enumerate(trace.jobs):
-        job = jobs[index]
-        if told.preceding is not None:
-            place = seen.get(told.preceding)
+    for index, number in enumerate(before):
+        if number is not None:
+            place = seen.get(number)
             if place is None:
                 remarks[_MISSING] += 1
-            elif trace.jobs[place].submit > told.submit:
+            elif submits[place] > submits[index]:
                 remarks[_LATER] += 1
-            elif job.notice is not None:
+            elif not unnoticed[index]:
                 remarks[_NOTICED] += 1
-            elif jobs[place].submit is None:
+            elif never[place]:
                 remarks[_ABSENT] += 1
-            elif job.running_since is not None:
+            elif not waits[index]:
                 remarks[_RUNNING] += 1
             else:
-                think = None if told.think_time is None else to_seconds(to_ticks(told.think_time))
-                linked[index] = replace(job, preceding=jobs[place].job_id, think_time=think)
-        seen[told.job_id] = index
-    return linked, dict(remarks)
+                preceding[index] = own[place]
+        seen[ids[index]] = index
+    followed = np.array([number is not None for number in preceding])
+    think = np.where(followed, np.rint(told.column("think_time") * SECOND) / SECOND, np.nan)
+    return table.with_columns(preceding=preceding, think_time=think), dict(remarks)

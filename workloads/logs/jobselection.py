@@ -9,34 +9,34 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.jobids import job_id_text
 from workloads.logs.choice import Choice, Condition
-from workloads.logs.trace import Trace, TraceJob
-from workloads.table.job import Job
+from workloads.logs.intake import Tally
+from workloads.logs.trace import Trace, TraceJobs, place_withdrawn
+from workloads.table.job import JobType
+from workloads.table.jobs import Jobs
 from workloads.table.jobtable import JobTable
 
 __all__ = ["select"]
 
-_Row = TypeVar("_Row", TraceJob, Job)
-#: What a condition may be on, and the texts of a job that fulfil it.
-_OF_BOTH: Mapping[str, Callable[[TraceJob | Job], tuple[str, ...]]] = {
-    "user": lambda job: (job.user,),
-    "project": lambda job: (job.project,),
-    "partition": lambda job: (job.partition,),
-    "qos": lambda job: (job.qos,),
-    "queue": lambda job: (job.partition,),
-    "nodes": lambda job: (str(job.nodes),),
-    "job_id": lambda job: (str(job.job_id), job_id_text(job.job_id)),
+#: What a condition may be on: the column, and of what is no text the texts that fulfil it.
+_OF_BOTH: Mapping[str, tuple[str, Callable[[Any], tuple[str, ...]] | None]] = {
+    **{name: (name, None) for name in ("user", "project", "partition", "qos")},
+    "queue": ("partition", None),
+    "nodes": ("nodes", lambda value: (str(value),)),
+    "job_id": ("job_id", lambda value: (str(value), job_id_text(value))),
 }
-_OF_TABLES: Mapping[str, Callable[[Job], tuple[str, ...]]] = {
+_OF_TABLES: Mapping[str, tuple[str, Callable[[Any], tuple[str, ...]] | None]] = {
     **_OF_BOTH,
-    "type": lambda job: (job.type.value,),
-    "application": lambda job: (job.application,),
+    "type": ("type", lambda value: (list(JobType)[value].value,)),
+    "application": ("application", None),
 }
 #: Values of a column that a message names.
 _SHOWN = 10
@@ -69,66 +69,82 @@ def select(workload: Trace | JobTable, choice: Choice, path: str | Path) -> Trac
         return workload
     excluded: Counter[str] = Counter()
     if isinstance(workload, JobTable):
-        wanted = _wanted(workload.jobs, choice.conditions, _OF_TABLES, excluded, path)
-        kept = [job for job, chosen in zip(workload.jobs, wanted, strict=True) if chosen]
-        there = {job.job_id for job in kept}
-        return replace(
-            workload,
-            jobs=tuple(
-                job
-                if job.preceding is None or job.preceding in there
-                else replace(job, preceding=None, think_time=None)
-                for job in kept
-            ),
-        )
+        kept = workload.jobs.select(_wanted(workload.jobs, choice.conditions, _OF_TABLES, excluded, path))
+        if kept.has("preceding"):
+            there = set(kept.column("job_id").tolist())
+            before = [None if number not in there else number for number in kept.column("preceding").tolist()]
+            without = np.array([number is None for number in before])
+            preceding = np.array(before, np.object_)
+            kept = kept.with_columns(
+                preceding=preceding, think_time=np.where(without, np.nan, kept.column("think_time"))
+            )
+        return replace(workload, jobs=kept)
     wanted = _wanted(workload.jobs, choice.conditions, _OF_BOTH, excluded, path)
-    places = [0, *accumulate(wanted)]
-    withdrawn = tuple(
-        item._replace(place=places[item.place])
-        for item in workload.withdrawn
-        if all(_holds(condition, item.job, _OF_BOTH) for condition in choice.conditions)
-    )
+    gone = TraceJobs(item.job for item in workload.withdrawn)
+    holding = np.ones(len(gone), np.bool_)
+    for condition in choice.conditions:
+        holding &= _holding(condition, gone, _OF_BOTH)
+    withdrawn = tuple(item for item, holds in zip(workload.withdrawn, holding, strict=True) if holds)
     return replace(
         workload,
-        jobs=tuple(job for job, chosen in zip(workload.jobs, wanted, strict=True) if chosen),
+        jobs=workload.jobs.select(wanted),
         # The size of the machine is not that of one of its partitions.
         nodes=None if choice.asks_for("partition", "queue") else workload.nodes,
         header={**workload.header, "Where": choice.told},
         excluded={**workload.excluded, **excluded},
-        withdrawn=withdrawn,
+        withdrawn=place_withdrawn(withdrawn, wanted),
     )
 
 
 def _wanted(
-    jobs: Sequence[_Row],
+    jobs: TraceJobs | Jobs,
     conditions: Sequence[Condition],
-    columns: Mapping[str, Callable[[_Row], tuple[str, ...]]],
+    columns: Mapping[str, tuple[str, Callable[[Any], tuple[str, ...]] | None]],
     excluded: Counter[str],
     path: str | Path,
-) -> list[bool]:
+) -> NDArray[np.bool_]:
     """For each job whether it fulfils all conditions; the others are counted under the first that they do not."""
     for condition in conditions:
         if condition.kind not in columns:
             raise TraceError(
                 path, None, f"has no column {condition.name} to select by: choose from {', '.join(columns)}"
             )
-    wanted = []
-    others: dict[str, dict[str, None]] = {}
-    for job in jobs:
-        broken = next((condition for condition in conditions if not _holds(condition, job, columns)), None)
-        wanted.append(broken is None)
-        if broken is not None:
-            excluded[broken.reason] += 1
-            others.setdefault(broken.name, {})[columns[broken.kind](job)[-1]] = None
-    if not any(wanted):
+    wanted = np.ones(len(jobs), np.bool_)
+    tally, others = Tally(), list[tuple[int, str, list[str]]]()
+    for condition in conditions:
+        broken = wanted & ~_holding(condition, jobs, columns)
+        if broken.any():
+            tally.note(excluded, condition.reason, broken)
+            texts, places = _texts(jobs, *columns[condition.kind])
+            names = [texts[place][-1] for place in dict.fromkeys(places[broken].tolist())]
+            others.append((int(broken.argmax()), condition.name, names))
+        wanted &= ~broken
+    tally.count()
+    if not wanted.any():
         counted = ", ".join(f"{count:,} {reason}" for reason, count in excluded.most_common())
-        advice = "; ".join(f"{name} is {_listed(list(values))}" for name, values in others.items())
+        advice = "; ".join(f"{name} is {_listed(values)}" for _, name, values in sorted(others))
         raise TraceError(path, None, f"no job is left ({counted})", advice)
     return wanted
 
 
-def _holds(condition: Condition, job: _Row, columns: Mapping[str, Callable[[_Row], tuple[str, ...]]]) -> bool:
-    return condition.holds(*columns[condition.kind](job))
+def _holding(
+    condition: Condition,
+    jobs: TraceJobs | Jobs,
+    columns: Mapping[str, tuple[str, Callable[[Any], tuple[str, ...]] | None]],
+) -> NDArray[np.bool_]:
+    """Which jobs fulfil a condition, shape (n,)."""
+    texts, places = _texts(jobs, *columns[condition.kind])
+    holds: NDArray[np.bool_] = np.array([condition.holds(*cells) for cells in texts], np.bool_)[places]
+    return holds
+
+
+def _texts(
+    jobs: TraceJobs | Jobs, name: str, texts: Callable[[Any], tuple[str, ...]] | None
+) -> tuple[list[tuple[str, ...]], NDArray[np.intp]]:
+    """The texts of each value of a column, and which of them each job has."""
+    found, places = np.unique(jobs.column(name), return_inverse=True)
+    names = jobs.names
+    return [(names[value],) if texts is None else texts(value) for value in found.tolist()], places
 
 
 def _listed(values: Sequence[str]) -> str:

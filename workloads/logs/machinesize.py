@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from workloads.logs.swfheader import sizes_of
 from workloads.logs.trace import Trace
-from workloads.logs.tracecolumns import TraceColumns
 
 __all__ = ["ASSUMED", "held_at_once", "named_nodes", "occupancy", "with_assumed_size"]
 
@@ -45,7 +45,7 @@ def held_at_once(trace: Trace) -> int:
     rising = np.argsort(held, kind="stable")
     passed = np.cumsum(lengths[rising])
     enough = held[rising][np.searchsorted(passed, _MOST_OF_THE_TIME * passed[-1])]
-    return max(int(enough), max(job.nodes for job in trace.jobs))
+    return max(int(enough), int(trace.jobs.column("nodes").max()))
 
 
 def occupancy(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -63,11 +63,11 @@ def occupancy(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     lengths
         [s], shape (k,); both are empty if no wait is recorded.
     """
-    # Columns of a long trace have no waits.
-    known = [] if isinstance(trace.jobs, TraceColumns) else [job for job in trace.jobs if job.wait is not None]
-    start = np.array([job.queued + (job.wait or 0.0) for job in known])
-    size = np.array([job.nodes for job in known], dtype=np.int64)
-    end = start + np.array([job.runtime for job in known])
+    jobs = trace.jobs
+    known = ~np.isnan(jobs.column("wait"))
+    start = (jobs.queued + jobs.column("wait"))[known]
+    size = jobs.column("nodes")[known]
+    end = start + jobs.column("runtime")[known]
     times, change = np.concatenate((start, end)), np.concatenate((size, -size))
     # What ends at an instant makes room for what starts then.
     order = np.lexsort((change, times))
@@ -98,9 +98,11 @@ def with_assumed_size(trace: Trace) -> Trace:
     if trace.nodes is not None:
         return trace
     size, how = named_nodes(trace), "all that the column NodeList names"
-    if size < max((job.nodes for job in trace.jobs), default=0):
+    if size < int(trace.jobs.column("nodes").max(initial=0)):
         size, how = held_at_once(trace), "enough for what the jobs held at once in 99 % of the time"
     if not size:
         return trace
     told = f"a machine of {size:,} {trace.unit}, {how} (--nodes sets the size)"
+    if trace.format == "swf" and trace.unit == "nodes" and sizes_of(trace.header) == (0, 0):
+        told += "; no header says what is counted, and by the format it is processors (--unit processors says so)"
     return replace(trace, nodes=size, header={**trace.header, ASSUMED: told})

@@ -6,13 +6,11 @@ import re
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from workloads.logs.intake import NO_WALLTIME
 from workloads.logs.machinesize import named_nodes, occupancy
 from workloads.logs.swfheader import sizes_of
 from workloads.logs.trace import Trace
-from workloads.logs.tracecolumns import TraceColumns
 from workloads.logs.workshares import GPU_SHARE, MEMORY_SHARE, PROPERTY_SHARE, QOS_SHARE, QUEUE_SHARE
 
 __all__ = ["caveats"]
@@ -85,23 +83,17 @@ def _partitions(trace: Trace, option: str) -> list[str]:
 
 def _work(trace: Trace) -> _Work:
     jobs = trace.jobs
-    if isinstance(jobs, TraceColumns):
-        work: NDArray[np.float64] = jobs.nodes * jobs.runtime
-        codes, names = jobs.partition, jobs.names.texts
-    else:
-        places: dict[str, int] = {}
-        codes = np.array([places.setdefault(job.partition, len(places)) for job in jobs])
-        names = list(places)
-        work = np.array([job.nodes * job.runtime for job in jobs])
-    sums = np.bincount(codes, weights=work)
-    return _Work(float(work.sum()), {names[code]: float(sums[code]) for code in np.flatnonzero(sums)})
+    work = jobs.column("nodes") * jobs.column("runtime")
+    sums = np.bincount(jobs.column("partition"), weights=work)
+    names = jobs.names
+    return _Work(float(work.sum()), {names[code]: float(sums[code]) for code in np.flatnonzero(sums).tolist()})
 
 
 def _sharing(trace: Trace, nodes: int | None) -> list[str]:
     """Whether jobs held more nodes at once than there are."""
     named = named_nodes(trace)
     # Fewer names than the largest job has nodes are not all of them.
-    recorded = trace.nodes or (named if named >= max(job.nodes for job in trace.jobs) else 0)
+    recorded = trace.nodes or (named if named >= trace.jobs.column("nodes").max() else 0)
     size = recorded or nodes
     processors, counted = sizes_of(trace.header)
     # A node of one processor is not shared; sizes are then those of the other unit, whatever it is called.

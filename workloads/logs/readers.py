@@ -101,7 +101,7 @@ READERS.add(
 )
 READERS.add(
     "swf",
-    Reader(looks_like_swf, _log(parse_swf), chooses=True),
+    Reader(looks_like_swf, parse_swf, chooses=True),
     "Standard Workload Format (Parallel Workloads Archive)",
 )
 READERS.add(

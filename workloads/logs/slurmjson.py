@@ -52,7 +52,7 @@ def _sentence(item: Any) -> str:
     if not isinstance(item, dict):
         return shown(item)
     words = [item[name] for name in _WORDS if isinstance(item.get(name), str) and item[name].strip()]
-    numbers = [f"error {item[name]}" for name in _NUMBERS if isinstance(item.get(name), int) and item[name]]
+    numbers = [f"error {item[name]}" for name in _NUMBERS if type(item.get(name)) is int and item[name]]
     told = words[:2] if len(words) > 1 and words[1] != words[0] else words[:1]
     if not told:
         return ", ".join(numbers) or shown(item)

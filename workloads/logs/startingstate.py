@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from workloads.ground.errors import InputError, ParameterError
-from workloads.logs.trace import Trace, TraceJob
+from workloads.logs.trace import Trace, TraceJob, TraceJobs
 
 __all__ = ["StartingState", "cut_until", "starting_state", "state_of"]
 
@@ -95,7 +97,7 @@ def starting_state(trace: Trace, after: float) -> Trace:
             f"{trace.source}: the {state.running:,} jobs that run at the starting state of {after:g} s need "
             f"{state.nodes:,} nodes, and must need at most the {trace.nodes:,} nodes of the machine"
         )
-    return replace(trace, jobs=tuple(kept), excluded=excluded, withdrawn=(), ended=tuple(ended))
+    return replace(trace, jobs=TraceJobs(kept), excluded=excluded, withdrawn=(), ended=tuple(ended))
 
 
 def cut_until(trace: Trace, first: float, after: float) -> Trace:
@@ -106,7 +108,7 @@ def cut_until(trace: Trace, first: float, after: float) -> Trace:
     ParameterError
         If none is left.
     """
-    kept = tuple(job for job in trace.jobs if job.submit < first + after)
+    kept = trace.jobs.select(trace.jobs.column("submit") < first + after)
     if not kept:
         raise ParameterError("until", "later than the first submit", after)
     excluded = dict(trace.excluded)
@@ -117,9 +119,11 @@ def cut_until(trace: Trace, first: float, after: float) -> Trace:
 
 def state_of(jobs: Sequence[TraceJob]) -> StartingState | None:
     """The starting state of jobs that were cut out of a log; None: they begin on an empty machine."""
-    running = [(job.running_since, job.nodes) for job in jobs if job.running_since is not None]
-    if not running:
+    table = TraceJobs.of(jobs)
+    if not table.has("running_since"):
         return None
-    begin = max(since for since, _ in running)
-    waiting = sum(job.running_since is None and job.queued < begin for job in jobs)
-    return StartingState(begin, len(running), sum(nodes for _, nodes in running), waiting)
+    since = table.column("running_since")
+    running = ~np.isnan(since)
+    begin = float(since[running].max())
+    waiting = int(np.count_nonzero(~running & (table.queued < begin)))
+    return StartingState(begin, int(np.count_nonzero(running)), int(table.column("nodes")[running].sum()), waiting)

@@ -6,58 +6,45 @@ Parallel Workloads Archive. Cleaned by :mod:`workloads.logs.intake`.
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from workloads.ground.errors import ParameterError, TraceError, shown
-from workloads.ground.fields import number, whole
-from workloads.ground.files import read_text
-from workloads.ground.lines import blocks_of_lines, numbered_lines
-from workloads.ground.longfiles import blocks_of_file, comments_of_file
-from workloads.logs.alea import further_of, machine_beside
+import numpy as np
+from numpy.typing import NDArray
+
+from workloads.ground.errors import ParameterError, TraceError
+from workloads.ground.files import blocks_of_file, plain_bytes, read_bytes
+from workloads.ground.lines import numbered_lines
+from workloads.ground.rows import Codes
+from workloads.logs.alea import machine_beside
 from workloads.logs.choice import Choice, Condition
-from workloads.logs.intake import BROKEN_LINE, NO_RUNTIME, Intake, check_procs_per_node
+from workloads.logs.intake import (
+    BROKEN_LINE,
+    NO_RUNTIME,
+    Intake,
+    OutOfBoundsError,
+    Records,
+    Tally,
+    check_procs_per_node,
+)
 from workloads.logs.swfheader import machine_of, read_header, sizes_of
 from workloads.logs.swflines import CANCELLED, CONVERSION, write_swf
+from workloads.logs.swfrecords import MORE, OF_ALEA, Lines, read_lines
 from workloads.logs.trace import Trace
 from workloads.logs.workshares import WorkShares
 
 __all__ = ["looks_like_swf", "parse_swf", "read_long_swf", "read_swf", "write_swf"]
 
-#: The last field, think time, is missing in some logs; what comes after it is not read.
-_LEAST_FIELDS, _FIELDS = 17, 18
-#: A line of 18 numbers is shorter than this, and so is the largest float.
-_LONG = 300
-_NAMES = (
-    "job number",
-    "submit time",
-    "wait time",
-    "run time",
-    "allocated processors",
-    "average CPU time",
-    "used memory",
-    "requested processors",
-    "requested time",
-    "requested memory",
-    "status",
-    "user",
-    "group",
-    "executable",
-    "queue",
-    "partition",
-    "preceding job",
-    "think time",
-)
+Mask = NDArray[np.bool_]
+
 _STATUS = {0: "failed", 2: "partial record", 3: "partial record", 4: "partial record", 5: "cancelled"}
 #: Fields to select by.
 _FIELD_OF = {"user": 11, "project": 12, "executable": 13, "queue": 14, "partition": 15, "state": 10}
 _STATES = {"failed": "0", "completed": "1", "cancelled": "5"}
 _ALL = Choice()
-#: Preceding job and think time of a job without a dependency.
-_NOBODY = (None, None)
 _JOB = re.compile(r"\s*-?\d+(?:\s+[^\s,|]+){16}")
 
 
@@ -98,140 +85,53 @@ def read_swf(
     exception are partial records (status 2 to 4) of a job whose summary stands above them; they would count twice.
     A job that was cancelled (status 5) and did not run is among ``withdrawn``: it waited, and then its user gave up.
     """
-    return parse_swf(read_text(path), path, lenient=lenient, procs_per_node=procs_per_node, choice=choice)
+    return parse_swf(read_bytes(path), path, lenient=lenient, procs_per_node=procs_per_node, choice=choice)
 
 
 def parse_swf(
-    text: str,
+    data: bytes | str,
     path: str | Path,
     *,
     lenient: bool = False,
     procs_per_node: int | None = None,
     choice: Choice = _ALL,
 ) -> Trace:
-    """Read a log from its text; see :func:`read_swf`. ``path`` is for messages."""
-    check_procs_per_node(procs_per_node)
-    blocks = blocks_of_lines(text)
-    return _parsed(read_header(text), blocks, path, Intake(), lenient, procs_per_node, choice)
+    """Read a log from its content; see :func:`read_swf`. ``path`` is for messages."""
+    content = plain_bytes(data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data, path)
+    return _parsed(lambda: [content], path, lenient, procs_per_node, choice)
 
 
 def read_long_swf(
     path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None, choice: Choice = _ALL
 ) -> Trace:
-    """Read a log of any length, whose text is never in memory as a whole; see :func:`read_swf`.
-
-    Returns
-    -------
-    Trace
-        Its jobs are :class:`~workloads.logs.tracecolumns.TraceColumns`: they have no recorded waits and no
-        dependencies. ``withdrawn`` is empty.
-    """
-    # Other logs are read without numpy.
-    from workloads.logs.longintake import LongIntake
-
-    check_procs_per_node(procs_per_node)
-    header = read_header(comments_of_file(path))
-    return _parsed(header, blocks_of_file(path), path, LongIntake(), lenient, procs_per_node, choice)
+    """Read a log of any length, whose text is never in memory as a whole; see :func:`read_swf`."""
+    return _parsed(lambda: blocks_of_file(path), path, lenient, procs_per_node, choice)
 
 
 def _parsed(
-    told: tuple[dict[str, str], dict[str, int]],
-    blocks: Iterable[tuple[int, list[str]]],
-    path: str | Path,
-    intake: Intake,
-    lenient: bool,
-    procs_per_node: int | None,
-    choice: Choice,
+    blocks: Callable[[], Iterable[bytes]], path: str | Path, lenient: bool, procs_per_node: int | None, choice: Choice
 ) -> Trace:
-    """A log from its header and its lines."""
-    header, places = told
+    """A log from its blocks of lines, which are gone through twice."""
+    check_procs_per_node(procs_per_node)
+    header, places = read_header(blocks())
     if choice.unit == "processors" and procs_per_node is not None:
         raise ParameterError("procs_per_node", "left out where processors are the unit", procs_per_node)
     if choice.unit == "nodes" and procs_per_node is None:
         procs_per_node = _each_node(header, path)
     chosen = [(_FIELD_OF[one.kind], _by_number(one, header)) for one in _known(choice, path)]
-    ours = header.get("Conversion", "").startswith(CONVERSION)
-    per_node = procs_per_node or 1
-    machine = machine_of(header, places, procs_per_node, path, intake if lenient else None)
-    add, excluded, remarks = intake.add, intake.excluded, intake.remarks
-    # Sizes, limits and states repeat; a look-up costs a fifth of a conversion.
-    sizes, limits, names = _Sizes(), _Limits(), _Names()
-    statuses: Counter[float] = Counter()
-    plain_work = memory_work = property_work = 0.0
-    queues: dict[str, float] = defaultdict(float)
-    summary = -1
-    of_alea = False
-    for first, lines in blocks:
-        plain = _only_plain_numbers(lines)
-        for index, line in enumerate(lines, first):
-            fields = line.split(None, _FIELDS)
-            if not fields or fields[0].startswith(";"):
-                continue
-            try:
-                if not plain or len(fields) < _LEAST_FIELDS:
-                    _check(fields, line)
-                job_id = whole(fields[0], "field 1 (job number)")
-                submit, wait, runtime = float(fields[1]), float(fields[2]), float(fields[3])
-                procs, walltime, status = sizes[fields[7]], limits[fields[8]], limits[fields[10]]
-                user, group = names[fields[11]], names[fields[12]]
-                if procs <= 0:
-                    procs = sizes[fields[4]]
-                    if procs > 0:
-                        remarks["no requested processors: the allocated taken"] += 1
-                further = further_of(fields[_FIELDS]) if len(fields) > _FIELDS else None
-                if further is not None and further.queue:
-                    fields[14] = further.queue
-                if chosen and _passed_over(fields, chosen, intake):
-                    continue
-                # Almost no job depends on another.
-                before = _NOBODY if fields[16] == "-1" else _before(fields)
-                if len(fields) > _FIELDS:
-                    if further is not None:
-                        before, of_alea = _NOBODY, True
-                        remarks["columns of Alea: fields 17 and 18 are no dependencies there"] += 1
-                    else:
-                        remarks["more than 18 fields: the rest not read"] += 1
-                if status in (2, 3, 4):
-                    if job_id == summary:
-                        excluded["partial record of the job above"] += 1
-                        continue
-                else:
-                    summary = job_id
-                nodes = -(-procs // per_node)
-                stopped = ours and status == 0
-                partition = names[fields[15]]
-                if (
-                    add(job_id, submit, nodes, runtime, walltime, wait, user, group, stopped, partition=partition)
-                    if before is _NOBODY
-                    else add(job_id, submit, nodes, runtime, walltime, wait, user, group, stopped, *before, partition)
-                ):
-                    statuses[status] += 1
-                    queues[fields[14]] += nodes * runtime
-                    if further is not None and further.properties:
-                        property_work += nodes * runtime
-                    # By requested memory; -1 and 0: none is known.
-                    if fields[9][0] in "-0":
-                        plain_work += nodes * runtime
-                    else:
-                        memory_work += nodes * runtime
-                elif status == CANCELLED and not runtime > 0:
-                    intake.withdraw(NO_RUNTIME, job_id, submit, nodes, walltime, wait, user, group, *before)
-            except ValueError as error:
-                if not lenient:
-                    raise TraceError(path, index, _fault(fields, line, error)) from None
-                excluded[BROKEN_LINE] += 1
-    if not ours:
-        for status, count in sorted(statuses.items()):
-            if status not in (-1, 1):
-                remarks[f"status {status:g} ({_STATUS.get(int(status), 'not defined')})"] = count
-    shares = WorkShares()
-    shares.add(plain_work)
-    shares.add(memory_work, memory=True)
-    shares.add_properties(property_work)
-    shares.add_queues({name: work for name, work in queues.items() if not name.startswith("-")})
-    header.update(shares.header())
-    size, unit = machine
-    if of_alea and procs_per_node is None:
+    log = _Log(chosen, header.get("Conversion", "").startswith(CONVERSION), procs_per_node or 1, lenient)
+    size, unit = machine_of(header, places, procs_per_node, path, log.intake if lenient else None)
+    for lines in read_lines(blocks(), lenient):
+        try:
+            log.take(lines)
+        except OutOfBoundsError as error:
+            raise TraceError(path, int(lines.line[error.row]), str(error)) from None
+        if lines.fault is not None:
+            raise TraceError(path, *lines.fault)
+    if not log.ours:
+        log.tell_states()
+    header.update(log.shares())
+    if log.of_alea and procs_per_node is None:
         if choice.unit == "nodes":
             raise TraceError(path, None, "counts processors of nodes of several sizes: give procs_per_node")
         unit = "processors"
@@ -243,7 +143,138 @@ def _parsed(
     if choice.conditions:
         header["Where"] = choice.told
         size = None if choice.asks_for("partition") else size
-    return intake.trace(path, "swf", size, header, unit)
+    return log.intake.trace(path, "swf", size, header, unit)
+
+
+class _Log:
+    """What has been read of a log.
+
+    Parameters
+    ----------
+    chosen
+        Fields and the conditions on them.
+    ours
+        Whether Holdfast wrote it: a status of 0 then says that the job was stopped at its walltime.
+    per_node
+        Processors of a node.
+    lenient
+        Whether jobs that are out of bounds are counted as broken lines.
+    """
+
+    def __init__(self, chosen: Sequence[tuple[int, Condition]], ours: bool, per_node: int, lenient: bool) -> None:
+        self.intake, self.ours, self.of_alea = Intake(), ours, False
+        self._chosen, self._per_node, self._lenient = chosen, per_node, lenient
+        self._summary = -1
+        self._tally = Tally()
+        self._statuses: Counter[float] = Counter()
+        self._queues = Codes()
+        #: Work of the jobs kept, their queues, and whether they ask for memory and for properties of nodes.
+        self._kept: tuple[list[NDArray[Any]], ...] = [], [], [], []
+
+    def take(self, lines: Lines) -> None:
+        """Take some lines."""
+        intake, tally = self.intake, self._tally
+        tally.note(intake.remarks, "no requested processors: the allocated taken", lines.allocated)
+        for fault in lines.broken:
+            which = np.zeros(len(lines.line) + 1, np.bool_)
+            which[fault] = True
+            tally.note(intake.excluded, BROKEN_LINE, which)
+        left = self._choose(lines)
+        alea, more = left & (lines.further == OF_ALEA), left & (lines.further == MORE)
+        self.of_alea |= bool(alea.any())
+        tally.note(intake.remarks, "columns of Alea: fields 17 and 18 are no dependencies there", alea)
+        tally.note(intake.remarks, "more than 18 fields: the rest not read", more)
+        left &= ~self._repeated(lines, left)
+        places = np.flatnonzero(left)
+        found = lines.select(places)
+        nodes = -(-found.procs // self._per_node)
+        codes = intake.codes
+        stopped = found.status == 0 if self.ours else np.zeros(len(places), np.bool_)
+        user, group, partition = (found.codes(field, codes) for field in (11, 12, 15))
+        records = Records(
+            found.job_id, found.submit, nodes, found.runtime, found.walltime, found.wait, user, group, stopped,
+            found.preceding, found.think_time, partition,
+        )  # fmt: skip
+        before = intake.taken
+        inner = Tally()
+        try:
+            kept = intake.take(records, inner, lenient=self._lenient)
+        except OutOfBoundsError as error:
+            raise OutOfBoundsError(int(places[error.row]), str(error)) from None
+        tally.take(inner, places)
+        tally.count()
+        self._withdraw(found, records, kept, before)
+        self._statuses.update(found.status[kept].tolist())
+        queue = found.codes(14, self._queues)
+        # The products of jobs that are left out may be too large for a number.
+        work = nodes[kept] * found.runtime[kept]
+        parts: Sequence[NDArray[Any]] = (work, queue[kept], found.memory[kept], found.properties[kept])
+        for collected, part in zip(self._kept, parts, strict=True):
+            collected.append(part)
+
+    def _choose(self, lines: Lines) -> Mask:
+        """Which lines fulfil all conditions; the others are counted under the first that they do not."""
+        left = np.ones(len(lines.line), np.bool_)
+        for field, condition in self._chosen:
+            texts = Codes()
+            codes = lines.codes(field, texts, signed=True)
+            holds = np.array([condition.holds(text) for text in texts.names] or [True])
+            passed = left & ~holds[codes]
+            for code in dict.fromkeys(codes[passed].tolist()):
+                self.intake.see_other(condition, texts.names[code])
+            self._tally.note(self.intake.excluded, condition.reason, passed)
+            left &= ~passed
+        return left
+
+    def _repeated(self, lines: Lines, left: Mask) -> Mask:
+        """Which lines are partial records of the job whose summary stands above them."""
+        places = np.flatnonzero(left)
+        partial = np.isin(lines.status[places], (2, 3, 4))
+        above = np.maximum.accumulate(np.where(partial, -1, np.arange(len(places))))
+        ids = lines.job_id[places]
+        same = partial & np.where(above < 0, ids == self._summary, ids[above] == ids)
+        if len(above) and above[-1] >= 0:
+            self._summary = int(ids[above[-1]])
+        repeated = np.zeros(len(left), np.bool_)
+        repeated[places[same]] = True
+        self._tally.note(self.intake.excluded, "partial record of the job above", repeated)
+        return repeated
+
+    def _withdraw(self, found: Lines, records: Records, kept: Mask, before: int) -> None:
+        """Remember the jobs that their users withdrew before they started."""
+        names = self.intake.codes.names
+        gone = ~kept & (found.status == CANCELLED) & ~(found.runtime > 0)
+        places = before + np.cumsum(kept)
+        for row in np.flatnonzero(gone).tolist():
+            preceding, think = int(records.preceding[row]), float(records.think_time[row])
+            self.intake.withdraw(
+                NO_RUNTIME, int(records.job_id[row]), float(records.submit[row]), int(records.nodes[row]),
+                float(records.walltime[row]), float(records.wait[row]), names[records.user[row]],
+                names[records.project[row]], preceding or None, think if preceding and think >= 0 else None,
+                place=int(places[row]),
+            )  # fmt: skip
+
+    def tell_states(self) -> None:
+        """Remark what states jobs ended in."""
+        for status, count in sorted(self._statuses.items()):
+            if status not in (-1, 1):
+                self.intake.remarks[f"status {status:g} ({_STATUS.get(int(status), 'not defined')})"] = count
+
+    def shares(self) -> dict[str, str]:
+        """Entries of the header on memory, properties of nodes and queues."""
+        shares = WorkShares()
+        work, queue, memory, properties = (np.concatenate(parts or [np.zeros(0)]) for parts in self._kept)
+        if len(work):
+            # A sum with weights adds one after the other.
+            plain, with_memory = np.bincount(memory.astype(np.int64), work, 2).tolist()
+            shares.add(plain)
+            shares.add(with_memory, memory=True)
+            shares.add_properties(float(np.bincount(properties.astype(np.int64), work, 2)[1]))
+            sums = np.bincount(queue, work, len(self._queues.names)).tolist()
+            found = set(np.unique(queue).tolist())
+            told = {name: sums[code] for code, name in enumerate(self._queues.names) if name and code in found}
+            shares.add_queues(told)
+        return shares.header()
 
 
 def _known(choice: Choice, path: str | Path) -> Sequence[Condition]:
@@ -268,15 +299,6 @@ def _by_number(condition: Condition, header: Mapping[str, str]) -> Condition:
     return condition.also(numbers)
 
 
-def _passed_over(fields: Sequence[str], chosen: Sequence[tuple[int, Condition]], intake: Intake) -> bool:
-    """Whether a job does not fulfil a condition; it is counted then."""
-    for place, condition in chosen:
-        if not condition.holds(fields[place]):
-            intake.pass_over(condition, fields[place])
-            return True
-    return False
-
-
 def _each_node(header: Mapping[str, str], path: str | Path) -> int | None:
     """Processors of a node, as the size of the machine in both says; None: the log counts nodes."""
     procs, nodes = sizes_of(header)
@@ -298,73 +320,3 @@ def looks_like_swf(text: str) -> bool:
             if _JOB.match(line):
                 return True
     return False
-
-
-class _Sizes(dict[str, int]):
-    """Numbers of processors by their text."""
-
-    def __missing__(self, text: str) -> int:
-        self[text] = value = whole(text, "a number of processors")
-        return value
-
-
-class _Limits(dict[str, float]):
-    """Numbers by their text."""
-
-    def __missing__(self, text: str) -> float:
-        self[text] = value = float(text)
-        return value
-
-
-class _Names(dict[str, str]):
-    """Users and groups by their text, empty for the -1 of an unknown one; equal names share one string."""
-
-    def __missing__(self, text: str) -> str:
-        self[text] = name = "" if float(text) < 0 else text
-        return name
-
-
-def _only_plain_numbers(lines: Sequence[str]) -> bool:
-    """Whether the job lines are made of digits, dots and minus signs alone.
-
-    This one look at many lines replaces a conversion of each of the many fields that are not read: without
-    letters there is no nan, no inf, no 1e999 and no word, and in a short line no number beyond the largest float.
-    Any other lines are checked field by field.
-    """
-    if len(max(lines, key=len)) > _LONG:
-        return False
-    jobs = "\n".join([line for line in lines if not line.startswith(";")])
-    # A long log comes as it is read, with bytes that are no text as surrogates.
-    return not jobs.encode("utf-8", "surrogateescape").translate(None, b"0123456789.- \t\r\n")
-
-
-def _check(fields: Sequence[str], line: str) -> None:
-    """Raise the ValueError of the first field that is none."""
-    if len(fields) < _LEAST_FIELDS:
-        raise ValueError(f"a job must have 17 or more fields, not {len(fields)}: {shown(line.strip())}")
-    # All of a line at once, and one by one only to find the fault.
-    try:
-        sound = math.isfinite(sum(map(float, fields[:_FIELDS]))) and "_" not in line
-    except ValueError:
-        sound = False
-    if not sound:
-        for place, (text, name) in enumerate(zip(fields, _NAMES, strict=False), start=1):
-            number(text, f"field {place} ({name})")
-
-
-def _before(fields: Sequence[str]) -> tuple[int | None, float | None]:
-    """Preceding job and think time, fields 17 and 18; jobs are counted from 1."""
-    job = float(fields[16])
-    if job < 1 or not job.is_integer():
-        return _NOBODY
-    think = float(fields[17]) if len(fields) >= _FIELDS else -1.0
-    return whole(fields[16], "field 17 (preceding job)"), think if think >= 0 else None
-
-
-def _fault(fields: Sequence[str], line: str, error: ValueError) -> str:
-    """What is wrong with a line that raised this error; with the field named, if it is one that is no number."""
-    try:
-        _check(fields, line)
-    except ValueError as named:
-        return str(named)
-    return str(error)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from workloads.ground.errors import TraceError, shown
 from workloads.ground.fields import whole
-from workloads.ground.lines import plain_ends
 from workloads.ground.units import LARGEST_SIZE
 from workloads.logs.intake import Intake
 
@@ -21,12 +20,18 @@ _DIRECTIVE = re.compile(r";\s{0,4}([A-Za-z]\w*)\s*:(?!//)\s*(.*)")
 _NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+|\d[\w.+-]*)(?=[\s;(\[]|,\s|,?$)")
 
 
-def read_header(text: str) -> tuple[dict[str, str], dict[str, int]]:
-    """Directives by name, repeated ones and continuation lines joined by newlines; and the first line of each."""
+def read_header(blocks: Iterable[bytes]) -> tuple[dict[str, str], dict[str, int]]:
+    """Directives by name, repeated ones and continuation lines joined by newlines; and the first line of each.
+
+    Parameters
+    ----------
+    blocks
+        The log in UTF-8, some whole lines at a time, which end with ``\\n``.
+    """
     values: dict[str, list[str]] = {}
     lines: dict[str, int] = {}
     key = ""
-    for number, line in _comments(text):
+    for number, line in _comments(blocks):
         match = _DIRECTIVE.match(line)
         if match:
             key, value = match[1], match[2].strip()
@@ -103,20 +108,22 @@ def _size(header: Mapping[str, str], name: str) -> int | None:
     return value if 0 <= value <= LARGEST_SIZE else None
 
 
-def _comments(text: str) -> Iterator[tuple[int, str]]:
+def _comments(blocks: Iterable[bytes]) -> Iterator[tuple[int, str]]:
     """The lines that begin with a semicolon, with their numbers."""
-    text = plain_ends(text)
-    line, counted = 1, 0
-    begin = 0 if text.startswith(";") else _next_comment(text, 0)
-    while begin >= 0:
-        line += text.count("\n", counted, begin)
-        end = text.find("\n", begin)
-        end = len(text) if end < 0 else end
-        yield line, text[begin:end]
-        counted, begin = end, _next_comment(text, end)
+    line = 1
+    for text in blocks:
+        counted = 0
+        begin = 0 if text.startswith(b";") else _next_comment(text, 0)
+        while begin >= 0:
+            line += text.count(b"\n", counted, begin)
+            end = text.find(b"\n", begin)
+            end = len(text) if end < 0 else end
+            yield line, text[begin:end].decode("utf-8", "surrogateescape")
+            counted, begin = end, _next_comment(text, end)
+        line += text.count(b"\n", counted)
 
 
-def _next_comment(text: str, after: int) -> int:
+def _next_comment(text: bytes, after: int) -> int:
     """Where the next line begins that begins with a semicolon; -1: nowhere."""
-    place = text.find("\n;", after)
+    place = text.find(b"\n;", after)
     return place if place < 0 else place + 1

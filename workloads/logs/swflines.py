@@ -6,15 +6,17 @@ Parallel Workloads Archive, https://www.cs.huji.ac.il/labs/parallel/workload/swf
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from workloads.ground.errors import FormatWarning
 from workloads.ground.files import atomic_open
 from workloads.ground.units import format_seconds, to_ticks
 from workloads.logs.trace import Trace
 
-__all__ = ["CANCELLED", "CONVERSION", "SwfJob", "number_names", "write_lines", "write_swf"]
+__all__ = ["CANCELLED", "CONVERSION", "SwfJob", "note_holds", "number_names", "write_lines", "write_swf"]
 
 #: The archive's word for the maker of the file; in ours, status 0 says "killed at its walltime".
 CONVERSION = "Holdfast"
@@ -99,6 +101,31 @@ def write_lines(path: str | Path, directives: Iterable[tuple[str, str]], jobs: I
         file.writelines(f"{job}\n" for job in jobs)
 
 
+def note_holds(path: str | Path, form: str, held: int) -> list[str]:
+    """Warn that a format loses since when jobs that were held have been eligible.
+
+    Parameters
+    ----------
+    path
+        The file that is written.
+    form
+        Name of the format.
+    held
+        How many jobs were held.
+
+    Returns
+    -------
+    list of str
+        A note for the file; none where no job was held.
+    """
+    if not held:
+        return []
+    jobs = "1 job was held after its" if held == 1 else f"{held:,} jobs were held after their"
+    note = f"{form} has no field for eligible times: {jobs} submit, which counts as waiting here"
+    warnings.warn(f"{path}: {note}", FormatWarning, stacklevel=3)
+    return [note]
+
+
 def write_swf(trace: Trace, path: str | Path, *, note: str = "") -> None:
     """Write a trace in the Standard Workload Format.
 
@@ -128,6 +155,7 @@ def write_swf(trace: Trace, path: str | Path, *, note: str = "") -> None:
     for what, renamed in (("users", users_renamed), ("groups (projects)", groups_renamed)):
         if renamed:
             notes.append(f"{what} are numbered in the order of their first appearance")
+    notes += note_holds(path, "SWF", sum(job.queued > job.submit for job in trace.jobs))
     notes += [f"left out: {count} jobs, {reason}" for reason, count in trace.excluded.items()]
     before = trace.header.get("Conversion", CONVERSION)
     if not before.startswith(CONVERSION):

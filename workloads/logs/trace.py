@@ -5,16 +5,22 @@ Readers (swf, alcf, sacct) and the generator all produce a :class:`Trace`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import accumulate
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from workloads.ground.errors import ParameterError
 from workloads.ground.numbers import decimal
+from workloads.ground.rows import Rows
 from workloads.ground.units import LARGEST_SIZE
 
-__all__ = ["Trace", "TraceJob", "Withdrawn", "epoch_of"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Trace", "TraceJob", "TraceJobs", "Withdrawn", "epoch_of", "place_withdrawn"]
 
 #: No machine was older: an earlier date says that the clock of a trace does not begin in 1970 [s].
 _EARLIEST = 315_532_800
@@ -90,6 +96,23 @@ class TraceJob:
         return None if self.wait is None or self.cancelled_at is not None else self.queued + self.wait
 
 
+class TraceJobs(Rows[TraceJob]):
+    """The jobs of a trace."""
+
+    row = TraceJob
+    kinds: ClassVar[Mapping[str, Any]] = {
+        **dict.fromkeys(TraceJob.__dataclass_fields__, "time"),
+        **{"job_id": "whole", "nodes": "whole", "preceding": "number", "killed": "flag"},
+        **dict.fromkeys(("user", "project", "partition", "node_list", "qos"), "text"),
+    }
+
+    @property
+    def queued(self) -> NDArray[np.float64]:
+        """When each enters the queue [s], shape (n,)."""
+        submit, eligible = self.column("submit"), self.columns.get("eligible")
+        return submit if eligible is None else np.where(np.isnan(eligible), submit, eligible)
+
+
 class Withdrawn(NamedTuple):
     """A job that never started because its user withdrew it.
 
@@ -131,7 +154,7 @@ class Trace:
     Attributes
     ----------
     jobs
-        The jobs kept, in file order: a tuple, or of long traces :class:`~workloads.logs.tracecolumns.TraceColumns`.
+        The jobs kept, in file order. Any sequence of jobs may be given.
     nodes
         Size of the machine by the header, in the unit of the trace; None if it does not say.
     source
@@ -153,7 +176,7 @@ class Trace:
         Of a log that was cut at a starting state: the jobs that had ended by then, for the usage of their accounts.
     """
 
-    jobs: Sequence[TraceJob]
+    jobs: TraceJobs
     nodes: int | None = None
     source: str = ""
     format: str = ""
@@ -164,11 +187,52 @@ class Trace:
     unit: str = "nodes"
     ended: tuple[TraceJob, ...] = field(default=(), compare=False)
 
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            jobs: Sequence[TraceJob],
+            nodes: int | None = None,
+            source: str = "",
+            format: str = "",
+            header: Mapping[str, str] = ...,
+            excluded: Mapping[str, int] = ...,
+            remarks: Mapping[str, int] = ...,
+            withdrawn: tuple[Withdrawn, ...] = (),
+            unit: str = "nodes",
+            ended: tuple[TraceJob, ...] = (),
+        ) -> None: ...
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "jobs", TraceJobs.of(self.jobs))
+
     def __repr__(self) -> str:
         machine = "a machine of unknown size" if self.nodes is None else f"{self.nodes:,} {self.unit}"
         origin = f"; {self.source}" if self.source else ""
         left_out = f"; {sum(self.excluded.values()):,} left out" if self.excluded else ""
         return f"Trace({len(self.jobs):,} jobs on {machine}{origin}{left_out})"
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The jobs as a table, one row for each: the fields of :class:`TraceJob` that the log records [s, nodes].
+
+        :func:`holdfast.simulate` takes it, after any change to its rows, as it takes the trace. Dependencies are left
+        out: a table with them would be simulated with them, and a trace is not. Each access makes a new table.
+        """
+        import pandas as pd
+
+        columns: dict[str, list[Any]] = {
+            item.name: [getattr(job, item.name) for job in self.jobs]
+            for item in fields(TraceJob)
+            if item.name not in ("preceding", "think_time")
+        }
+        needed = ("job_id", "submit", "nodes", "runtime", "walltime")
+        known = {
+            name: values
+            for name, values in columns.items()
+            if name in needed or any(value not in (None, "", False) for value in values)
+        }
+        return pd.DataFrame(known)
 
     def on_machine(self, nodes: int) -> Trace:
         """The trace as a machine of ``nodes`` nodes can run it: larger jobs are left out and counted.
@@ -180,17 +244,21 @@ class Trace:
         """
         if not 1 <= nodes <= LARGEST_SIZE:
             raise ParameterError("nodes", f"a number of nodes from 1 to {LARGEST_SIZE:,}", nodes)
-        small = getattr(self.jobs, "up_to", None)
-        kept = tuple(job for job in self.jobs if job.nodes <= nodes) if small is None else small(nodes)
-        excluded, withdrawn = dict(self.excluded), self.withdrawn
-        if len(kept) < len(self.jobs):
+        small = self.jobs.column("nodes") <= nodes
+        kept, excluded, withdrawn = self.jobs, dict(self.excluded), self.withdrawn
+        if not small.all():
+            kept = kept.select(small)
             reason = "larger than the machine"
             excluded[reason] = excluded.get(reason, 0) + len(self.jobs) - len(kept)
-            if withdrawn:
-                places = [0, *accumulate(job.nodes <= nodes for job in self.jobs)]
-                withdrawn = tuple(item._replace(place=places[item.place]) for item in withdrawn)
+            withdrawn = place_withdrawn(withdrawn, small)
         withdrawn = tuple(item for item in withdrawn if item.job.nodes <= nodes)
         return replace(self, jobs=kept, nodes=nodes, excluded=excluded, withdrawn=withdrawn)
+
+
+def place_withdrawn(withdrawn: Iterable[Withdrawn], kept: NDArray[np.bool_]) -> tuple[Withdrawn, ...]:
+    """Withdrawn jobs in their places among those of the jobs that are kept."""
+    places = np.concatenate(([0], np.cumsum(kept)))
+    return tuple(item._replace(place=int(places[item.place])) for item in withdrawn)
 
 
 def epoch_of(header: Mapping[str, str], first: float) -> float | None:

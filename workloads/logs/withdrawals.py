@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 
 from workloads.ground.errors import TraceError
-from workloads.logs.trace import Trace, TraceJob
+from workloads.logs.trace import Trace, TraceJob, TraceJobs
 
 __all__ = ["keep_cancelled"]
 
@@ -56,4 +56,4 @@ def keep_cancelled(trace: Trace) -> Trace:
     left = Counter(trace.excluded)
     for item in trace.withdrawn:
         left[item.reason] -= item.size
-    return replace(trace, jobs=tuple(jobs), excluded=dict(+left), withdrawn=())
+    return replace(trace, jobs=TraceJobs(jobs), excluded=dict(+left), withdrawn=())

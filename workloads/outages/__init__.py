@@ -1,4 +1,1 @@
-"""What is to happen to the machine: maintenance, advance reservations and failures.
-
-Other folders use ``failures``, ``file`` and ``outage``.
-"""
+"""What is to happen to the machine: maintenance, advance reservations and failures."""

@@ -20,7 +20,7 @@ from workloads.outages.outage import Outage, OutageKind
 
 __all__ = ["FailureRate", "placed"]
 
-#: Failures that are drawn together. Part of what a seed means only in so far as each stream is read in order.
+#: Failures that are drawn together. It is part of the meaning of a seed, since each stream is read in order.
 _BLOCK = 256
 
 

@@ -145,7 +145,7 @@ def _broken_law(outage: Outage, most: float) -> tuple[str, str] | None:
         return "running", " or ".join(_RUNNING)
     if kind is OutageKind.FAILURE:
         if outage.announced is not None:
-            return "announced", "missing for a failure, which nobody knows before"
+            return "announced", "missing for a failure, which is not known before"
         if outage.place is None or not 0 <= outage.place < 1:
             return "place", "a number from 0 to below 1 for a failure"
     else:

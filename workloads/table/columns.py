@@ -6,14 +6,19 @@ The same list, for users: docs/commands.md, "holdfast prepare".
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from workloads.ground.errors import TraceError, UnknownNameError, shown
 from workloads.ground.fields import number, whole
 from workloads.ground.jobids import parse_job_id
-from workloads.ground.units import format_seconds, to_ticks
-from workloads.table.job import Job, JobType
+from workloads.ground.ticks import in_ticks
+from workloads.ground.units import SECOND, format_seconds
+from workloads.table.job import JobType
+from workloads.table.jobs import Jobs
 
 __all__ = [
     "ALL_COLUMNS",
@@ -23,7 +28,7 @@ __all__ = [
     "NEEDED_COLUMNS",
     "STOCHASTIC_COLUMNS",
     "columns_of",
-    "line_writer",
+    "lines_of",
     "values_of",
 ]
 
@@ -48,47 +53,48 @@ _TEXTS = ("user", "project", "application", "plan", "memory_profile", *CARRIED)
 _TYPES = {kind.value: kind for kind in JobType}
 
 
-def columns_of(jobs: Sequence[Job]) -> tuple[str, ...]:
+def columns_of(jobs: Jobs) -> tuple[str, ...]:
     """The columns that a table of these jobs has."""
-    stochastic = STOCHASTIC_COLUMNS if any(job.type is JobType.STOCHASTIC for job in jobs) else ()
-    life = [name for name in LIFE_COLUMNS if any(getattr(job, name) is not None for job in jobs)]
-    carried = [name for name in CARRIED if any(getattr(job, name) for job in jobs)]
-    return (*COLUMNS, *stochastic, *life, *carried)
+    stochastic = STOCHASTIC_COLUMNS if jobs.are(JobType.STOCHASTIC).any() else ()
+    return (*COLUMNS, *stochastic, *filter(jobs.has, (*LIFE_COLUMNS, *CARRIED)))
 
 
-def line_writer(columns: Sequence[str]) -> Callable[[Job], str]:
-    """What writes a job as a line of CSV with these columns (of :func:`columns_of`)."""
-    further = [(name, _WRITERS.get(name, _time)) for name in columns[len(COLUMNS) :]]
-    if not further:
-        return _csv_line
-    return lambda job: ",".join([_csv_line(job)[:-1], *(write(getattr(job, name)) for name, write in further)]) + "\n"
+def lines_of(jobs: Jobs, columns: Sequence[str]) -> str:
+    """Jobs as lines of CSV with these columns (of :func:`columns_of`)."""
+    cells = [_cells(jobs, name) for name in columns]
+    return "".join(map("%s\n".__mod__, map(",".join, zip(*cells, strict=True))))
 
 
-def _csv_line(job: Job) -> str:
-    smallest = "" if job.min_nodes is None else job.min_nodes
-    return (
-        f"{job.job_id},{job.type.value},{_time(job.submit)},{job.nodes},{smallest},{_time(job.runtime)},"
-        f"{_time(job.walltime)},{_time(job.setup)},{_time(job.checkpoint_interval)},{_time(job.checkpoint_cost)},"
-        f"{_time(job.notice)},{_time(job.estimated_arrival)},{_time(job.trace_runtime)},{_time(job.trace_walltime)},"
-        f"{_quoted(job.user)},{_quoted(job.project)},{job.killed:d}\n"
-    )
+def _cells(jobs: Jobs, name: str) -> Iterable[str]:
+    """The cells of a column."""
+    kind, column = jobs.kinds[name], jobs.column(name)
+    if kind == "time":
+        return _times(column)
+    if kind == "text":
+        return map(list(map(_quoted, jobs.names)).__getitem__, column.tolist())
+    if kind == "number":
+        return ["" if value is None else str(value) for value in column.tolist()]
+    if kind == "flag":
+        return map("01".__getitem__, column.tolist())
+    if kind == "whole":
+        return map(str, column.tolist())
+    return map([member.value for member in JobType].__getitem__, column.tolist())
 
 
-def _time(seconds: float | None) -> str:
-    return "" if seconds is None else format_seconds(to_ticks(seconds))
+def _times(seconds: NDArray[np.float64]) -> list[str]:
+    missing = np.isnan(seconds)
+    ticks = in_ticks(np.where(missing, 0.0, seconds))
+    cells = list(map(str, (ticks // SECOND).tolist()))
+    for place in np.flatnonzero(ticks % SECOND).tolist():
+        cells[place] = format_seconds(int(ticks[place]))
+    for place in np.flatnonzero(missing).tolist():
+        cells[place] = ""
+    return cells
 
 
 def _quoted(text: str) -> str:
     # Not csv.writer: with a line end of \n it leaves a lone \r unquoted, which csv.reader takes for a line end.
     return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
-
-
-def _whole_or_empty(value: int | None) -> str:
-    return "" if value is None else str(value)
-
-
-#: How a cell of a further column is written; else it is a time.
-_WRITERS: dict[str, Callable[[Any], str]] = {**dict.fromkeys(_TEXTS, _quoted), "preceding": _whole_or_empty}
 
 
 def values_of(name: str, cells: Sequence[str], refuse: Callable[[int, str], TraceError]) -> Sequence[Any]:

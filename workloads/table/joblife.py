@@ -8,8 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from numbers import Integral
 
+import numpy as np
+
 from workloads.ground.units import COSTS, LARGEST_TIME
 from workloads.table.job import Job, JobType
+from workloads.table.jobs import Jobs
 
 __all__ = ["beginning_of", "broken_by_others", "broken_life", "has_life"]
 
@@ -30,6 +33,8 @@ def has_life(job: Job) -> bool:
 
 def beginning_of(jobs: Sequence[Job]) -> float | None:
     """When the replay begins [s]: at the latest start of a job that runs already; None: at the first submit."""
+    if isinstance(jobs, Jobs) and jobs.is_columns:
+        return float(np.nanmax(jobs.column("running_since"))) if jobs.has("running_since") else None
     return max((job.running_since for job in jobs if job.running_since is not None), default=None)
 
 

@@ -1,19 +1,48 @@
-"""Jobs: a list of jobs that shows itself in one line."""
+"""Jobs: a job table as columns, of which a job is made when somebody looks at it."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
 
-from workloads.table.job import Job
+import numpy as np
+from numpy.typing import NDArray
+
+from workloads.ground.rows import Rows
+from workloads.ground.ticks import in_ticks
+from workloads.table.job import Job, JobType
 
 __all__ = ["Jobs", "composition"]
 
+_WHOLE, _TIME, _TEXT, _NUMBER, _FLAG = "whole", "time", "text", "number", "flag"
 
-class Jobs(list[Job]):
-    """A list of jobs; a year of them is too long to be printed."""
 
-    __slots__ = ()
+class Jobs(Rows[Job]):
+    """Jobs of a workload; a year of them is too long to be printed."""
+
+    row = Job
+    kinds: ClassVar[Mapping[str, Any]] = {
+        **dict.fromkeys(Job.__dataclass_fields__, _TIME),
+        **dict.fromkeys(("job_id", "nodes"), _WHOLE),
+        **dict.fromkeys(("min_nodes", "preceding"), _NUMBER),
+        **dict.fromkeys(("user", "project", "application", "plan", "memory_profile", "partition", "qos"), _TEXT),
+        "killed": _FLAG,
+        "type": JobType,
+    }
+
+    def ticks(self, name: str) -> NDArray[np.int64]:
+        """A column of times without None [ticks], shape (n,)."""
+        return in_ticks(self.column(name))
+
+    @property
+    def lively(self) -> bool:
+        """Whether any job may be withdrawn, depends on another, is held, or runs already when the replay begins."""
+        return any(map(self.has, ("cancelled_at", "preceding", "think_time", "running_since", "eligible")))
+
+    def are(self, kind: JobType) -> NDArray[np.bool_]:
+        """Which jobs are of a type, shape (n,)."""
+        found: NDArray[np.bool_] = self.column("type") == list(JobType).index(kind)
+        return found
 
     def __repr__(self) -> str:
         return f"Jobs({composition(self)})"
@@ -26,7 +55,21 @@ def composition(jobs: Iterable[Job]) -> str:
     >>> composition([Job(1, JobType.RIGID, 0.0, 1, 60.0, 60.0)])
     '1 job: 1 rigid'
     """
-    count = Counter(job.type.value for job in jobs)
-    total = count.total()
-    kinds = ", ".join(f"{number:,} {kind}" for kind, number in count.most_common())
+    count = _counts(jobs)
+    total = sum(count.values())
+    kinds = ", ".join(f"{number:,} {kind}" for kind, number in sorted(count.items(), key=lambda item: -item[1]))
     return f"{total:,} job{'' if total == 1 else 's'}{': ' if kinds else ''}{kinds}"
+
+
+def _counts(jobs: Iterable[Job]) -> dict[str, int]:
+    """Jobs by type, in the order of their first appearance."""
+    count: dict[str, int] = {}
+    if isinstance(jobs, Jobs) and jobs.is_columns:
+        found: tuple[Any, Any, Any] = np.unique(jobs.column("type"), return_index=True, return_counts=True)
+        kinds = list(JobType)
+        for _, kind, number in sorted(zip(found[1], found[0], found[2], strict=True)):
+            count[kinds[kind].value] = int(number)
+        return count
+    for job in jobs:
+        count[job.type.value] = count.get(job.type.value, 0) + 1
+    return count

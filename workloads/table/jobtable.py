@@ -8,21 +8,33 @@ CSV, or Parquet where pyarrow is installed. The format follows the name when wri
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from workloads.ground.errors import TraceError, UnknownNameError
 from workloads.ground.files import atomic_open, csv_rows, decode_text, read_bytes
+from workloads.ground.lines import numbered_lines
+from workloads.ground.rows import Codes, column_of
 from workloads.ground.trust import admit
-from workloads.table.columns import ALL_COLUMNS, DEFAULTS, NEEDED_COLUMNS, columns_of, line_writer, values_of
+from workloads.table.columns import ALL_COLUMNS, DEFAULTS, NEEDED_COLUMNS, columns_of, lines_of, values_of
 from workloads.table.job import Job
-from workloads.table.jobs import composition
+from workloads.table.jobs import Jobs, composition
 from workloads.table.validation import first_fault
 
-__all__ = ["JobTable", "looks_like_job_table", "parse_job_table", "read_job_table", "table_of", "write_job_table"]
+__all__ = [
+    "PARQUET_MAGIC",
+    "JobTable",
+    "looks_like_job_table",
+    "parse_job_table",
+    "read_job_table",
+    "table_of",
+    "write_job_table",
+]
 
 #: Rows that are converted together: column by column is fast, and not all cells are in memory at once.
 _BLOCK = 4096
@@ -37,13 +49,20 @@ class JobTable:
     Attributes
     ----------
     jobs
-        In file order.
+        In file order. Any jobs may be given.
     source
         Where it came from.
     """
 
-    jobs: tuple[Job, ...]
+    jobs: Jobs
     source: str = ""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, jobs: Iterable[Job], source: str = "") -> None: ...
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "jobs", Jobs.of(self.jobs))
 
     def __repr__(self) -> str:
         return f"JobTable({composition(self.jobs)}{f'; {self.source}' if self.source else ''})"
@@ -106,23 +125,26 @@ def table_of(
         As of :func:`parse_job_table`.
     """
     places = _places(names, path)
-    jobs: list[Job] = []
+    parts: dict[str, list[Any]] = {name: [] for name in ALL_COLUMNS if name in places}
+    codes, read = Codes(), 0
     lines: list[int] = []
     for block, block_lines in blocks:
         lines += block_lines
-        refuse = partial(_refusal, path, lines, len(jobs))
-        count = len(block[0])
-        values = {
-            name: values_of(name, block[places[name]], refuse) if name in places else [DEFAULTS.get(name)] * count
-            for name in ALL_COLUMNS
-        }
-        if "plan" in places:
-            _admit_plans(values["plan"], path, lines, len(jobs))
-        jobs += map(Job, *(values[field.name] for field in fields(Job)))
+        refuse = partial(_refusal, path, lines, read)
+        for name, part in parts.items():
+            values = values_of(name, block[places[name]], refuse)
+            if name == "plan":
+                _admit_plans(values, path, lines, read)
+            part.append(column_of(values, Jobs.kinds[name], codes))
+        read += len(block[0])
+    columns = {name: np.concatenate(part) for name, part in parts.items()} if read else {}
+    jobs = Jobs((), columns, codes.names)
+    # What no job has takes no room.
+    jobs = jobs.with_columns(**{name: None for name in columns if name not in NEEDED_COLUMNS and _is_empty(jobs, name)})
     fault = first_fault(jobs, nodes)
     if fault is not None:
         raise _refusal(path, lines, 0, fault.index, fault.sentence)
-    return JobTable(tuple(jobs), str(path))
+    return JobTable(jobs, str(path))
 
 
 def looks_like_job_table(text: str) -> bool:
@@ -146,7 +168,7 @@ def write_job_table(jobs: Iterable[Job], path: str | Path) -> None:
     OutputError
         If it cannot be written, or pyarrow is missing for Parquet.
     """
-    table = list(jobs)
+    table = Jobs.of(jobs)
     columns = columns_of(table)
     if Path(path).suffix == ".parquet":
         from workloads.table.parquet import write_parquet
@@ -155,11 +177,13 @@ def write_job_table(jobs: Iterable[Job], path: str | Path) -> None:
         return
     with atomic_open(path) as file:
         file.write(",".join(columns) + "\n")
-        file.writelines(map(line_writer(columns), table))
+        file.writelines(lines_of(table[begin : begin + _BLOCK], columns) for begin in range(0, len(table), _BLOCK))
 
 
 def _csv_blocks(text: str, path: str | Path) -> tuple[list[str], Iterator[tuple[Sequence[Sequence[str]], list[int]]]]:
     """Names of the columns; blocks of rows, column by column, with the line of each row."""
+    if '"' not in text and "\r" not in text:
+        return _plain_blocks(text, path)
     rows = csv_rows(text, path)
     first = next(rows, None)
     names = [] if first is None else _names(first[1])
@@ -172,6 +196,27 @@ def _csv_blocks(text: str, path: str | Path) -> tuple[list[str], Iterator[tuple[
             yield list(zip(*(row for _, row in block), strict=True)), [line for line, _ in block]
 
     return names, blocks()
+
+
+def _plain_blocks(text: str, path: str | Path) -> tuple[list[str], Iterator[tuple[Sequence[Sequence[str]], list[int]]]]:
+    """The same of a text without quotation marks, of which a line is a row."""
+    rows = ((line, row) for line, row in numbered_lines(text) if row)
+    _, first = next(rows, (1, ""))
+    names = _names(first.split(",")) if first else []
+
+    def blocks() -> Iterator[tuple[Sequence[Sequence[str]], list[int]]]:
+        while block := list(islice(rows, _BLOCK)):
+            split = [row.split(",") for _, row in block]
+            for (line, _), row in zip(block, split, strict=True):
+                if len(row) != len(names):
+                    raise TraceError(path, line, f"a row must have {len(names)} cells like the header, not {len(row)}")
+            yield list(zip(*split, strict=True)), [line for line, _ in block]
+
+    return names, blocks()
+
+
+def _is_empty(jobs: Jobs, name: str) -> bool:
+    return DEFAULTS.get(name) in (None, "") and not jobs.has(name)
 
 
 def _admit_plans(plans: Sequence[Any], path: str | Path, lines: Sequence[int], before: int) -> None:

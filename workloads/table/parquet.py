@@ -8,10 +8,14 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from workloads.ground.errors import InputError, OutputError, TraceError, installation
 from workloads.ground.files import atomic_open
-from workloads.ground.units import to_seconds, to_ticks
-from workloads.table.job import Job
+from workloads.ground.ticks import in_ticks
+from workloads.ground.units import SECOND
+from workloads.table.job import JobType
+from workloads.table.jobs import Jobs
 
 __all__ = ["parquet_blocks", "write_parquet"]
 
@@ -78,7 +82,7 @@ def parquet_blocks(
     return names, blocks()
 
 
-def write_parquet(jobs: Sequence[Job], path: str | Path, columns: Sequence[str]) -> None:
+def write_parquet(jobs: Jobs, path: str | Path, columns: Sequence[str]) -> None:
     """Write jobs; see :func:`workloads.table.jobtable.write_job_table`.
 
     Raises
@@ -94,10 +98,7 @@ def write_parquet(jobs: Sequence[Job], path: str | Path, columns: Sequence[str])
         raise OutputError(f"{path}: {fault}") from None
     types = {name: pa.int64() for name in _WHOLE} | {name: pa.string() for name in _TEXT}
     try:
-        arrays = [
-            pa.array([_value(getattr(job, name), name) for job in jobs], types.get(name, pa.float64()))
-            for name in columns
-        ]
+        arrays = [_array(jobs, name, types.get(name, pa.float64())) for name in columns]
     except (pa.ArrowException, OverflowError) as error:
         raise InputError(f"{path}: a job does not fit into a Parquet table: {error}") from None
     with atomic_open(path, "wb") as file:
@@ -134,8 +135,17 @@ def _cell(value: Any) -> str:
     return repr(value) if isinstance(value, float) else str(value)
 
 
-def _value(value: Any, name: str) -> Any:
-    if value is None or name in _TEXT:
-        return value
+def _array(jobs: Jobs, name: str, kind: Any) -> Any:
+    """A column as arrow has it."""
+    import pyarrow as pa
+
+    column = jobs.column(name)
+    if name == "type":
+        return pa.array([member.value for member in JobType], kind).take(pa.array(column))
+    if name in _TEXT:
+        return pa.array(jobs.texts(name), kind)
+    if name in _WHOLE:
+        return pa.array(column.tolist() if column.dtype == object else column.astype(np.int64), kind)
     # To the tick, as in the CSV: both files of one workload make the same simulation.
-    return int(value) if name in _WHOLE else to_seconds(to_ticks(value))
+    missing = np.isnan(column)
+    return pa.array(in_ticks(np.where(missing, 0.0, column)) / SECOND, kind, mask=missing)

@@ -7,15 +7,19 @@ to the same laws.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Integral
+
+import numpy as np
+from numpy.typing import NDArray
 
 from workloads.ground.errors import InputError, shown
 from workloads.ground.fields import LARGEST_WHOLE
 from workloads.ground.units import COSTS, DURATIONS, LARGEST_SIZE, LARGEST_TIME, SHORTEST_TIME, TIMES
 from workloads.table.job import Job, JobType
 from workloads.table.joblife import broken_by_others, broken_life, has_life
+from workloads.table.jobs import Jobs
 from workloads.table.profile import memory_profile
 
 __all__ = ["Fault", "check_jobs", "first_fault"]
@@ -23,6 +27,8 @@ __all__ = ["Fault", "check_jobs", "first_fault"]
 #: Times within a tick of the simulated clock are equal [s]; the margin covers the rounding of large floats.
 _TICK = 1.5e-6
 
+#: Columns of the life of a job, but the job on which it depends.
+_LIFE = ("cancelled_at", "think_time", "running_since", "eligible")
 #: What only stochastic jobs have.
 _OF_STOCHASTIC = ("application", "true_runtime", "plan", "restart_cost", "memory_profile")
 
@@ -78,7 +84,7 @@ def first_fault(jobs: Sequence[Job], nodes: int | None = None) -> Fault | None:
     """The first job that breaks a law of the job table, None if all hold; see :func:`check_jobs`."""
     most = math.inf if nodes is None else nodes
     lively = False
-    for index, job in enumerate(jobs):
+    for index, job in _doubtful_rows(jobs, most):
         try:
             broken = _broken_law(job, most)
             if broken is None and has_life(job):
@@ -101,8 +107,68 @@ def first_fault(jobs: Sequence[Job], nodes: int | None = None) -> Fault | None:
     return fault
 
 
+def _doubtful_rows(jobs: Sequence[Job], most: float) -> Iterable[tuple[int, Job]]:
+    """The jobs that may break a law, with their places: of columns, those that do not obviously hold all."""
+    if not (isinstance(jobs, Jobs) and jobs.is_columns):
+        return enumerate(jobs)
+    places = np.flatnonzero(~_legal_rows(jobs, most))
+    return zip(places.tolist(), jobs.select(places), strict=True)
+
+
+def _legal_rows(jobs: Jobs, most: float) -> NDArray[np.bool_]:
+    """Which jobs hold all laws, as far as a look at columns tells, shape (n,): none that breaks one.
+
+    Stochastic jobs, and those of which a column tells their life, are left to :func:`_broken_law`.
+    """
+    legal = ~jobs.are(JobType.STOCHASTIC)
+    for name in (*_LIFE, "true_runtime"):
+        if name in jobs.columns:
+            legal &= np.isnan(jobs.column(name))
+    if jobs.has("preceding") or jobs.has("restart_cost"):
+        return np.zeros(len(jobs), np.bool_)
+    for name in ("application", "plan", "memory_profile"):
+        if name in jobs.columns:
+            legal &= np.array([not text for text in jobs.names])[jobs.column(name)]
+    nodes, runtime, walltime, submit = (jobs.column(name) for name in ("nodes", "runtime", "walltime", "submit"))
+    legal &= (nodes >= 1) & (nodes <= min(LARGEST_SIZE, most)) & _long(walltime) & _long(runtime)
+    legal &= runtime <= walltime + _TICK
+    if "trace_runtime" in jobs.columns or "trace_walltime" in jobs.columns:
+        before, asked = jobs.column("trace_runtime"), jobs.column("trace_walltime")
+        before, asked = np.where(np.isnan(before), runtime, before), np.where(np.isnan(asked), walltime, asked)
+        legal &= _long(before) & _long(asked) & (before <= asked + _TICK)
+    setup, cost = jobs.column("setup"), jobs.column("checkpoint_cost")
+    legal &= (setup >= 0) & (setup <= LARGEST_TIME) & (setup <= runtime + _TICK)
+    legal &= (cost >= 0) & (cost <= LARGEST_TIME)
+    if "checkpoint_interval" in jobs.columns:
+        interval = jobs.column("checkpoint_interval")
+        legal &= np.isnan(interval) | (jobs.are(JobType.RIGID) & _long(interval))
+    malleable = jobs.are(JobType.MALLEABLE)
+    if "min_nodes" in jobs.columns:
+        given = jobs.column("min_nodes").tolist()
+        smallest = np.array([-1 if value is None else value for value in given])
+        legal &= np.where(malleable, (smallest >= 1) & (smallest <= nodes), (smallest == -1) | (smallest == nodes))
+    else:
+        legal &= ~malleable
+    legal_submit = (submit >= 0) & (submit <= LARGEST_TIME)
+    if not ("notice" in jobs.columns or "estimated_arrival" in jobs.columns):
+        legal &= legal_submit & (~jobs.are(JobType.ON_DEMAND) | (setup == 0))
+        return legal
+    notice, estimated = jobs.column("notice"), jobs.column("estimated_arrival")
+    announced = (np.abs(notice) <= LARGEST_TIME) & (np.abs(estimated) <= LARGEST_TIME) & (notice <= estimated + _TICK)
+    announced &= np.isnan(submit) | ((np.abs(submit) <= LARGEST_TIME) & (notice <= submit + _TICK))
+    sudden = np.isnan(notice) & np.isnan(estimated) & legal_submit
+    legal &= np.where(jobs.are(JobType.ON_DEMAND), (setup == 0) & (sudden | announced), sudden)
+    return legal
+
+
+def _long(times: NDArray[np.float64]) -> NDArray[np.bool_]:
+    long: NDArray[np.bool_] = (times > SHORTEST_TIME) & (times <= LARGEST_TIME)
+    return long
+
+
 def _repeated(jobs: Sequence[Job]) -> Fault | None:
-    if len({job.job_id for job in jobs}) == len(jobs):
+    ids = np.sort(jobs.column("job_id")) if isinstance(jobs, Jobs) and jobs.is_columns else None
+    if len({job.job_id for job in jobs}) == len(jobs) if ids is None else not (ids[1:] == ids[:-1]).any():
         return None
     seen: set[int] = set()
     for index, job in enumerate(jobs):

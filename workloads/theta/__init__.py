@@ -1,4 +1,1 @@
-"""A generator of years like Theta's.
-
-Other folders use ``generator``, ``presets`` and ``year``.
-"""
+"""A generator of years like Theta's."""

@@ -1,34 +1,33 @@
 """A year of a machine like Theta, where no log of it is at hand.
 
 hybrid-workload-scheduling, section IV-A, uses Theta's log of 2019, which is not published with project names in one
-piece. This generator makes a trace of the same totals (Table I) whose marginals are those of the public records and
-whose FCFS/EASY baseline is that of Table II.
+piece. This generator makes a trace of the same totals (Table I) with the marginals of the public records and
+the FCFS/EASY baseline of Table II.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
-from workloads.logs.trace import Trace
-from workloads.logs.tracecolumns import Names, TraceColumns
+from workloads.logs.trace import Trace, TraceJobs
 from workloads.theta.projects import draw_projects, draw_users
 from workloads.theta.rhythm import Rhythm
 from workloads.theta.shapes import draw_requests, draw_runtimes, draw_sizes
 from workloads.theta.year import ThetaYear
 
-__all__ = ["generate", "generate_long"]
+__all__ = ["generate"]
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 #: 1 January 2019, 0 h in Chicago.
 _NEW_YEAR = 1546322400
-#: Campaigns of like work are spread over the year in groups of so many.
+#: Size of the groups in which campaigns of like work are spread over the year.
 _STRATUM = 52
 
 
@@ -59,12 +58,6 @@ def generate(parameters: ThetaYear | None = None, seed: int = 0) -> Trace:
     >>> len(trace.jobs), trace.nodes, trace.jobs == generate(ThetaYear(jobs=500), seed=3).jobs
     (500, 4392, True)
     """
-    trace = generate_long(parameters, seed)
-    return replace(trace, jobs=tuple(trace.jobs))
-
-
-def generate_long(parameters: ThetaYear | None = None, seed: int = 0) -> Trace:
-    """As :func:`generate`; the jobs are :class:`~workloads.logs.tracecolumns.TraceColumns`."""
     year = parameters or ThetaYear()
     if not isinstance(seed, int) or seed < 0:
         raise ParameterError("seed", "an integer >= 0", seed)
@@ -89,24 +82,20 @@ def generate_long(parameters: ThetaYear | None = None, seed: int = 0) -> Trace:
     shape = nodes[first] * 100_000 + requests[first]
     owner = draw_projects(year, shape, submit[first].astype(float), jobs_of_campaign, stream(seed, "theta", "projects"))
     user = draw_users(year, owner, stream(seed, "theta", "users"))
-    names = Names()
-    # Their numbers begin at 1.
-    users = np.array([names.code(str(number)) for number in range(1, int(user.max()) + 2)])
-    projects = np.array([names.code(str(number)) for number in range(1, int(owner.max()) + 2)])
     order = np.argsort(submit, kind="stable")
     count = len(order)
-    jobs = TraceColumns(
-        names,
-        job_id=np.arange(1, count + 1),
-        submit=submit[order].astype(np.float64),
-        nodes=nodes[order],
-        runtime=runtimes[order].astype(np.float64),
-        walltime=requests[order].astype(np.float64),
-        killed=np.zeros(count, np.bool_),
-        user=users[user[campaign][order]].astype(np.int32),
-        project=projects[owner[campaign][order]].astype(np.int32),
-        partition=np.full(count, names.code(""), np.int32),
-    )
+    columns: dict[str, NDArray[Any]] = {
+        "job_id": np.arange(1, count + 1),
+        "submit": submit[order].astype(np.float64),
+        "nodes": nodes[order],
+        "runtime": runtimes[order].astype(np.float64),
+        "walltime": requests[order].astype(np.float64),
+        "user": user[campaign][order].astype(np.int32),
+        "project": owner[campaign][order].astype(np.int32),
+    }
+    # Users and projects are numbered from 1.
+    names = [str(number) for number in range(1, max(int(user.max()), int(owner.max())) + 2)]
+    jobs = TraceJobs((), columns, names)
     return Trace(
         jobs,
         nodes=year.nodes,
@@ -149,7 +138,7 @@ def _starts(year: ThetaYear, work: Floats, rng: np.random.Generator) -> Floats:
     """Start of each campaign in activity time.
 
     Campaigns are taken in the order of their work and spread evenly in groups: the work submitted follows the rhythm,
-    whose variation is a parameter, and not the accident of a few campaigns of capability jobs.
+    with a variation that is a parameter, and not the accident of a few campaigns of capability jobs.
     """
     count = len(work)
     by_work = np.argsort(-work, kind="stable")

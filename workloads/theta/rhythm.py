@@ -86,7 +86,7 @@ def _rates(parameters: ThetaYear, hours: int, rng: np.random.Generator) -> NDArr
 
 
 def _restrained(rate: list[float], submitted: list[float], drain: list[float], patience: float) -> NDArray[np.float64]:
-    """Activity time at the edges of the steps, with users who hold back.
+    """Activity time at the edges of the steps, with users that hold back.
 
     The rates are scaled by the factor with which all work is submitted at the end, found by the secant method on a
     logarithm; plain floats, because a step depends on the one before.

@@ -90,11 +90,11 @@ class ThetaYear:
     batch_gap
         Median time between two jobs submitted at once [s].
     campaign_batches
-        Mean number of batches in a campaign, whose jobs resemble each other.
+        Mean number of batches in a campaign; its jobs resemble each other.
     campaign_gap
         Mean time between two batches of a campaign, in hours of average activity [h].
     mixed_share
-        Share of the campaigns whose jobs differ in shape (scaling studies).
+        Share of the campaigns with jobs that differ in shape (scaling studies).
     large_campaign
         Most jobs of a campaign of capability jobs (802 nodes and more).
     shortest_request

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from experiments.commands.asking.arguments import duration
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.parameters import Parameter, Values, choices, duration
 from workloads.logs.clock import LogClock, is_date
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from workloads.logs.trace import Trace
-    from workloads.table.job import Job
+    from workloads.table.jobs import Jobs
 
-__all__ = ["Life", "add_life", "life_of"]
+__all__ = ["Life"]
 
-#: Treatments of jobs that were cancelled before they started.
-_CANCELLED = ("leave-out", "keep")
+#: Group of the options in the help.
+_GROUP = "life of jobs"
+
+
+def _bound(text: str) -> float | str:
+    """A duration, or a date, which is checked once the log is known."""
+    return text if is_date(text) else duration(text)
+
+
+_BOUND = Values("TIME", _bound, unit="s")
 
 
 @dataclass(frozen=True)
@@ -36,14 +41,36 @@ class Life:
         Bounds at which the log is cut, after its first submit [s], or dates; None: not cut.
     """
 
-    cancelled: str = "leave-out"
-    dependencies: bool = False
-    starting_state: float | str | None = None
-    until: float | str | None = None
+    cancelled: Annotated[
+        Literal["leave-out", "keep"],
+        Parameter("treatment of jobs cancelled before they started", group=_GROUP),
+    ] = "leave-out"
+    dependencies: Annotated[
+        bool, Parameter("submit each job after the job that it depends on in the trace", group=_GROUP)
+    ] = False
+    starting_state: Annotated[
+        float | str | None,
+        _BOUND,
+        Parameter(
+            "start of the replay, with the jobs then running and queued [s after the first submit, or a date in UTC]",
+            default="0",
+            group=_GROUP,
+        ),
+    ] = None
+    until: Annotated[
+        float | str | None,
+        _BOUND,
+        Parameter(
+            "end of the submits to replay [s after the first submit, or a date in UTC]",
+            default="the last",
+            group=_GROUP,
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
-        if self.cancelled not in _CANCELLED:
-            raise UnknownNameError("treatment of cancelled jobs", self.cancelled, _CANCELLED)
+        known = choices(Life)["cancelled"]
+        if self.cancelled not in known:
+            raise UnknownNameError("treatment of cancelled jobs", self.cancelled, known)
         if not isinstance(self.starting_state, str) and not isinstance(self.until, str):
             _check_order(self.starting_state or 0.0, self.until)
 
@@ -73,17 +100,17 @@ class Life:
             trace = starting_state(trace, begin)
         return trace if end is None else cut_until(trace, clock.first, end)
 
-    def of_jobs(self, trace: Trace, jobs: Sequence[Job]) -> tuple[list[Job], str]:
+    def of_jobs(self, trace: Trace, jobs: Jobs) -> tuple[Jobs, str]:
         """Link jobs to those they depend on; also the lines to print about it."""
-        from experiments.traces.description import life_of_trace, listed
+        from experiments.traces.description import life_of_trace, list_counts
         from workloads.logs.dependencies import follow_dependencies
 
         told = life_of_trace(trace) if self != Life() else []
-        linked = list(jobs)
+        linked = jobs
         if self.dependencies:
             linked, remarks = follow_dependencies(trace, jobs)
-            followed = sum(job.preceding is not None for job in linked)
-            told.append(f"dependencies: {followed:,} followed{'; ' + listed(remarks) if remarks else ''}")
+            followed = sum(number is not None for number in linked.column("preceding").tolist())
+            told.append(f"dependencies: {followed:,} followed{'; ' + list_counts(remarks) if remarks else ''}")
         return linked, "".join(f"\n{line}" for line in told)
 
     def refuse_table(self, path: str) -> None:
@@ -106,44 +133,3 @@ def _check_order(begin: float, end: float | None) -> None:
         raise InputError(
             f"--until must be later than the start of the replay at {begin:g} s, not {end:g} s (after the first submit)"
         )
-
-
-def add_life(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the life of jobs."""
-    group = parser.add_argument_group("life of jobs")
-    group.add_argument(
-        "--cancelled",
-        metavar="{leave-out,keep}",
-        default="leave-out",
-        help="treatment of jobs cancelled before they started (default leave-out)",
-    )
-    group.add_argument(
-        "--dependencies", action="store_true", help="submit each job after the job that it depends on in the trace"
-    )
-    group.add_argument(
-        "--starting-state",
-        metavar="TIME",
-        help="start of the replay, with the jobs then running and queued [s after the first submit, or a date in UTC] "
-        "(default: 0)",
-    )
-    group.add_argument(
-        "--until",
-        metavar="TIME",
-        help="end of the submits to replay [s after the first submit, or a date in UTC] (default: the last)",
-    )
-
-
-def life_of(arguments: argparse.Namespace) -> Life:
-    """Read these options."""
-    begin, end = arguments.starting_state, arguments.until
-    return Life(
-        cancelled=arguments.cancelled,
-        dependencies=arguments.dependencies,
-        starting_state=None if begin is None else _bound(begin, "--starting-state"),
-        until=None if end is None else _bound(end, "--until"),
-    )
-
-
-def _bound(text: str, option: str) -> float | str:
-    """A duration, or a date, which is checked once the log is known."""
-    return text if is_date(text) else duration(text, option)

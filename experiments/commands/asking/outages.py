@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from experiments.commands.asking.arguments import duration, number, whole
 from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.parameters import NonNegative, Parameter, SecondsAbove0, Values, duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,12 +17,16 @@ if TYPE_CHECKING:
     from workloads.outages.failures import FailureRate
     from workloads.outages.outage import Outage
 
-__all__ = ["OUTAGE_FILE", "AskedOutages", "add_outages", "outages_of", "untouched", "write_happened"]
+__all__ = ["OUTAGE_FILE", "AskedOutages", "OutageOptions", "outages_of", "untouched", "write_happened"]
 
 #: File of the outages of a run, beside its results.
 OUTAGE_FILE = "outages.csv"
 #: Failures at the rate that Daly's interval assumes.
 _AS_ASSUMED = "node-mtbf"
+#: A run without, where several values are compared.
+_NONE = "none"
+#: Group of the options in the help.
+_GROUP = "outages of the machine"
 
 
 @dataclass(frozen=True)
@@ -43,71 +46,113 @@ class AskedOutages:
     configuration: dict[str, Any] = field(default_factory=dict)
 
 
-def add_outages(parser: argparse.ArgumentParser) -> None:
-    """Add the options of maintenance, failures and advance reservations."""
-    group = parser.add_argument_group("outages of the machine")
-    group.add_argument(
-        "--outages", metavar="FILE", help="CSV file of maintenance, failures and advance reservations (default: none)"
-    )
-    group.add_argument(
-        "--failure-mtbf",
-        metavar="TIME",
-        help=f"mean time between failures of a node [s], or '{_AS_ASSUMED}' for that of --node-mtbf (default: none)",
-    )
-    group.add_argument("--repair", metavar="TIME", help="mean time to repair a failed node [s] (default 4h)")
-    group.add_argument(
-        "--repair-variation",
-        metavar="NUMBER",
-        help="standard deviation of the lognormal repair time over its mean (default 0: all alike)",
-    )
+def _file(text: str) -> str | None:
+    return None if text == _NONE else text
 
 
-def outages_of(arguments: argparse.Namespace, nodes: int, clock: LogClock) -> AskedOutages:
+def _mtbf(text: str) -> float | str | None:
+    if text in (_NONE, _AS_ASSUMED):
+        return None if text == _NONE else text
+    try:
+        value = duration(text)
+    except InputError:
+        value = 0.0
+    if not value > 0:
+        raise ParameterError("", f"a duration such as 5y, or {_AS_ASSUMED}", text)
+    return value
+
+
+@dataclass(eq=False, repr=False)
+class OutageOptions:
+    """Maintenance, failures and advance reservations that the command line asks for.
+
+    Attributes
+    ----------
+    outages
+        File of outages.
+    failure_mtbf
+        Mean time between failures of a node [s], or ``node-mtbf``.
+    repair, repair_variation
+        As ``repair`` [s] and ``variation`` of :class:`workloads.outages.failures.FailureRate`.
+    """
+
+    outages: Annotated[
+        str | None,
+        Values("FILE", _file),
+        Parameter("CSV file of maintenance, failures and advance reservations", default=_NONE, group=_GROUP),
+    ] = None
+    failure_mtbf: Annotated[
+        float | str | None,
+        Values("TIME", _mtbf, unit="s"),
+        Parameter(
+            f"mean time between failures of a node [s], or '{_AS_ASSUMED}' for that of --node-mtbf",
+            default=_NONE,
+            group=_GROUP,
+        ),
+    ] = None
+    repair: Annotated[
+        SecondsAbove0 | None, Parameter("mean time to repair a failed node", default="=4h", group=_GROUP)
+    ] = None
+    repair_variation: Annotated[
+        NonNegative | None,
+        Parameter(
+            "standard deviation of the lognormal repair time over its mean", default="=0: all alike", group=_GROUP
+        ),
+    ] = None
+
+
+def outages_of(
+    options: OutageOptions, nodes: int, clock: LogClock, *, seed: int, node_mtbf: float, output: str
+) -> AskedOutages:
     """Read and check the outages that the options name.
 
     Parameters
     ----------
-    arguments
-        With those of :func:`add_outages` and of the preparation of a trace.
+    options
+        The options.
     nodes
         Size of the machine.
     clock
         Clock of the log, for dates.
+    seed
+        Seed of the failures.
+    node_mtbf
+        Mean time between failures of a node that Daly's interval assumes [s].
+    output
+        Directory of the results.
 
     Raises
     ------
     InputError
         If a file or a value is not usable.
     """
-    if arguments.failure_mtbf is None:
+    if options.failure_mtbf is None:
         for name in ("repair", "repair_variation"):
-            if getattr(arguments, name) is not None:
+            if getattr(options, name) is not None:
                 raise InputError(f"--{name.replace('_', '-')} needs --failure-mtbf")
-    if arguments.outages is None and arguments.failure_mtbf is None:
+    if options.outages is None and options.failure_mtbf is None:
         return AskedOutages()
     from workloads.ground.files import sha256_of
     from workloads.outages.failures import FailureRate
     from workloads.outages.file import read_outages
 
-    seed = whole(arguments.seed, "--seed")
     outages: Sequence[Outage] = ()
     configuration: dict[str, Any] = {}
-    if arguments.outages is not None:
-        outages = read_outages(arguments.outages, nodes=nodes, seed=seed, clock=clock)
-        configuration["outages"] = {"path": arguments.outages, "sha256": sha256_of(arguments.outages)}
+    if options.outages is not None:
+        outages = read_outages(options.outages, nodes=nodes, seed=seed, clock=clock)
+        configuration["outages"] = {"path": options.outages, "sha256": sha256_of(options.outages)}
     failures = None
-    if arguments.failure_mtbf is not None:
-        assumed = arguments.failure_mtbf == _AS_ASSUMED
+    if options.failure_mtbf is not None:
+        given = {"repair": options.repair, "variation": options.repair_variation}
         failures = FailureRate(
-            mtbf=_time(arguments.node_mtbf, "--node-mtbf") if assumed else _mtbf(arguments.failure_mtbf),
-            repair=_time(arguments.repair or "4h", "--repair"),
-            variation=_variation(arguments.repair_variation or "0"),
+            mtbf=node_mtbf if isinstance(options.failure_mtbf, str) else options.failure_mtbf,
             seed=seed,
+            **{name: value for name, value in given.items() if value is not None},
         )
         configuration["failures"] = asdict(failures)
-        target = Path(arguments.output) / OUTAGE_FILE
-        if arguments.outages is not None and target.resolve() == Path(arguments.outages).resolve():
-            raise InputError(f"--outages {arguments.outages} would be overwritten by what --failure-mtbf draws")
+        target = Path(output) / OUTAGE_FILE
+        if options.outages is not None and target.resolve() == Path(options.outages).resolve():
+            raise InputError(f"--outages {options.outages} would be overwritten by what --failure-mtbf draws")
     return AskedOutages(outages, failures, configuration)
 
 
@@ -115,8 +160,11 @@ def untouched(outages: Sequence[Outage], results: Sequence[Recording], clock: Lo
     """Warning about given outages outside the simulated time; empty if there are none."""
     from workloads.ground.units import SECOND, to_ticks
 
+    if not outages:
+        return ""
     first = min(result.origin if result.begin is None else result.begin for result in results)
-    last = max((record.end for result in results for record in result.records if record.end is not None), default=first)
+    # Without an end there is a number below all of them.
+    last = max(first, *(int(result.records.column("end").max(initial=first)) for result in results))
     apart = [
         number
         for number, outage in enumerate(outages, start=1)
@@ -160,21 +208,3 @@ def write_happened(
 
     if source is None or (directory / name).resolve() != Path(source).resolve():
         write_outages(max(results, key=lambda result: len(result.outages)).outages, new / name)
-
-
-def _mtbf(text: str) -> float:
-    try:
-        return _time(text, "--failure-mtbf")
-    except InputError:
-        raise ParameterError("--failure-mtbf", f"a duration such as 5y, or {_AS_ASSUMED}", text) from None
-
-
-def _time(text: str, name: str) -> float:
-    seconds = duration(text, name)
-    if not seconds > 0:
-        raise ParameterError(name, "a positive duration", text)
-    return seconds
-
-
-def _variation(text: str) -> float:
-    return 0.0 if text.strip() == "0" else number(text, "--repair-variation")

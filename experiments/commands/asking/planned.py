@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
-from experiments.commands.asking.arguments import duration
-from experiments.commands.asking.outages import AskedOutages, outages_of
-from experiments.commands.asking.simulation import Simulation, options_of, simulation_of
+import numpy as np
+
+from experiments.commands.asking.outages import AskedOutages, OutageOptions
+from experiments.commands.asking.runoptions import RunOptions
+from experiments.commands.asking.simulation import Simulation, simulation_of
 from experiments.commands.asking.variations import Variation, variations
-from experiments.recordings.replay import Measurement
+from experiments.recordings.measurement import Measurement
 from experiments.recordings.runfile import FIRST_SUBMIT, PAST_USAGE
 from experiments.recordings.variants import RUNS, label_of
 from policies.order import ORDERS
+from simulator.options import Options
+from workloads.ground.parameters import declared
+from workloads.ground.ticks import in_ticks
 from workloads.ground.units import to_ticks
 from workloads.outages.outage import check_outages
 from workloads.table.joblife import beginning_of
+from workloads.table.jobs import Jobs
 
 __all__ = ["PlannedRun", "manifest_of", "planned_runs"]
 
 #: Options that a run may have of its own on the job table of another one.
-_BESIDE_THE_JOBS = (
-    *("order", "backfilling", "backfill_length", "passes", "tenants", "expansion", "warning", "timeout"),
-    *("malleable_start", "malleable_resume", "malleable_head", "arrival_takes", "shrunk_lenders", "preempted_lenders"),
-    *("checkpoint_variation", "checkpoint_mode", "outages", "failure_mtbf", "repair", "engine"),
-)
+_BESIDE_THE_JOBS = tuple(item.name for kind in (Options, OutageOptions) for item in declared(kind))
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,9 @@ class PlannedRun:
     @cached_property
     def submits(self) -> list[int]:
         """First submits that are known beforehand [ticks]."""
-        return [to_ticks(job.submit) for job in self.simulation.jobs if job.submit is not None]
+        submits = Jobs.of(self.simulation.jobs).column("submit")
+        known: list[int] = in_ticks(submits[~np.isnan(submits)]).tolist()
+        return known
 
     @property
     def configuration(self) -> dict[str, Any]:
@@ -111,7 +114,7 @@ def prior_entries(simulation: Simulation) -> dict[str, Any]:
     return entries
 
 
-def planned_runs(arguments: argparse.Namespace) -> list[PlannedRun]:
+def planned_runs(arguments: RunOptions) -> list[PlannedRun]:
     """The runs that the arguments of ``holdfast run`` ask for.
 
     Raises
@@ -120,27 +123,21 @@ def planned_runs(arguments: argparse.Namespace) -> list[PlannedRun]:
         If an option or an input is not usable.
     """
     asked = variations(arguments)
-    measurement = Measurement(
-        instant_tolerance=None
-        if arguments.instant_tolerance is None
-        else duration(arguments.instant_tolerance, "--instant-tolerance"),
-        warmup=duration(arguments.warmup, "--warmup"),
-        cooldown=duration(arguments.cooldown, "--cooldown"),
-    )
     mechanisms = list(dict.fromkeys(variation.mechanism for variation in asked))
     shared: dict[Any, Simulation] = {}
     planned = []
     for variation in asked:
         own = variation.arguments
-        options = options_of(own)
+        options = own.simulation.operation
         table = variation.part(*_BESIDE_THE_JOBS)
         if table not in shared:
-            shared[table] = simulation_of(own, mechanisms)
+            shared[table] = simulation_of(own.simulation, mechanisms, "run")
         simulation = shared[table]
         configuration = {**simulation.configuration, "options": asdict(options)}
         simulation = replace(simulation, options=options, configuration=configuration)
-        outages = outages_of(own, simulation.nodes, simulation.clock)
-        planned.append(PlannedRun(variation, simulation, outages, measurement.under(options.warning)))
+        outages = own.outages_on(simulation)
+        measurement = own.measurement.under(options.warning)
+        planned.append(PlannedRun(variation, simulation, outages, measurement))
         planned[-1].check()
     return planned
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from experiments.commands.asking.arguments import add_choice, add_reading, duration, read_options, whole
+from experiments.commands.asking.arguments import LogReading, chosen_run, machine_size, read_options
 from experiments.terminal import warn
 from workloads.ground.errors import InputError
+from workloads.ground.parameters import Group, Parameter, SecondsAbove0, Seed, Values, whole, wholes
 from workloads.ground.units import LARGEST_SIZE
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workloads.outages.failures import FailureRate
     from workloads.outages.outage import Outage
 
-__all__ = ["Present", "add_drawing", "add_present", "add_rules", "drawing_of", "present_of", "write_document"]
+__all__ = ["DrawingOptions", "Present", "PresentOptions", "Question", "RuleOptions", "present_of", "write_document"]
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class Present:
 
     def moment(self, time: float) -> str:
         """A time of the log for people."""
-        from experiments.forecast.moments import moment_told
+        from experiments.forecast.moments import format_moment
 
-        return moment_told(time, self.trace)
+        return format_moment(time, self.trace)
 
     @property
     def now(self) -> str:
@@ -79,93 +79,183 @@ class Present:
         return {"clock": clock, "warnings": list(self.warnings), "assumptions": list(self.assumptions)}
 
 
-def add_present(parser: argparse.ArgumentParser) -> None:
-    """Add the log, and the options that say what is present in it."""
-    parser.add_argument(
-        "log", metavar="LOG", help="SWF, ALCF or sacct file with recorded waits, or results of 'holdfast run'"
-    )
-    parser.add_argument(
-        "--at",
-        metavar="TIME",
-        help="time of the state: [s] after the first submit, 20d, or a date, 2022-03-01T12:00 in UTC (local time where "
-        "the log has no zone); nothing later is read (default: the time of --queue)",
-    )
-    parser.add_argument(
-        "--queue",
-        metavar="FILE",
-        help="output of squeue with the jobs of now; LOG is the past (default: LOG tells both)",
-    )
-    parser.add_argument(
-        "--usage",
-        metavar="FILE",
-        help="output of 'sshare -a -l -P' (default: LOG)",
-    )
-    add_choice(parser, "LOG")
+@dataclass(kw_only=True, eq=False, repr=False)
+class PresentOptions:
+    """The log, and what is present in it.
+
+    Attributes
+    ----------
+    log
+        The past, and without ``queue`` also the present.
+    at, queue, usage
+        Time of the state, jobs of now, past usage.
+    mechanism
+        Run of a directory of results.
+    """
+
+    log: Annotated[
+        str,
+        Parameter(
+            "SWF, ALCF or sacct file with recorded waits, or results of 'holdfast run'", metavar="LOG", positional=True
+        ),
+    ]
+    at: Annotated[
+        str | None,
+        Values("TIME", str, unit="s"),
+        Parameter(
+            "time of the state: [s] after the first submit, 20d, or a date, 2022-03-01T12:00 in UTC (local time where "
+            "the log has no zone); nothing later is read",
+            default="the time of --queue",
+        ),
+    ] = None
+    queue: Annotated[
+        str | None,
+        Parameter("output of squeue with the jobs of now; LOG is the past", default="LOG tells both", metavar="FILE"),
+    ] = None
+    usage: Annotated[str | None, Parameter("output of 'sshare -a -l -P'", default="LOG", metavar="FILE")] = None
+    mechanism: Annotated[str | None, chosen_run("LOG")] = None
 
 
-def add_rules(parser: argparse.ArgumentParser) -> None:
-    """Add the options of reading, and of how the machine is operated."""
-    add_reading(parser, "--machine", "number of nodes of the machine, or the output of 'scontrol show nodes'")
-    group = parser.add_argument_group("machine")
-    group.add_argument("--order", metavar="NAME", default="fcfs", help="queue order (default fcfs)")
-    group.add_argument("--backfilling", metavar="NAME", default="easy", help="backfilling rule (default easy)")
-    group.add_argument("--outages", metavar="FILE", help="file of announced windows (default: none)")
-    group.add_argument(
-        "--failure-mtbf", metavar="TIME", help="mean time between failures of a node to come [s] (default: none)"
-    )
-    group.add_argument("--repair", metavar="TIME", help="mean time to repair a failed node [s] (default 4h)")
+_MACHINE = "machine"
+_DRAWING = "drawing"
 
 
-def add_drawing(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Add the options of drawing futures; returns their group."""
-    group = parser.add_argument_group("drawing")
-    group.add_argument("--draws", metavar="N", default="200", help="number of simulations (default 200)")
-    group.add_argument("--seed", metavar="SEED", default="0", help="seed of every random choice (default 0)")
-    group.add_argument(
-        "--arrivals",
-        metavar="{weeks,none}",
-        default="weeks",
-        help="jobs submitted later: those of a random earlier week, or none (default weeks)",
-    )
-    group.add_argument("--fit", metavar="NAME", default="discrete", help="fit of the runtimes (default discrete)")
-    group.add_argument(
-        "--least", metavar="N", default="10", help="fewest runs of a group of jobs to draw from (default 10)"
-    )
-    group.add_argument("--workers", metavar="N", help="most processes (default: one for each core)")
-    return group
+def _nodes_or_file(text: str) -> int | Path:
+    return Path(text) if Path(text).is_file() else whole(text, "", 1, LARGEST_SIZE)
 
 
-def drawing_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The keywords of :func:`experiments.forecast.forecasts.forecast` that say how futures are drawn."""
-    return {
-        "draws": whole(arguments.draws, "--draws", 1, 100_000),
-        "seed": whole(arguments.seed, "--seed"),
-        "workers": None if arguments.workers is None else whole(arguments.workers, "--workers", 1),
-        "arrivals": arguments.arrivals,
-        "order": arguments.order,
-        "backfilling": arguments.backfilling,
-        "failures": _failures(arguments),
-    }
+@dataclass(kw_only=True, eq=False, repr=False)
+class RuleOptions:
+    """How the log is read, and how the machine is operated.
+
+    Attributes
+    ----------
+    machine
+        Number of nodes, or the file that lists them; None: from the log.
+    reading
+        How the log is read.
+    order, backfilling, outages, failure_mtbf, repair
+        As in a simulation.
+    """
+
+    machine: Annotated[
+        int | Path | None,
+        Values("N", _nodes_or_file),
+        machine_size("number of nodes of the machine, or the output of 'scontrol show nodes'"),
+    ] = None
+    reading: LogReading
+    order: Annotated[str, Parameter("queue order", group=_MACHINE)] = "fcfs"
+    backfilling: Annotated[str, Parameter("backfilling rule", group=_MACHINE)] = "easy"
+    outages: Annotated[
+        str | None, Parameter("file of announced windows", default="none", metavar="FILE", group=_MACHINE)
+    ] = None
+    failure_mtbf: Annotated[
+        SecondsAbove0 | None,
+        Parameter("mean time between failures of a node to come", default="none", group=_MACHINE),
+    ] = None
+    repair: Annotated[
+        SecondsAbove0 | None, Parameter("mean time to repair a failed node", default="=4h", group=_MACHINE)
+    ] = None
+
+    @property
+    def failures(self) -> FailureRate | None:
+        """Failures to come; None: none.
+
+        Raises
+        ------
+        InputError
+            If there is a time to repair and no rate.
+        """
+        from workloads.outages.failures import FailureRate
+
+        if self.failure_mtbf is None:
+            if self.repair is not None:
+                raise InputError("--repair needs --failure-mtbf")
+            return None
+        return FailureRate(self.failure_mtbf) if self.repair is None else FailureRate(self.failure_mtbf, self.repair)
 
 
-def present_of(arguments: argparse.Namespace) -> Present:
-    """Read the log, and find the state in it or in the queue."""
-    from experiments.forecast.moments import moment_of
+@dataclass(eq=False, repr=False)
+class DrawingOptions:
+    """How futures are drawn.
+
+    Attributes
+    ----------
+    draws, seed, arrivals, workers
+        As in :func:`experiments.forecast.forecasts.forecast`.
+    fit, least
+        As in :func:`experiments.forecast.history.history_of`.
+    """
+
+    draws: Annotated[int, wholes(1, 100_000), Parameter("number of simulations", group=_DRAWING)] = 200
+    seed: Annotated[Seed, Group(_DRAWING)] = 0
+    arrivals: Annotated[
+        str,
+        Parameter(
+            "jobs submitted later: those of a random earlier week, or none", metavar="{weeks,none}", group=_DRAWING
+        ),
+    ] = "weeks"
+    fit: Annotated[str, Parameter("fit of the runtimes", group=_DRAWING)] = "discrete"
+    least: Annotated[int, wholes(1), Parameter("fewest runs of a group of jobs to draw from", group=_DRAWING)] = 10
+    workers: Annotated[
+        int | None, wholes(1), Parameter("most processes", default="one for each core", group=_DRAWING)
+    ] = None
+
+    def keywords(self, rules: RuleOptions) -> dict[str, Any]:
+        """Keywords of :func:`experiments.forecast.forecasts.forecast`."""
+        return {
+            "draws": self.draws,
+            "seed": self.seed,
+            "workers": self.workers,
+            "arrivals": self.arrivals,
+            "order": rules.order,
+            "backfilling": rules.backfilling,
+            "failures": rules.failures,
+        }
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a command asks about the present.
+
+    Attributes
+    ----------
+    command
+        The command, for warnings.
+    present, rules
+        Its options.
+    """
+
+    command: str
+    present: PresentOptions
+    rules: RuleOptions
+
+
+def present_of(question: Question) -> Present:
+    """Read the log, and find the state in it or in the queue.
+
+    Raises
+    ------
+    InputError
+        If a file or an option is not usable.
+    """
+    asked, rules = question.present, question.rules
+    from experiments.forecast.moments import parse_moment
     from experiments.forecast.sources import read_log
     from experiments.forecast.states import state_at
 
-    trace = read_log(arguments.log, arguments.mechanism, **read_options(arguments))
-    if arguments.queue is not None:
-        return _queue(arguments, trace)
-    if arguments.at is None:
+    trace = read_log(asked.log, asked.mechanism, **read_options(rules.reading))
+    if asked.queue is not None:
+        return _queue(question, asked.queue, trace)
+    if asked.at is None:
         raise InputError("--at must be given, the time of the forecast, unless --queue tells the jobs of now")
-    at = moment_of(arguments.at, trace, "--at")
-    if arguments.usage is not None:
+    at = parse_moment(asked.at, trace, "--at")
+    if asked.usage is not None:
         raise InputError("--usage is of now: give the jobs of now with --queue")
-    nodes = _machine(arguments, trace, at)
-    warnings = _warn_of_caveats(arguments, trace, nodes)
-    state = state_at(trace, at, nodes, _outages(arguments, nodes, trace))
-    return _with_gaps(arguments, Present(trace, at, state, f"--at {arguments.at}", warnings))
+    nodes = _machine(question, trace, at)
+    warnings = _warn_of_caveats(question, trace, nodes)
+    state = state_at(trace, at, nodes, _outages(question, nodes, trace))
+    return _with_gaps(question, Present(trace, at, state, f"--at {asked.at}", warnings))
 
 
 def write_document(path: str, facts: object) -> None:
@@ -179,7 +269,7 @@ def write_document(path: str, facts: object) -> None:
     print(f"written to {path}")
 
 
-def _queue(arguments: argparse.Namespace, trace: Trace) -> Present:
+def _queue(question: Question, queue: str, trace: Trace) -> Present:
     """The state of a Slurm site."""
     from experiments.commands.asking.snapshots import queue_clock, sshare_usage
     from experiments.forecast.states import state_of_queue
@@ -187,87 +277,71 @@ def _queue(arguments: argparse.Namespace, trace: Trace) -> Present:
     from workloads.logs.squeue import read_queue
     from workloads.logs.trace import epoch_of
 
-    rows, left_out = read_queue(arguments.queue)
+    usage, machine = question.present.usage, question.rules.machine
+    rows, left_out = read_queue(queue)
     if not rows:
-        raise InputError(f"{arguments.queue}: no job runs or waits")
+        raise InputError(f"{queue}: no job runs or waits")
     if epoch_of(trace.header, min((job.submit for job in trace.jobs), default=0.0)) != 0:
-        raise InputError(f"{arguments.log} must count seconds since 1970 with --queue, as sacct does")
+        raise InputError(f"{question.present.log} must count seconds since 1970 with --queue, as sacct does")
     if left_out:
         print(f"{left_out:,} pending jobs are left out: they are held, or wait for a job or a time.")
     assumptions: list[str] = []
-    clock = queue_clock(arguments, trace, rows, assumptions)
+    clock = queue_clock(queue, question.present.at, trace, rows, assumptions)
     at = clock.at
-    nodes = _machine(arguments, trace, at)
-    warnings = _warn_of_caveats(arguments, trace, nodes)
-    totals = None if arguments.usage is None else sshare_usage(arguments, rows, assumptions)
-    names = read_node_names(arguments.machine) if _is_file(arguments.machine) else []
-    outages = _outages(arguments, nodes, trace)
+    nodes = _machine(question, trace, at)
+    warnings = _warn_of_caveats(question, trace, nodes)
+    totals = None if usage is None else sshare_usage(usage, machine, rows, assumptions)
+    names = read_node_names(machine) if isinstance(machine, Path) else []
+    outages = _outages(question, nodes, trace)
     state = state_of_queue(rows, at, nodes, outages, past=trace.jobs, totals=totals, names=names)
     present = Present(trace, at, state, clock.source, warnings=warnings, assumptions=tuple(assumptions))
-    return _with_gaps(arguments, present)
+    return _with_gaps(question, present)
 
 
-def _warn_of_caveats(arguments: argparse.Namespace, trace: Trace, nodes: int) -> tuple[str, ...]:
+def _warn_of_caveats(question: Question, trace: Trace, nodes: int) -> tuple[str, ...]:
     """Print what the log has and one pool of equal nodes does not model, before the state is found or refused."""
     from workloads.logs.onepool import caveats
 
     found = caveats(trace, nodes, "--machine")
     for text in found:
-        warn(arguments.command, text)
+        warn(question.command, text)
     return found
 
 
-def _with_gaps(arguments: argparse.Namespace, present: Present) -> Present:
+def _with_gaps(question: Question, present: Present) -> Present:
     """The state with what it does not know of the time before, although order or backfilling rule ask for it."""
     from experiments.forecast.gaps import find_gaps
     from simulator.options import Options
 
-    options = Options(order=arguments.order, backfilling=arguments.backfilling)
+    options = Options(order=question.rules.order, backfilling=question.rules.backfilling)
     running = [job.job_id for job in present.state.running]
     gaps = find_gaps(present.state.prior, options, present.at, running)
     return replace(present, assumptions=(*present.assumptions, *gaps))
 
 
-def _is_file(machine: str | None) -> bool:
-    return machine is not None and Path(machine).is_file()
-
-
-def _machine(arguments: argparse.Namespace, trace: Trace, at: float) -> int:
+def _machine(question: Question, trace: Trace, at: float) -> int:
     """The size of the machine; it is told by the past alone."""
     from workloads.logs.machinesize import with_assumed_size
 
-    if arguments.machine is not None:
-        if _is_file(arguments.machine):
-            from workloads.logs.nodelist import read_node_count
+    if isinstance(question.rules.machine, Path):
+        from workloads.logs.nodelist import read_node_count
 
-            return read_node_count(arguments.machine)
-        return whole(arguments.machine, "--machine", 1, LARGEST_SIZE)
-    past = tuple(job for job in trace.jobs if job.start is not None and job.start + job.runtime <= at)
+        return read_node_count(question.rules.machine)
+    if question.rules.machine is not None:
+        return question.rules.machine
+    from workloads.logs.trace import TraceJobs
+
+    past = TraceJobs(job for job in trace.jobs if job.start is not None and job.start + job.runtime <= at)
     nodes = with_assumed_size(replace(trace, jobs=past)).nodes
     if nodes is None:
-        raise InputError(f"{arguments.log} does not say how many nodes the machine has: give --machine")
+        raise InputError(f"{question.present.log} does not say how many nodes the machine has: give --machine")
     return nodes
 
 
-def _outages(arguments: argparse.Namespace, nodes: int, trace: Trace) -> list[Outage]:
+def _outages(question: Question, nodes: int, trace: Trace) -> list[Outage]:
     from workloads.logs.clock import LogClock
     from workloads.outages.file import read_outages
 
-    if arguments.outages is None:
+    if question.rules.outages is None:
         return []
-    return read_outages(arguments.outages, nodes=nodes, clock=LogClock.of_trace(trace))
-
-
-def _failures(arguments: argparse.Namespace) -> FailureRate | None:
-    from workloads.outages.failures import FailureRate
-
-    if arguments.failure_mtbf is None:
-        if arguments.repair is not None:
-            raise InputError("--repair needs --failure-mtbf")
-        return None
-    times = {}
-    for name, text in (("failure-mtbf", arguments.failure_mtbf), ("repair", arguments.repair or "4h")):
-        times[name] = duration(text, f"--{name}")
-        if not times[name] > 0:
-            raise InputError(f"--{name} must be a positive duration, not {text}")
-    return FailureRate(times["failure-mtbf"], times["repair"])
+    return read_outages(question.rules.outages, nodes=nodes, clock=LogClock.of_trace(trace))

@@ -6,7 +6,6 @@ Source: docs/forecast.md, "Your own site".
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,26 +22,26 @@ __all__ = ["queue_clock", "sshare_usage"]
 _OVERDUE = 600.0
 
 
-def queue_clock(arguments: argparse.Namespace, trace: Trace, rows: Sequence[QueueRow], assumptions: list[str]) -> Clock:
+def queue_clock(queue: str, at: str | None, trace: Trace, rows: Sequence[QueueRow], assumptions: list[str]) -> Clock:
     """The time of a queue; what contradicts it is added to the assumptions."""
-    from experiments.forecast.moments import duration_told, moment_of
+    from experiments.forecast.moments import format_duration, parse_moment
     from workloads.logs.snapshot import Clock, snapshot_time
 
     latest = max(row.submit if row.start is None else max(row.submit, row.start) for row in rows)
-    name = Path(arguments.queue).name
-    if arguments.at is not None:
-        clock = Clock(moment_of(arguments.at, trace, "--at"), f"--at {arguments.at}")
+    name = Path(queue).name
+    if at is not None:
+        clock = Clock(parse_moment(at, trace, "--at"), f"--at {at}")
         later = sum(max(row.submit, row.start or 0.0) > clock.at for row in rows)
         if later:
             assumptions.append(
                 f"{later:,} of {len(rows):,} jobs of {name} were submitted or started after --at, and are left out"
             )
     else:
-        clock = snapshot_time(arguments.queue)
+        clock = snapshot_time(queue)
         if latest > clock.at:
             assumptions.append(
-                f"{name} has a submit or start {duration_told(latest - clock.at)} after its time ({clock.source}): the "
-                "later time counts; times must be UTC, as TZ=UTC squeue writes them"
+                f"{name} has a submit or start {format_duration(latest - clock.at)} after its time ({clock.source}): "
+                "the later time counts; times must be UTC, as TZ=UTC squeue writes them"
             )
             clock = Clock(latest, f"last event in {name}, later than the {clock.source}")
     running = [row for row in rows if row.start is not None and row.start <= clock.at]
@@ -55,25 +54,27 @@ def queue_clock(arguments: argparse.Namespace, trace: Trace, rows: Sequence[Queu
     return clock
 
 
-def sshare_usage(arguments: argparse.Namespace, rows: Sequence[QueueRow], assumptions: list[str]) -> dict[str, float]:
+def sshare_usage(
+    usage: str, machine: int | Path | None, rows: Sequence[QueueRow], assumptions: list[str]
+) -> dict[str, float]:
     """Past usage of accounts [node-seconds], from what sshare charges for each second of a node."""
     from workloads.logs.nodelist import read_node_processors
     from workloads.logs.sshare import read_usage
 
     billed = [row for row in rows if row.start is not None and row.billing]
     rate = sum(row.billing for row in billed) / sum(row.nodes for row in billed) if billed else 0.0
-    if not rate and arguments.machine is not None and Path(arguments.machine).is_file():
-        rate = read_node_processors(arguments.machine)
+    if not rate and isinstance(machine, Path):
+        rate = read_node_processors(machine)
     if not rate:
         rate = 1.0
         assumptions.append(
-            f"nothing says how many TRES-seconds {Path(arguments.usage).name} counts for a node-second: one is taken"
+            f"nothing says how many TRES-seconds {Path(usage).name} counts for a node-second: one is taken"
         )
-    found = {account: used / rate for account, used in read_usage(arguments.usage).items()}
+    found = {account: used / rate for account, used in read_usage(usage).items()}
     unknown = {row.account or row.user for row in rows} - set(found)
     if unknown:
         assumptions.append(
-            f"{Path(arguments.usage).name} does not name {len(unknown):,} accounts of the queue, such as "
+            f"{Path(usage).name} does not name {len(unknown):,} accounts of the queue, such as "
             f"{min(unknown)}: they begin without usage"
         )
     return found

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.commands.asking.arguments import duration, machine_of, read_options, told_options
-from experiments.commands.asking.outages import outages_of
+from experiments.commands.asking.arguments import machine_of, read_options, told_options
 from experiments.commands.asking.planned import PlannedRun
-from experiments.commands.asking.simulation import Simulation, options_of
+from experiments.commands.asking.runoptions import LISTED, RunOptions
+from experiments.commands.asking.simulation import Simulation
 from experiments.commands.asking.variations import Variation
-from experiments.recordings.replay import Measurement
 from policies.mechanism import BASELINE
 from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.parameters import changed
 
 if TYPE_CHECKING:
     from experiments.recordings.longjobs import EndedJobs
     from simulator import Result
-    from workloads.table.rigidcolumns import RigidColumns
+    from workloads.table.jobs import Jobs
 
 __all__ = ["long_run", "streamed"]
 
@@ -35,53 +34,47 @@ _OPTIONS = frozenset(
 )
 
 
-def long_run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> PlannedRun:
+def long_run(arguments: RunOptions) -> PlannedRun:
     """The streamed replay that the arguments of ``holdfast run`` ask for.
 
     Parameters
     ----------
     arguments
-        Of ``holdfast run``.
-    parser
-        With these arguments and their defaults.
+        Options of ``holdfast run``.
 
     Raises
     ------
     InputError
         If an option or the log is not usable.
     """
-    from experiments.recordings.longjobs import FORMATS
     from experiments.recordings.runfile import UNIT
-    from experiments.traces.description import left_out, need_jobs
+    from experiments.traces.description import describe_reading, need_jobs
     from workloads.ground.files import sha256_of
-    from workloads.hybrid.assignment import as_rigid_columns
+    from workloads.hybrid.assignment import as_rigid
     from workloads.logs.choice import Choice
     from workloads.logs.onepool import caveats
     from workloads.logs.swf import read_long_swf
     from workloads.logs.trace import epoch_of
 
-    _refuse_others(arguments, parser)
-    if arguments.stream_format not in FORMATS:
-        raise ParameterError("--stream-format", "csv or parquet", arguments.stream_format)
-    options = options_of(arguments)
-    measurement = Measurement(
-        warmup=duration(arguments.warmup, "--warmup"), cooldown=duration(arguments.cooldown, "--cooldown")
-    ).under(options.warning)
-    how = read_options(arguments)
-    _need_swf(arguments.input)
+    _refuse_others(arguments)
+    asked = arguments.simulation
+    options = asked.operation
+    measurement = arguments.measurement.under(options.warning)
+    how = read_options(asked.reading)
+    _need_swf(asked.input)
     choice = Choice.of(how["where"], how["unit"])
     told = told_options({**how, "format": "swf"})
-    trace = read_long_swf(arguments.input, lenient=how["lenient"], procs_per_node=how["procs_per_node"], choice=choice)
-    nodes = machine_of(arguments, trace, arguments.input)
+    trace = read_long_swf(asked.input, lenient=how["lenient"], procs_per_node=how["procs_per_node"], choice=choice)
+    nodes = machine_of(asked.nodes, trace, asked.input)
     about_pool, unit = caveats(trace, nodes), trace.unit
     trace = trace.on_machine(nodes)
-    need_jobs(trace, arguments.input)
-    jobs = as_rigid_columns(trace)
-    measurement.window.bounds(jobs.submit)
+    need_jobs(trace, asked.input)
+    jobs = as_rigid(trace)
+    measurement.window.bounds(jobs.ticks("submit"))
     configuration = {
         "input": {
-            "path": arguments.input,
-            "sha256": sha256_of(arguments.input),
+            "path": asked.input,
+            "sha256": sha256_of(asked.input),
             **told,
             "left_out": dict(trace.excluded),
         },
@@ -91,21 +84,21 @@ def long_run(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> 
     }
     if unit != "nodes":
         configuration[UNIT] = unit
-    epoch = epoch_of(trace.header, float(jobs.submit.min()) / 1e6)
+    epoch = epoch_of(trace.header, float(jobs.column("submit").min()))
     simulation = Simulation(
-        jobs, nodes, options, None, {}, configuration, left_out(trace), epoch, caveats=about_pool, unit=unit
+        jobs, nodes, options, None, {}, configuration, describe_reading(trace), epoch, caveats=about_pool, unit=unit
     )
     variation = Variation({}, BASELINE, arguments)
-    return PlannedRun(variation, simulation, outages_of(arguments, nodes, simulation.clock), measurement)
+    return PlannedRun(variation, simulation, arguments.outages_on(simulation), measurement)
 
 
 def _need_swf(path: str) -> None:
     """Refuse a file of another format in a sentence, and not by its first line."""
-    from workloads.ground.longfiles import blocks_of_file
+    from workloads.ground.files import blocks_of_file
     from workloads.logs.readers import READERS
 
-    _, lines = next(blocks_of_file(path), (0, []))
-    head = "\n".join(lines[:_HEAD])
+    lines = next(blocks_of_file(path), b"").split(b"\n", _HEAD)[:_HEAD]
+    head = b"\n".join(lines).decode("utf-8", "replace")
     name = next((name for name in READERS if READERS[name].recognises(head)), "swf")
     if name != "swf":
         raise InputError(
@@ -114,18 +107,24 @@ def _need_swf(path: str) -> None:
         )
 
 
-def _refuse_others(arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> None:
-    for name in vars(parser.parse_args(["-", "-o", "-"])):
-        if name not in _OPTIONS and getattr(arguments, name) != parser.get_default(name):
+def _refuse_others(arguments: RunOptions) -> None:
+    for name in LISTED:
+        words = getattr(arguments.given, name) or ()
+        if len(words) > 1:
             option = f"--{name.replace('_', '-')}"
-            raise InputError(f"{option} must be left out with --stream, which replays rigid jobs under the baseline")
+            raise ParameterError(option, "one value with --stream", ",".join(word.text for word in words))
+    for item in changed(arguments):
+        if item.name not in _OPTIONS:
+            raise InputError(
+                f"{item.option} must be left out with --stream, which replays rigid jobs under the baseline"
+            )
     if arguments.mechanism not in (None, BASELINE):
         raise ParameterError("--mechanism", f"{BASELINE} with --stream", arguments.mechanism)
-    if arguments.format not in (None, "swf"):
-        raise ParameterError("--format", "swf with --stream", arguments.format)
+    if arguments.simulation.reading.format not in (None, "swf"):
+        raise ParameterError("--format", "swf with --stream", arguments.simulation.reading.format)
 
 
-def streamed(arguments: argparse.Namespace, planned: PlannedRun, directory: Path) -> tuple[Result, EndedJobs]:
+def streamed(arguments: RunOptions, planned: PlannedRun, directory: Path) -> tuple[Result, EndedJobs]:
     """Carry it out; also where its jobs have been written as they ended."""
     from experiments.output.signals import Interrupted
     from experiments.recordings.longjobs import EndedJobs
@@ -134,7 +133,7 @@ def streamed(arguments: argparse.Namespace, planned: PlannedRun, directory: Path
     from simulator.streaming import TOLD
 
     simulation = planned.simulation
-    jobs: RigidColumns = simulation.jobs  # type: ignore[assignment]  # long_run has put them there
+    jobs: Jobs = simulation.jobs  # type: ignore[assignment]  # long_run has put them there
     told = {**simulation.configuration["input"], "jobs": len(jobs)}
     del told["path"]
     identity = identity_of(told, simulation.nodes, simulation.options, TOLD, arguments.stream_format)
@@ -144,7 +143,7 @@ def streamed(arguments: argparse.Namespace, planned: PlannedRun, directory: Path
     try:
         with Bar(len(jobs), [BASELINE]) as bar:
             result = streamed_replay(
-                jobs, simulation.nodes, simulation.options, ended, progress=lambda done: bar.ended(BASELINE, done)
+                jobs, simulation.nodes, simulation.options, ended, progress=lambda done: bar.advance(BASELINE, done)
             )
     except KeyboardInterrupt as stop:
         raise Interrupted.of(stop, f"jobs that have ended are in {ended.place}; start it again to go on") from None

@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
-__all__ = ["add_summing", "metrics_of", "print_summed"]
+from workloads.ground.errors import UnknownNameError
+from workloads.ground.parameters import Parameter, Values
 
-
-def add_summing(parser: argparse._ActionsContainer) -> None:
-    """Add the options."""
-    parser.add_argument(
-        "--against",
-        metavar="KEY=VALUE",
-        help="configuration to compare the others with, as order=fcfs or order=fcfs,backfilling=easy (default: none)",
-    )
-    parser.add_argument(
-        "--metrics",
-        metavar="NAME",
-        help="metrics to show, separated by commas, as wait_h,wait_p95_h (default: wait_h, bounded_slowdown, "
-        "instant_start_ratio, utilization)",
-    )
+__all__ = ["AGAINST", "METRICS", "Metrics", "print_summed"]
 
 
-def metrics_of(arguments: argparse.Namespace) -> list[str]:
-    """The metrics to show; none: the usual ones.
-
-    Raises
-    ------
-    InputError
-        If there is none of a name.
-    """
+def _metrics(text: str) -> tuple[str, ...]:
     from experiments.recordings.summaries import is_metric
     from simulator.results.catalogue import CATALOGUE, Group
-    from workloads.ground.errors import UnknownNameError
 
-    names = [] if arguments.metrics is None else [name.strip() for name in arguments.metrics.split(",")]
+    names = tuple(name.strip() for name in text.split(","))
     for name in names:
         if not is_metric(name):
             raise UnknownNameError("metric", name, list(CATALOGUE[Group.SUMMARY]))
     return names
+
+
+#: A configuration that the others are compared with.
+AGAINST = Parameter(
+    "configuration to compare the others with, as order=fcfs or order=fcfs,backfilling=easy",
+    default="none",
+    metavar="KEY=VALUE",
+)
+#: Metrics to show; none: the usual ones.
+METRICS = Parameter(
+    "metrics to show, separated by commas, as wait_h,wait_p95_h",
+    default="wait_h, bounded_slowdown, instant_start_ratio, utilization",
+)
+Metrics = Annotated[tuple[str, ...], Values("NAME", _metrics)]
 
 
 def print_summed(

@@ -2,51 +2,62 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from experiments.commands.asking.arguments import number, whole
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.parameters import Parameter, Values, number, wholes
 
-__all__ = ["add_arguments", "main"]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("action", metavar="{start,stop,status}", help="start a lab, stop it, or say whether it runs")
-    parser.add_argument(
-        "-o", "--output", metavar="DIR", default="slurm-lab", help="directory of the lab (default slurm-lab)"
-    )
-    parser.add_argument("--nodes", metavar="N", default="16", help="virtual nodes, each a slurmd (default 16)")
-    parser.add_argument(
-        "--speed", metavar="NUMBER", default="1", help="seconds of its clock in a second, up to 200 (default 1)"
-    )
-    parser.add_argument("--accounting", action="store_true", help="start slurmdbd and MariaDB, so that sacct answers")
-    parser.add_argument(
-        "--scheduler",
-        metavar="{backfill,builtin}",
-        default="backfill",
-        help="scheduler: backfill, which plans all waiting jobs, or builtin, which lets none pass (default backfill)",
-    )
-    parser.add_argument(
-        "--parameters",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="further SchedulerParameters, such as bf_interval=30; may be repeated (default: none)",
-    )
-    parser.add_argument("--port", metavar="N", default="17000", help="first of 4 + N ports on loopback (default 17000)")
+__all__ = ["Arguments", "main"]
 
 
-def main(arguments: argparse.Namespace) -> None:
+def _speed(text: str) -> float:
+    from experiments.slurm.lab import FASTEST
+
+    speed = number(text)
+    if not 1 <= speed <= FASTEST:
+        raise ParameterError("", f"a number from 1 to {FASTEST}", text)
+    return speed
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    action: Annotated[
+        str, Parameter("start a lab, stop it, or say whether it runs", metavar="{start,stop,status}", positional=True)
+    ]
+    output: Annotated[str, Parameter("directory of the lab", metavar="DIR", short="-o")] = "slurm-lab"
+    nodes: Annotated[int, wholes(1, 1000), Parameter("virtual nodes, each a slurmd")] = 16
+    speed: Annotated[
+        float, Values("NUMBER", _speed, "{:g}".format), Parameter("seconds of its clock in a second, up to 200")
+    ] = 1.0
+    accounting: Annotated[bool, Parameter("start slurmdbd and MariaDB, so that sacct answers")] = False
+    scheduler: Annotated[
+        str,
+        Parameter(
+            "scheduler: backfill, which plans all waiting jobs, or builtin, which lets none pass",
+            metavar="{backfill,builtin}",
+        ),
+    ] = "backfill"
+    parameters: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "further SchedulerParameters, such as bf_interval=30; may be repeated",
+            default="none",
+            metavar="NAME=VALUE",
+            repeated=True,
+        ),
+    ] = ()
+    port: Annotated[int, wholes(1024, 64_000), Parameter("first of 4 + N ports on loopback")] = 17000
+
+
+def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.slurm.lab import FASTEST, PARAMETERS, SCHEDULERS, is_running, open_lab, start_lab, stop_lab
+    from experiments.slurm.lab import PARAMETERS, SCHEDULERS, is_running, open_lab, start_lab, stop_lab
 
     directory = Path(arguments.output).absolute()
-    nodes, port = whole(arguments.nodes, "--nodes", 1, 1000), whole(arguments.port, "--port", 1024, 64_000)
-    speed = number(arguments.speed, "--speed")
-    if not 1 <= speed <= FASTEST:
-        raise ParameterError("--speed", f"a number from 1 to {FASTEST}", arguments.speed)
     if arguments.scheduler not in SCHEDULERS:
         raise UnknownNameError("scheduler", arguments.scheduler, SCHEDULERS)
     if any(not word.isprintable() or " " in word or "#" in word for word in arguments.parameters):
@@ -56,9 +67,9 @@ def main(arguments: argparse.Namespace) -> None:
         kept = [word for word in PARAMETERS.split(",") if word.partition("=")[0] not in given]
         lab = start_lab(
             directory,
-            nodes=nodes,
-            speed=speed,
-            port=port,
+            nodes=arguments.nodes,
+            speed=arguments.speed,
+            port=arguments.port,
             accounting=arguments.accounting,
             scheduler=arguments.scheduler,
             parameters=",".join([*kept, *arguments.parameters]),

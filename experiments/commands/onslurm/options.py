@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
+from typing import Annotated
 
 from experiments.commands.asking.arguments import check_outputs
+from workloads.ground.parameters import Parameter
 
-__all__ = ["add_arguments", "main"]
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "configuration",
-        metavar="SLURM.CONF",
-        nargs="+",
-        help="slurm.conf, or what 'scontrol show config', 'scontrol show node' and 'scontrol show partition' print",
-    )
-    parser.add_argument(
-        "--json",
-        metavar="FILE",
-        help="write them as JSON; '-' is standard output, and then nothing else is printed (default: not written)",
-    )
+__all__ = ["Arguments", "main"]
 
 
-def main(arguments: argparse.Namespace) -> None:
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    configuration: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "slurm.conf, or what 'scontrol show config', 'scontrol show node' and 'scontrol show partition' print",
+            metavar="SLURM.CONF",
+            positional=True,
+            repeated=True,
+        ),
+    ]
+    json: Annotated[
+        str | None,
+        Parameter(
+            "write them as JSON; '-' is standard output, and then nothing else is printed",
+            default="not written",
+            metavar="FILE",
+        ),
+    ] = None
+
+
+def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.planning.document import write_json
     from experiments.slurm.siteoptions import site_options

@@ -2,70 +2,77 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
-from experiments.commands.asking.arguments import add_trust, new_directory, whole
+from experiments.commands.asking.arguments import TrustOption, new_directory
 from workloads.ground.errors import InputError
-from workloads.ground.units import LARGEST_SIZE
+from workloads.ground.parameters import Nodes, Parameter
 
-__all__ = ["add_arguments", "main"]
+__all__ = ["Arguments", "main"]
 
 #: More jobs than that on a site's cluster are no test.
 _MOST = 10_000
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("workload", metavar="WORKLOAD", help="trace or job table; each job sleeps for its runtime")
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="directory for what happened")
-    parser.add_argument("--lab", metavar="DIR", help="lab to submit to (default: the Slurm of this machine)")
-    parser.add_argument(
-        "--nodes", metavar="N", help="size of the machine (default: that of the lab, else of the workload)"
-    )
-    parser.add_argument(
-        "--sbatch",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="further option of sbatch in one word, as --sbatch=--partition=test; may be repeated (default: none)",
-    )
-    parser.add_argument("--yes", action="store_true", help="do not ask before submitting to the Slurm of this machine")
-    add_trust(parser)
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    workload: Annotated[
+        str, Parameter("trace or job table; each job sleeps for its runtime", metavar="WORKLOAD", positional=True)
+    ]
+    output: Annotated[str, Parameter("directory for what happened", metavar="DIR", short="-o")]
+    lab: Annotated[str | None, Parameter("lab to submit to", default="the Slurm of this machine", metavar="DIR")] = None
+    nodes: Annotated[
+        Nodes | None, Parameter("size of the machine", default="that of the lab, else of the workload")
+    ] = None
+    sbatch: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "further option of sbatch in one word, as --sbatch=--partition=test; may be repeated",
+            default="none",
+            metavar="NAME=VALUE",
+            repeated=True,
+        ),
+    ] = ()
+    yes: Annotated[bool, Parameter("do not ask before submitting to the Slurm of this machine")] = False
+    trust: TrustOption = False
 
 
-def main(arguments: argparse.Namespace) -> None:
+def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.slurm.agreement import RULES, agreement, agreement_table, replay_told
+    from experiments.slurm.agreement import RULES, agreement, agreement_table, replay_summary
     from experiments.slurm.lab import open_lab
     from experiments.slurm.replaying import LabSlurm, SiteSlurm, replay_on
     from experiments.slurm.replays import ACTUAL, read_replay, write_actual
     from experiments.slurm.sequences import check_options
-    from experiments.slurm.submits import submits_of
+    from experiments.slurm.submits import make_submits
     from workloads.logs.readers import read_workload
     from workloads.logs.trace import Trace
 
-    check_options(arguments.sbatch)
-    nodes = None if arguments.nodes is None else whole(arguments.nodes, "--nodes", 1, LARGEST_SIZE)
+    options = list(arguments.sbatch)
+    check_options(options)
     out = new_directory(arguments.output)
     lab = None if arguments.lab is None else open_lab(Path(arguments.lab).absolute())
     workload = read_workload(arguments.workload)
     recorded = workload.nodes if isinstance(workload, Trace) else None
-    size = nodes or (lab.nodes if lab else recorded)
+    size = arguments.nodes or (lab.nodes if lab else recorded)
     if size is None:
         raise InputError(f"{arguments.workload}: does not say how large the machine is; give it with --nodes")
-    submits = submits_of(workload.jobs, size)
+    submits = make_submits(workload.jobs, size)
     if len(submits) > _MOST:
         raise InputError(f"{arguments.workload}: has {len(submits):,} jobs; a replay takes at most {_MOST:,}")
     if lab is None and not arguments.yes:
         _ask(len(submits), sum(one.nodes * one.runtime for one in submits) / 3600)
-    rows = replay_on(LabSlurm(lab) if lab else SiteSlurm(), submits, arguments.sbatch, _tell)
+    rows = replay_on(LabSlurm(lab) if lab else SiteSlurm(), submits, options, _tell)
     out.mkdir(exist_ok=True)
     write_actual(out, rows)
     replay = read_replay(out, size)
     some, _, _ = agreement(replay, RULES, tolerance=60.0, lag=5.0)
-    print(f"{replay_told(replay)}\n{agreement_table(some)}")
+    print(f"{replay_summary(replay)}\n{agreement_table(some)}")
     left = len(submits) - len(rows)
     if left:
         print(f"{left:,} jobs did not run")

@@ -2,71 +2,59 @@
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import math
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from experiments.commands.asking.arguments import add_trust, duration, new_directory
+from experiments.commands.asking.arguments import TrustOption, new_directory
 from workloads.ground.errors import InputError
+from workloads.ground.parameters import Parameter, Seconds
 from workloads.table.job import JobType
 
 if TYPE_CHECKING:
     from workloads.table.job import Job
 
-__all__ = ["add_arguments", "main"]
+__all__ = ["Arguments", "main"]
 
 #: Jobs that one lab takes in some minutes.
 _MOST = 2_000
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "jobs",
-        metavar="JOBS",
-        help="job table with on-demand jobs; a program plays each job of it, checkpoints included",
-    )
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="directory for what happened")
-    parser.add_argument("--lab", metavar="DIR", default="slurm-lab", help="lab to use (default slurm-lab)")
-    parser.add_argument("--mechanism", metavar="NAME", default="CUA-SPAA", help="mechanism (default CUA-SPAA)")
-    parser.add_argument(
-        "--grace",
-        metavar="TIME",
-        default="60s",
-        help="time that a rigid victim has to save before it is requeued [s] (default 60s)",
-    )
-    parser.add_argument(
-        "--no-save",
-        action="store_true",
-        help="let rigid jobs ignore the signal to save, as in the model, and have their periodic checkpoints alone",
-    )
-    parser.add_argument(
-        "--warning", metavar="TIME", default="120s", help="time that a malleable victim has [s] (default 120s)"
-    )
-    parser.add_argument(
-        "--timeout",
-        metavar="TIME",
-        default="10m",
-        help="time after the estimated arrival until a reservation is given up [s] (default 10m)",
-    )
-    parser.add_argument(
-        "--tenants", metavar="NAME", default="any", help="which jobs may use idle reserved nodes (default any)"
-    )
-    parser.add_argument(
-        "--tolerance",
-        metavar="TIME",
-        default="60s",
-        help="difference of the times of two events that counts as none [s] (default 60s)",
-    )
-    add_trust(parser)
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    jobs: Annotated[
+        str,
+        Parameter(
+            "job table with on-demand jobs; a program plays each job of it, checkpoints included",
+            metavar="JOBS",
+            positional=True,
+        ),
+    ]
+    output: Annotated[str, Parameter("directory for what happened", metavar="DIR", short="-o")]
+    lab: Annotated[str, Parameter("lab to use", metavar="DIR")] = "slurm-lab"
+    mechanism: Annotated[str, Parameter("mechanism")] = "CUA-SPAA"
+    grace: Annotated[Seconds, Parameter("time that a rigid victim has to save before it is requeued")] = 60.0
+    no_save: Annotated[
+        bool,
+        Parameter(
+            "let rigid jobs ignore the signal to save, as in the model, and have their periodic checkpoints alone"
+        ),
+    ] = False
+    warning: Annotated[Seconds, Parameter("time that a malleable victim has")] = 120.0
+    timeout: Annotated[Seconds, Parameter("time after the estimated arrival until a reservation is given up")] = 600.0
+    tenants: Annotated[str, Parameter("which jobs may use idle reserved nodes")] = "any"
+    tolerance: Annotated[Seconds, Parameter("difference of the times of two events that counts as none")] = 60.0
+    trust: TrustOption = False
 
 
-def main(arguments: argparse.Namespace) -> None:
+def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.slurm.concurrence import EVENT_COLUMNS, concurrence, concurrence_table, concurrence_told
+    from experiments.slurm.concurrence import EVENT_COLUMNS, concurrence, concurrence_summary, concurrence_table
     from experiments.slurm.lab import open_lab
     from experiments.slurm.replaying import LabSlurm
     from experiments.slurm.serving import serve
@@ -77,12 +65,12 @@ def main(arguments: argparse.Namespace) -> None:
     from simulator.simulation import checked_table, simulate
     from workloads.table.jobtable import read_job_table
 
-    warning, timeout = duration(arguments.warning, "--warning"), duration(arguments.timeout, "--timeout")
-    grace, tolerance = duration(arguments.grace, "--grace"), duration(arguments.tolerance, "--tolerance")
     mechanism = parse_mechanism(arguments.mechanism)
     if mechanism is None:
         raise InputError("the baseline serves no on-demand jobs; --mechanism must name a mechanism, such as CUA-SPAA")
-    options = Options(tenants=arguments.tenants, backfilling="slurm", warning=warning, timeout=timeout)
+    options = Options(
+        tenants=arguments.tenants, backfilling="slurm", warning=arguments.warning, timeout=arguments.timeout
+    )
     out = new_directory(arguments.output)
     lab = open_lab(Path(arguments.lab).absolute())
     table = [_in_minutes(job) for job in checked_table(read_job_table(arguments.jobs).jobs, lab.nodes)]
@@ -102,13 +90,13 @@ def main(arguments: argparse.Namespace) -> None:
                 print(line, file=sys.stderr)
 
         steering = Steering(slurm, out, saves=not arguments.no_save, tell=tell)
-        entries = serve(slurm, steering, table, lab.nodes, mechanism, options, grace=grace, tell=tell)
+        entries = serve(slurm, steering, table, lab.nodes, mechanism, options, grace=arguments.grace, tell=tell)
     named = dataclasses.asdict(options)
     simulated = simulate(table, lab.nodes, mechanism.name, **named)
     rows = concurrence(entries, simulated.entries)
     write_csv(out / "events.csv", rows, EVENT_COLUMNS)
     print(concurrence_table(rows))
-    print(concurrence_told(rows, tolerance))
+    print(concurrence_summary(rows, arguments.tolerance))
     for line in steering.refused:
         print(f"refused by Slurm: {line}")
     print(f"written to {arguments.output}/events.csv; {arguments.output}/log has each command")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from experiments.commands.asking.arguments import new_directory, whole
+from experiments.commands.asking.arguments import new_directory
 from workloads.ground.errors import UnknownNameError
+from workloads.ground.parameters import Parameter, Seed, Values, wholes
 
-__all__ = ["add_arguments", "main"]
+__all__ = ["Arguments", "main"]
 
 #: By the planner's names; the paper's are HPC, ALL-CKPT and DYN-PROG-COUNT.
 _STRATEGIES = ("masi", "all-ckpt", "optimal")
@@ -19,28 +20,29 @@ _MARGIN = 10.0
 _METRICS = ("utilization", "execution", "response", "reserved", "reservations", "all_done_s")
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="directory for the chains and the table")
-    parser.add_argument("--lab", metavar="DIR", default="slurm-lab", help="lab to use (default slurm-lab)")
-    parser.add_argument("--jobs", metavar="N", default="60", help="number of jobs, all submitted at once (default 60)")
-    parser.add_argument(
-        "--applications",
-        metavar="NAME,...",
-        default="Qball,SD,SD,FCA,FCA",
-        help="applications in turn: Qball, SD or FCA (default Qball,SD,SD,FCA,FCA, the mix of Table 4)",
-    )
-    parser.add_argument(
-        "--strategies",
-        metavar="NAME,...",
-        default=",".join(_STRATEGIES),
-        help=f"strategies: {', '.join(_STRATEGIES)} (default: all)",
-    )
-    parser.add_argument("--spare", metavar="N", default="4", help="reservations beyond each plan (default 4)")
-    parser.add_argument("--seed", metavar="SEED", default="0", help="seed of every random choice (default 0)")
+_NAMES = Values("NAME,...", lambda text: tuple(text.split(",")))
 
 
-def main(arguments: argparse.Namespace) -> None:
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    output: Annotated[str, Parameter("directory for the chains and the table", metavar="DIR", short="-o")]
+    lab: Annotated[str, Parameter("lab to use", metavar="DIR")] = "slurm-lab"
+    jobs: Annotated[int, wholes(1, 1000), Parameter("number of jobs, all submitted at once")] = 60
+    applications: Annotated[
+        tuple[str, ...],
+        _NAMES,
+        Parameter("applications in turn: Qball, SD or FCA", default=", the mix of Table 4"),
+    ] = ("Qball", "SD", "SD", "FCA", "FCA")
+    strategies: Annotated[
+        tuple[str, ...], _NAMES, Parameter(f"strategies: {', '.join(_STRATEGIES)}", default=", all")
+    ] = _STRATEGIES
+    spare: Annotated[int, wholes(0, 20), Parameter("reservations beyond each plan")] = 4
+    seed: Seed = 0
+
+
+def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.papers.checkpoint.batch import STRATEGY_NAMES, check_batch, draw_instance, plan_for, run_batch
     from experiments.slurm.batchrun import ChainedJob, run_chains
@@ -49,9 +51,7 @@ def main(arguments: argparse.Namespace) -> None:
     from experiments.tables import render, write_csv
     from workloads.ground.quantities import Quantity
 
-    count, seed = whole(arguments.jobs, "--jobs", 1, 1000), whole(arguments.seed, "--seed")
-    spare = whole(arguments.spare, "--spare", 0, 20)
-    names, strategies = arguments.applications.split(","), arguments.strategies.split(",")
+    count, names, strategies = arguments.jobs, list(arguments.applications), arguments.strategies
     check_batch(names, jobs=count)
     for name in strategies:
         if name not in _STRATEGIES:
@@ -59,7 +59,7 @@ def main(arguments: argparse.Namespace) -> None:
     out = new_directory(arguments.output)
     lab = open_lab(Path(arguments.lab).absolute())
     in_turn = [names[place % len(names)] for place in range(count)]
-    instance = draw_instance({name: in_turn.count(name) for name in dict.fromkeys(names)}, 5, seed, 0)
+    instance = draw_instance({name: in_turn.count(name) for name in dict.fromkeys(names)}, 5, arguments.seed, 0)
     out.mkdir(exist_ok=True)
     rows = []
     for strategy in dict.fromkeys(strategies):
@@ -70,7 +70,7 @@ def main(arguments: argparse.Namespace) -> None:
             for name, runtime in zip(instance.applications, instance.runtimes.tolist(), strict=True)
         ]
         print(f"{STRATEGY_NAMES[strategy]}:", file=sys.stderr)
-        there = run_chains(lab, jobs, folder, spare=spare, tell=lambda line: print(line, file=sys.stderr))
+        there = run_chains(lab, jobs, folder, spare=arguments.spare, tell=lambda line: print(line, file=sys.stderr))
         here = _simulated(run_batch(instance, strategy, lab.nodes))
         minutes = _simulated(
             run_batch(instance, strategy, lab.nodes, carried_out=lambda plan: plan_in_minutes(plan, _MARGIN))

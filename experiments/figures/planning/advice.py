@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from experiments.forecast.advice import Advice
-    from experiments.forecast.requests import Request
+    Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 __all__ = ["plot_advice"]
 
@@ -27,52 +27,60 @@ _COMPARED = {
 _SIZES = ("#333333", "#777777", "#A6A6A6", "#C8C8C8")
 
 
-def plot_advice(advice: Advice) -> Figure:
+def plot_advice(requests: Sequence[Mapping[str, Any]], responses: Floats) -> Figure:
     """Draw the expected response time over the walltime, and the distribution of the response times that are compared.
 
     Parameters
     ----------
-    advice
-        The advice.
+    requests
+        A row for each request, by size and walltime: ``nodes``, ``walltime``, mean ``wait`` and ``response`` [s],
+        whether it is the ``best``, and the ``names`` of what it stands for (``own``, ``planner``).
+    responses
+        Time from now to the completion of the job in each draw [s], shape (draws, requests).
     """
     figure = new_figure(PAGE, 3.2)
     left, right = figure.subplots(1, 2)
-    compared = _compared(advice)
-    _draw_requests(left, advice, compared)
-    _draw_distributions(right, advice, compared)
+    compared = _compared_requests(requests)
+    _draw_requests(left, requests, compared)
+    _draw_distributions(right, requests, responses, compared)
     handles, labels = right.get_legend_handles_labels()
     legend_above(figure, handles, labels)
     panel_letters([left, right])
     return figure
 
 
-def _compared(advice: Advice) -> dict[str, Request]:
-    """The requests that are compared; where one stands for several, under its first name."""
-    found: dict[str, Request] = {"best": advice.best}
+def _compared_requests(requests: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Places of the requests that are compared; where one stands for several, under its first name."""
+    found = {"best": next(place for place, row in enumerate(requests) if row["best"])}
     for name in ("own", "planner"):
-        request = advice.named(name)
-        if request is not None and request not in found.values():
-            found[name] = request
+        place = next((place for place, row in enumerate(requests) if name in row["names"]), None)
+        if place is not None and place not in found.values():
+            found[name] = place
     return found
 
 
-def _draw_requests(axes: Axes, advice: Advice, compared: dict[str, Request]) -> None:
+def _draw_requests(axes: Axes, requests: Sequence[Mapping[str, Any]], compared: dict[str, int]) -> None:
     """Expected response time and mean wait over the walltime, a line for each size."""
-    expected, waits = advice.expected / 3600, advice.waits.mean(axis=0) / 3600
-    sizes = sorted({request.nodes for request in advice.requests})
+    walltime, wait, response = (
+        np.array([row[name] for row in requests]) / 3600 for name in ("walltime", "wait", "response")
+    )
+    sizes = sorted({row["nodes"] for row in requests})
     for number, size in enumerate(sizes):
-        places = [place for place, request in enumerate(advice.requests) if request.nodes == size]
-        walltimes = [advice.requests[place].walltime / 3600 for place in places]
+        places = [place for place, row in enumerate(requests) if row["nodes"] == size]
         color = _SIZES[min(number, len(_SIZES) - 1)]
-        axes.plot(walltimes, expected[places], "-", color=color, linewidth=1.1, marker=".", markersize=3)
-        axes.plot(walltimes, waits[places], ":", color=color, linewidth=1.0)
-        _name(axes, walltimes[-1], float(expected[places[-1]]), f"{size:,} nodes" if len(sizes) > 1 else "response")
+        axes.plot(walltime[places], response[places], "-", color=color, linewidth=1.1, marker=".", markersize=3)
+        axes.plot(walltime[places], wait[places], ":", color=color, linewidth=1.0)
+        _name(
+            axes,
+            float(walltime[places[-1]]),
+            float(response[places[-1]]),
+            f"{size:,} nodes" if len(sizes) > 1 else "response",
+        )
         if len(sizes) == 1:
-            _name(axes, walltimes[-1], float(waits[places[-1]]), "wait")
-    for name, request in compared.items():
-        place = advice.requests.index(request)
+            _name(axes, float(walltime[places[-1]]), float(wait[places[-1]]), "wait")
+    for name, place in compared.items():
         _, color, mark, _ = _COMPARED[name]
-        axes.plot([request.walltime / 3600], [expected[place]], mark, color=color, markersize=5, zorder=3)
+        axes.plot([walltime[place]], [response[place]], mark, color=color, markersize=5, zorder=3)
     axes.set_xscale("log")
     axes.set_ylim(bottom=0)
     axes.margins(x=0.18)
@@ -87,15 +95,17 @@ def _name(axes: Axes, x: float, y: float, text: str) -> None:
     )
 
 
-def _draw_distributions(axes: Axes, advice: Advice, compared: dict[str, Request]) -> None:
+def _draw_distributions(
+    axes: Axes, requests: Sequence[Mapping[str, Any]], responses: Floats, compared: dict[str, int]
+) -> None:
     """The share of the draws in which the job has completed, over time."""
-    shares = 100 * np.arange(1, len(advice.responses) + 1) / len(advice.responses)
+    shares = 100 * np.arange(1, len(responses) + 1) / len(responses)
     last = 0.0
-    for name, request in compared.items():
+    for name, place in compared.items():
         title, color, _, line = _COMPARED[name]
-        times = np.sort(advice.responses[:, advice.requests.index(request)]) / 3600
+        times = np.sort(responses[:, place]) / 3600
         last = max(last, float(times[-1]))
-        label = f"{title}: {request.nodes:,} nodes, {request.walltime / 3600:.3g} h"
+        label = f"{title}: {requests[place]['nodes']:,} nodes, {requests[place]['walltime'] / 3600:.3g} h"
         steps = np.concatenate(([0.0], times)), np.concatenate(([0.0], shares))
         axes.step(*steps, where="post", color=color, linewidth=1.2, linestyle=line, label=label)
     axes.set_ylim(0, 100)

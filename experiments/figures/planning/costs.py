@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from experiments.figures.style import FONT, INK, PAGE, STATE_COLORS, dress, new_figure, panel_letters
-from experiments.planning.costfile import sizes_told
 from experiments.timelines.steps import Floats, TimeUnit, choose_unit
-from policies.planning.waits.fitting import binned
+from policies.planning.waits.fitting import bin_pairs
+from workloads.ground.wording import sizes_in_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +44,7 @@ def plot_costs(walltimes: Floats, waits: Floats, nodes: np.ndarray, model: WaitM
     parts = [_Part("all sizes", model.all, False, walltimes, waits)]
     for each in model.classes:
         inside = (nodes >= each.nodes_from) & (nodes <= (np.inf if each.nodes_to is None else each.nodes_to))
-        name = sizes_told(each.nodes_from, each.nodes_to)
+        name = sizes_in_words(each.nodes_from, each.nodes_to)
         parts.append(_Part(name, each.fit, each.fallback, walltimes[inside], waits[inside]))
     columns = min(_COLUMNS, len(parts))
     rows = -(-len(parts) // columns)
@@ -85,7 +85,7 @@ class _Part(NamedTuple):
     @property
     def end(self) -> float:
         """End of the abscissa [s]: few requests are much longer than those of the last group."""
-        return 1.1 * float(binned(self.walltimes, self.waits).walltime[-1]) if len(self.waits) else 0.0
+        return 1.1 * float(bin_pairs(self.walltimes, self.waits).walltime[-1]) if len(self.waits) else 0.0
 
 
 def _draw(axes: Axes, part: _Part, unit: TimeUnit) -> None:
@@ -94,7 +94,7 @@ def _draw(axes: Axes, part: _Part, unit: TimeUnit) -> None:
         axes.set_xticks([])
         axes.set_yticks([])
         return
-    fit, bins = part.fit, binned(part.walltimes, part.waits)
+    fit, bins = part.fit, bin_pairs(part.walltimes, part.waits)
     at, low, high, mean = (values / unit.seconds for values in (bins.walltime, bins.lower, bins.upper, bins.wait))
     axes.vlines(
         at, low, high, color=_HALF, linewidth=2.4, label="middle half of the waits of a group of similar walltimes"
@@ -113,12 +113,12 @@ def _draw(axes: Axes, part: _Part, unit: TimeUnit) -> None:
     axes.set_ylim(0, 1.4 * max(float(high.max()), float(mean.max()), float(line.max())))
     axes.set_xlim(0, ends[1] / unit.seconds)
     axes.text(
-        0.03, 0.97, _told(fit, part.fallback, unit), transform=axes.transAxes, ha="left", va="top",
+        0.03, 0.97, _fit_summary(fit, part.fallback, unit), transform=axes.transAxes, ha="left", va="top",
         fontsize=FONT["note"], color=INK, linespacing=1.25,
     )  # fmt: skip
 
 
-def _told(fit: WaitFit, fallback: bool, unit: TimeUnit) -> str:
+def _fit_summary(fit: WaitFit, fallback: bool, unit: TimeUnit) -> str:
     prices = f"alpha = {fit.alpha:.3g}, gamma = {fit.gamma / unit.seconds:.3g} {unit.symbol}"
     if fallback:
         return f"{prices}\ntoo few pairs: as all sizes"

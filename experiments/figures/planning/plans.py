@@ -150,7 +150,7 @@ def _anatomy(axes: Axes, shown: list[Mapping[str, Any]], seconds: float) -> None
             axes.barh(places, lengths, left=begins, height=0.7, color=color, label=part)
         begins += lengths
     axes.set_ylim(len(shown) + 0.6, 0.4)
-    # Whole numbers, and not so many that they touch.
+    # Whole numbers, few enough not to touch.
     step = 1 if len(shown) <= 12 else 2
     axes.set_yticks(places[::step])
     axes.set_xlim(0, begins.max() * 1.02)

@@ -11,7 +11,7 @@ from experiments.figures.recording.timeaxis import date_axis
 from experiments.figures.style import FONT, INK, PAGE, STATE_COLORS, TYPE_COLORS, dress, new_figure, panel_letters
 from experiments.recordings.runfile import LOCAL
 from experiments.timelines.steps import Floats, TimeUnit, choose_bin, choose_unit
-from experiments.traces.calendar import zone_of
+from experiments.traces.calendar import find_zone
 from simulator.results.result import Result
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
@@ -50,7 +50,7 @@ def plot_trace(trace: Trace, result: Result | None = None) -> Figure:
     trace
         With at least one job.
     result
-        A simulation of the same jobs, whose waits are drawn beside the recorded ones.
+        A simulation of the same jobs; its waits are drawn beside the recorded ones.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def plot_trace(trace: Trace, result: Result | None = None) -> Figure:
     epoch = epoch_of(trace.header, float(submits.min()))
     if epoch is not None:
         # Ticks stand at midnights of UTC, which local times without a zone are read as.
-        zone = LOCAL if zone_of(trace.format, trace.header)[1] == LOCAL else "UTC"
+        zone = LOCAL if find_zone(trace.format, trace.header)[1] == LOCAL else "UTC"
         _, unit, _ = _bins(float(since.max()))
         for axes in (panels[1, 0], panels[1, 2]):
             label = date_axis(axes, epoch + float(submits.min()), float(since.max()), unit, zone)

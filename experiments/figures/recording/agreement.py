@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure, panel_letters
-from experiments.slurm.agreement import best_rule
-from experiments.slurm.replays import Replay
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,19 +16,17 @@ _DECISIONS, _STARTS = "#0A62A0", "#D55E00"
 _HOUR = 3600.0
 
 
-def plot_agreement(
-    replays: Sequence[Replay], rows: Sequence[Mapping[str, Any]], starts: Sequence[Mapping[str, Mapping[int, float]]]
-) -> Figure:
+def plot_agreement(rows: Sequence[Mapping[str, Any]], waits: Sequence[Mapping[str, Any]], best: str) -> Figure:
     """What agrees under each rule, and the waits under the rule that agrees best.
 
     Parameters
     ----------
-    replays
-        What Slurm did.
     rows
-        Rows of :func:`experiments.slurm.agreement.agreement` of all of them.
-    starts
-        Simulated starts [s] of each replay, by rule and job.
+        A row for each replay and rule: ``replay``, ``rule``, ``equal`` of ``decisions``, ``same_start`` of ``jobs``.
+    waits
+        A row for each job: ``slurm_wait_s``, and ``wait_s`` under the rule that agrees best.
+    best
+        That rule.
 
     Returns
     -------
@@ -40,7 +36,6 @@ def plot_agreement(
     from matplotlib.lines import Line2D
 
     rules = list(dict.fromkeys(row["rule"] for row in rows))
-    best = best_rule(rows)
     figure = new_figure(PAGE, 2.7)
     left, right = figure.subplots(1, 2)
     for place, rule in enumerate(rules):
@@ -61,13 +56,9 @@ def plot_agreement(
     left.set_ylim(len(rules) - 0.5, -0.5)
     left.set_xlim(0, 102)
     dress(left, x="Equal to Slurm (%)", title="Decisions and starts", grid="x")
-    longest = 0.0
-    for replay, simulated in zip(replays, starts, strict=True):
-        recorded = [job.wait / _HOUR for job in replay.jobs]
-        waits = [(simulated[best][job.job_id] - job.queued) / _HOUR for job in replay.jobs]
-        longest = max(longest, *recorded, *waits)
-        right.plot(recorded, waits, linestyle="none", marker="o", markersize=3, color=INK, alpha=0.5, markeredgewidth=0)
-    longest = 1.03 * longest or 1.0
+    recorded, simulated = ([row[name] / _HOUR for row in waits] for name in ("slurm_wait_s", "wait_s"))
+    right.plot(recorded, simulated, linestyle="none", marker="o", markersize=3, color=INK, alpha=0.5, markeredgewidth=0)
+    longest = 1.03 * max((0.0, *recorded, *simulated)) or 1.0
     right.plot([0, longest], [0, longest], color="#888888", linewidth=0.7, zorder=0.8)
     right.set_xlim(-0.02 * longest, longest)
     right.set_ylim(-0.02 * longest, longest)
@@ -78,7 +69,7 @@ def plot_agreement(
         Line2D([], [], linestyle="none", marker="s", markersize=4, color=_STARTS),
     ]
     legend_above(figure, handles, ["decisions, each in the state of Slurm", "starts"])
-    names = ", ".join(replay.name for replay in replays[:8])
+    replays = list(dict.fromkeys(row["replay"] for row in rows))
     more = f" and {len(replays) - 8:,} others" if len(replays) > 8 else ""
-    figure.supxlabel(f"A mark for each replay: {names}{more}", fontsize=FONT["note"], color=INK)
+    figure.supxlabel(f"A mark for each replay: {', '.join(replays[:8])}{more}", fontsize=FONT["note"], color=INK)
     return figure

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.figures.recording.timeaxis import TimeAxis
-from experiments.figures.recording.tones import Tones, ink_on, tones_of
+from experiments.figures.recording.tones import Tones, ink_on, job_colors
 from experiments.figures.style import (
     FONT,
     INK,
@@ -18,7 +18,7 @@ from experiments.figures.style import (
     legend_above,
     new_figure,
 )
-from experiments.placement.rectangles import Rectangle, rectangles_of
+from experiments.placement.rectangles import Rectangle, cut_rectangles
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
 from experiments.recordings.windows import Window
 from simulator.results.recording import Recording
@@ -59,7 +59,7 @@ def plot_gantt(
     labels
         Texts of jobs; their ids by default. They are written where they have room.
     color
-        What colours tell: ``type``, ``user``, ``project`` or ``size``.
+        What colours show: ``type``, ``user``, ``project`` or ``size``.
 
     Returns
     -------
@@ -70,15 +70,15 @@ def plot_gantt(
     Raises
     ------
     InputError
-        If the result has no event log, nothing runs in the window, or colours cannot tell that.
+        If the result has no event log, nothing runs in the window, or colours cannot show that.
     """
     spans = place_nodes(result)
     axis = TimeAxis.of(result, window)
-    shown = [item for item in rectangles_of(spans) if item.end > axis.opens and item.start < axis.closes]
+    shown = [item for item in cut_rectangles(spans) if item.end > axis.opens and item.start < axis.closes]
     if not any(item.kind == RUN for item in shown):
         raise InputError("no job runs in this window")
     types = {record.job_id: record.type for record in result.records}
-    tones = tones_of(result, color)
+    tones = job_colors(result, color)
     names = {job_id: (labels or {}).get(job_id, job_id_text(job_id)) for job_id in types}
 
     figure = new_figure(PAGE, 2.7 if result.nodes <= _LARGE else 4.2)

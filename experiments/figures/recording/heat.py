@@ -53,7 +53,7 @@ def wait_cells(
     # Column k is (2^(k-1), 2^k]: most requests are powers of two, and these end a range.
     power = np.maximum(np.ceil(np.log2(size)), 0).astype(np.int64)
     first, last = int(power.min()), int(power.max())
-    # So many columns that they can be read; the smallest sizes share one.
+    # Few enough columns to be read; the smallest sizes share one.
     first = max(first, last - _MOST_SIZES + 1)
     column = np.maximum(power, first) - first
     ends = [end for end, _ in _WALLTIMES]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-__all__ = ["KINDS", "html_of", "plot_result"]
+__all__ = ["KINDS", "plot_result", "result_html"]
 
 #: Pictures of one result that need no window.
 _WHOLE = ("machine", "accounting")
@@ -75,7 +75,7 @@ def plot_result(
     return relabel(plot_machine(result) if kind == "machine" else plot_accounting(result), result.unit)
 
 
-def html_of(result: Result) -> str:
+def result_html(result: Result) -> str:
     """A result as a notebook shows it: what was simulated, its metrics, and busy nodes and queue over time."""
     options = result.options
     head = (

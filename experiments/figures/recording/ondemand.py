@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["plot_on_demand"]
 
 _MINUTE = 60 * SECOND
-#: More rows get no names, and share the height of so many.
+#: Rows with names and heights of their own, at most.
 _NAMED = 48
 #: A start later than this after the expected arrival stands at the edge [min].
 _LATEST = 60.0
@@ -126,7 +126,7 @@ def _draw_times(axes: Axes, rows: Sequence[Call], size: float) -> tuple[list[obj
             return None
         return axes.plot(found, places, linestyle="none", marker=marker, clip_on=False, **style)[0]  # type: ignore[arg-type]  # keywords
 
-    def waited(call: Call) -> tuple[int, int] | None:
+    def _wait_interval(call: Call) -> tuple[int, int] | None:
         if call.arrival is None or call.start is None or call.start == call.arrival:
             return None
         return call.arrival, call.start
@@ -134,7 +134,7 @@ def _draw_times(axes: Axes, rows: Sequence[Call], size: float) -> tuple[list[obj
     axes.axvline(0, color="#999999", linewidth=0.8)
     drawn = [
         (bars(lambda call: call.held, STATE_COLORS["held"], 0.5), "nodes held"),
-        (bars(waited, _COLOR, 0.3), "waits"),
+        (bars(_wait_interval, _COLOR, 0.3), "waits"),
         (marks(lambda call: call.notice, "v", color=_COLOR, markerfacecolor="white", markersize=size), "notice"),
         (marks(lambda call: call.arrival, "v", color=_COLOR, markersize=size, markeredgewidth=0.4), "arrival"),
         (marks(lambda call: call.start, "|", color="black", markersize=1.5 * size), "start"),

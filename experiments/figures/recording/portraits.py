@@ -19,7 +19,7 @@ from workloads.ground.files import is_plain_file
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PORTRAITS", "Portrait", "chosen_portraits", "drawn_beside", "portrait_path"]
+__all__ = ["PORTRAITS", "Portrait", "existing_pictures", "portrait_path", "select_portraits"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Portrait:
     quantile
         Whether it shows a quantile of the waits.
     color
-        Whether its colours can tell several things.
+        Whether its colours can show several properties.
     """
 
     about: str
@@ -71,7 +71,7 @@ PORTRAITS: Mapping[str, Portrait] = {
 }
 
 
-def chosen_portraits(name: str) -> list[str]:
+def select_portraits(name: str) -> list[str]:
     """The named one, or ``all``.
 
     Raises
@@ -91,7 +91,7 @@ def portrait_path(directory: Path, kind: str, mechanism: str) -> Path:
     return directory / f"{kind}-{file_part(mechanism)}"
 
 
-def drawn_beside(directory: Path) -> list[Path]:
+def existing_pictures(directory: Path) -> list[Path]:
     """The pictures of the result in a directory that stand beside it under :func:`portrait_path`; none: no result."""
     if not holds_run(directory):
         return []

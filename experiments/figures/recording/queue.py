@@ -36,7 +36,7 @@ def plot_queue(recording: Recording, window: Window | None = None) -> Figure:
     recording
         With its event log.
     window
-        What is shown; default everything. Courses with more steps than can be told apart are averaged over bins.
+        What is shown; default everything. Curves with too many steps to be seen are averaged over bins.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def plot_queue(recording: Recording, window: Window | None = None) -> Figure:
 
 
 def _node_hours(most: float) -> tuple[float, str]:
-    """The unit in which so many node-hours are a number of few digits."""
+    """The unit in which that number of node-hours has few digits."""
     for scale, unit in ((1e6, "M node-h"), (1e3, "k node-h")):
         if most >= 2 * scale:
             return scale, unit

@@ -125,7 +125,7 @@ class TimeAxis(NamedTuple):
         return f"{at.day} {at:%b}" if at.hour == at.minute == at.second == 0 else f"{at:%H:%M}"
 
     def bins(self, points: int) -> tuple[npt.NDArray[np.int64], str]:
-        """Edges over which a course with so many steps is averaged [ticks], and what to call them; none: as it is."""
+        """Edges [ticks] and name of the bins over which a curve of ``points`` steps is averaged; none: as it is."""
         width, name = choose_bin((self.closes - self.opens) / SECOND, points)
         if not width:
             return np.empty(0, np.int64), ""
@@ -156,7 +156,7 @@ class TimeAxis(NamedTuple):
 
 
 def date_axis(axes: Axes, first: float, span: float, unit: TimeUnit, zone: str, *, most: int = 4) -> str:
-    """Label with dates an axis whose places are times since some moment.
+    """Label an axis of times since some moment with dates.
 
     Parameters
     ----------

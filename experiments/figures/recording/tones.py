@@ -9,7 +9,7 @@ from experiments.figures.style import TYPE_COLORS
 from simulator.results.recording import Recording
 from workloads.ground.errors import UnknownNameError
 
-__all__ = ["TONES", "Tones", "ink_on", "tones_of"]
+__all__ = ["TONES", "Tones", "ink_on", "job_colors"]
 
 #: By what a chart can be coloured.
 TONES = ("type", "user", "project", "size")
@@ -36,7 +36,7 @@ class Tones(NamedTuple):
     of: Mapping[int, str]
 
 
-def tones_of(recording: Recording, by: str = "type") -> Tones:
+def job_colors(recording: Recording, by: str = "type") -> Tones:
     """Colours of the jobs of a recording.
 
     Users and projects with the most node-time have a colour each, the others share one. Sizes are shares of the

@@ -40,13 +40,13 @@ def plot_use(recording: Recording, window: Window | None = None) -> Figure:
     recording
         With its event log.
     window
-        What is shown; default everything. Courses with more steps than can be told apart are averaged over bins.
+        What is shown; default everything. Curves with too many steps to be seen are averaged over bins.
 
     Returns
     -------
     Figure
         Two panels, stacked in per cent of the nodes: everything, and, enlarged, what is neither compute nor idle. The
-        legend tells the shares of the time that is shown; of everything they are those of ``accounting.csv``.
+        legend gives the shares of the time that is shown; of everything they are those of ``accounting.csv``.
 
     Raises
     ------

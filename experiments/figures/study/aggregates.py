@@ -52,7 +52,7 @@ class _Layout:
     numeric
         Whether its values are numbers on a scale.
     series
-        Key told by colour and marker; empty: none.
+        Key shown by colour and marker; empty: none.
     facets
         Keys with a row of panels for each combination of values.
     left_out
@@ -118,7 +118,7 @@ def plot_aggregates(rows: Sequence[Row], metrics: Sequence[str] = ()) -> Figure:
     -------
     Figure
         A column of panels for each metric. A parameter with three or more numbers is the horizontal axis; otherwise
-        the one with most values is the vertical one. Another parameter is told by colour and marker, and each
+        the one with most values is the vertical one. Another parameter is shown by colour and marker, and each
         combination of the rest has a row of panels.
 
     Raises

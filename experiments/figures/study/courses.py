@@ -129,7 +129,7 @@ def plot_panels(
     by: str = "",
     parts: Mapping[Any, str] | None = None,
 ) -> Figure:
-    """A panel for each metric, so many side by side; again for each value of another column.
+    """A panel for each metric, ``columns`` side by side; again for each value of another column.
 
     Parameters
     ----------

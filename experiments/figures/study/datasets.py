@@ -45,7 +45,7 @@ def plot_datasets(
     rows
         One for each simulation, with its ``dataset``.
     carried
-        Rows of :func:`experiments.beyond.real_traces.carried_rows`.
+        Rows of :func:`experiments.beyond.real_traces.ranking_rows`.
     datasets, metrics
         What they are called.
     stand_ins

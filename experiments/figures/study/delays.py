@@ -27,7 +27,7 @@ __all__ = ["draw_distributions"]
 Rows = Sequence[Mapping[str, Any]]
 
 _WAIT, _SLOWDOWN = "wait_h", "bounded_slowdown"
-#: So many results leave room for two lines each.
+#: Results that leave room for two lines each, at most.
 _FEW = 3
 #: Ticks of the waits [h].
 _WAITS = ((0.0, "0"), (1 / 60, "1 min"), (1 / 6, "10 min"), (1.0, "1 h"), (6.0, "6 h"), (24.0, "1 d"),

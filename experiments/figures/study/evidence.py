@@ -23,7 +23,7 @@ __all__ = ["draw_matrix", "plot_findings"]
 
 Rows = Sequence[Mapping[str, Any]]
 
-#: Colours of Okabe and Ito, and a sign for readers who cannot tell them apart.
+#: Colours of Okabe and Ito, and a sign for colour-blind readers.
 _OUTCOMES = {
     "holds": ("#0072B2", "+", "white"),
     "undecided": ("#D9D9D9", "0", INK),

@@ -18,7 +18,9 @@ Rows = Sequence[Mapping[str, Any]]
 _NEAR, _FAR = "#0072B2", "#D55E00"
 
 
-def plot_readings(effects: Rows, units: Mapping[str, str], findings: Rows, scores: Rows, away: Rows) -> Figure:
+def plot_readings(
+    effects: Rows, units: Mapping[str, str], findings: Rows, scores: Rows, away: Rows, title: str
+) -> Figure:
     """Effects of the factors on each measure, with intervals; below, the chosen readings: their levels, their claims.
 
     Parameters
@@ -33,6 +35,8 @@ def plot_readings(effects: Rows, units: Mapping[str, str], findings: Rows, score
         Rows of ``reading``, ``fresh``, ``held``, ``claims`` and ``distance``.
     away
         Rows of ``reading``, ``fresh``, ``level`` and ``away`` (in margins).
+    title
+        Says what the effects are.
     """
     measures, factors = (list(dict.fromkeys(row[name] for row in effects)) for name in ("measure", "factor"))
     claims = list({f"{row['observation']}{row['part']}": row for row in findings}.values())
@@ -51,7 +55,9 @@ def plot_readings(effects: Rows, units: Mapping[str, str], findings: Rows, score
     panels = top.subplots(2, 4, sharey=True).ravel()
     for number, (axes, measure) in enumerate(zip(panels, measures, strict=False)):
         for place, factor in enumerate(factors):
-            row = next(row for row in effects if row["measure"] == measure and row["factor"] == factor)
+            row = next((row for row in effects if row["measure"] == measure and row["factor"] == factor), None)
+            if row is None:  # not defined, as instant starts in years without on-demand jobs
+                continue
             axes.plot([row["low"], row["high"]], [place, place], color="#9A9A9A", linewidth=2.2)
             sure = row["low"] > 0 or row["high"] < 0
             axes.plot([row["effect"]], [place], "o", color="#0072B2" if sure else "white", markeredgecolor="#0072B2",
@@ -69,7 +75,7 @@ def plot_readings(effects: Rows, units: Mapping[str, str], findings: Rows, score
         axes.locator_params(axis="x", nbins=4)
     for axes in panels[len(measures) :]:
         axes.set_visible(False)
-    top.suptitle("What each sentence read otherwise adds in the screening (95 % intervals)", fontsize=FONT["title"],
+    top.suptitle(f"{title} (95 % intervals)", fontsize=FONT["title"],
                  color=INK)  # fmt: skip
     _draw_levels(levels.subplots(), away, columns)
     levels.suptitle("Distance from each printed level under the readings A, B, ... (margins; blue: as printed)",

@@ -109,7 +109,7 @@ def _steps(axes: Axes, rows: Rows) -> None:
 
 
 def _fit(axes: Axes, shown: Rows, rows: Rows) -> None:
-    """Limits by what can be chosen; the baseline and oracles that lie far outside are told at the edge."""
+    """Limits by what can be chosen; labels at the edge name the baseline and oracles that lie far outside."""
     possible = [row for row in rows if row["standing"] != "oracle"]
     x, y = [row["turnaround"] for row in possible], [row["instant_start"] for row in shown]
     wide, high = max(max(x) - min(x), 0.1), max(max(y) - min(y), 1.0)

@@ -67,7 +67,7 @@ def plot_machine(results: Result | Sequence[Result]) -> Figure:
     ----------
     results
         One result, drawn large, or several over the same jobs: the first, and how each other differs from it. Courses
-        with more steps than can be told apart are averaged over bins of a length that suits the span.
+        with too many steps to be seen are averaged over bins of a length that suits the span.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def _many(courses: Sequence[_Course], name_times: _TimeNamer) -> Figure:
     dress(panels[0, 0], y="Nodes (%)", title=f"(a) Nodes under {first.name}")
     dress(panels[0, 1], y="Jobs", title=f"(b) Waiting jobs under {first.name}")
     for column, (level, unit, title) in enumerate(
-        ((_used, "points", "(c) Nodes: difference"), (_waiting, "jobs", "(d) Waiting jobs: difference"))
+        ((_nodes_in_use, "points", "(c) Nodes: difference"), (_waiting, "jobs", "(d) Waiting jobs: difference"))
     ):
         apart = [_apart(level(course), course.times, level(first), first.times) for course in others]
         most = max((float(np.abs(values).max()) for _, values in apart), default=0.0) or 1.0
@@ -169,7 +169,7 @@ def _many(courses: Sequence[_Course], name_times: _TimeNamer) -> Figure:
     return figure
 
 
-def _used(course: _Course) -> Floats:
+def _nodes_in_use(course: _Course) -> Floats:
     return course.busy + course.held
 
 

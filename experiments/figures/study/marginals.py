@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_marginals"]
 
-#: Okabe and Ito's colours with a line style each, so that the curves can be told apart without colour too.
+#: Okabe and Ito's colours with a line style each, so that the curves differ without colour, too.
 _STYLES = (("#0072B2", "-"), ("#D55E00", "--"), ("#009E73", ":"), ("#CC79A7", "-."))
 
 

@@ -117,7 +117,7 @@ def draw_contrasts(rows: Sequence[Mapping[str, Any]]) -> Figure:
     metrics = [
         metric(name)
         for name in dict.fromkeys(row["metric"] for row in rows)
-        if any(row["difference"] for row in rows if row["metric"] == name) and not _repeated(rows, name)
+        if any(row["difference"] for row in rows if row["metric"] == name) and not _is_redundant(rows, name)
     ]
     if not metrics:
         # Equal results: there is no difference to draw, and what they have in common is worth a look.
@@ -167,7 +167,7 @@ def _explain(figure: Figure, names: Sequence[str], words: str = "") -> None:
         figure.supxlabel(text, fontsize=FONT["note"], color=INK)
 
 
-def _repeated(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
+def _is_redundant(rows: Sequence[Mapping[str, Any]], name: str) -> bool:
     """Whether a metric of one type of jobs says what that of all jobs says: there is no other type."""
     if name == "turnaround_h" or not name.startswith("turnaround_"):
         return False
@@ -184,7 +184,7 @@ def _summaries(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> list[
 
 
 def _panels(number: int, rows: int) -> tuple[Figure, list[Axes]]:
-    """A figure with so many panels of so many rows, four beside each other."""
+    """A figure with ``count`` panels of ``rows`` rows, four beside each other."""
     if not number:
         raise InputError("there are no metrics to draw")
     lines = -(-number // 4)

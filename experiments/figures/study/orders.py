@@ -50,7 +50,7 @@ def plot_orders(rows: Rows, sizes: Sequence[str], first: str) -> Figure:
         raise InputError("there are no simulations to draw")
     rules = list(dict.fromkeys(str(row["rule"]) for row in rows))
     main = _MAIN if _MAIN in rules else rules[0]
-    orders = _ranked(rows, main, first)
+    orders = _rank_orders(rows, main, first)
     others = [name for name in dict.fromkeys(row["dataset"] for row in rows) if name != first]
     figure = new_figure(PAGE, 1.3 + 0.33 * len(orders))
     above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.12, 1))[:, 0]
@@ -81,7 +81,7 @@ def plot_orders(rows: Rows, sizes: Sequence[str], first: str) -> Figure:
     return figure
 
 
-def _ranked(rows: Rows, rule: str, dataset: str) -> list[str]:
+def _rank_orders(rows: Rows, rule: str, dataset: str) -> list[str]:
     """The orders, the one with the shortest mean wait first."""
     waits: dict[str, list[float]] = {}
     for row in rows:

@@ -44,7 +44,7 @@ def plot_rankings(orders: Rows, mechanisms: Rows, datasets: Mapping[str, str]) -
     if not orders or not mechanisms:
         raise InputError("there are no simulations to draw")
     shown = [name for name in datasets if any(row["dataset"] == name for row in orders)]
-    names = _ranked(orders)
+    names = _rank_orders(orders)
     kinds = list(dict.fromkeys(str(row["mechanism"]) for row in mechanisms))
     figure = new_figure(PAGE, 1.5 + 0.26 * (len(names) + len(kinds)))
     above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=(len(names), len(kinds) + 2.5))[:, 0]
@@ -72,7 +72,7 @@ def plot_rankings(orders: Rows, mechanisms: Rows, datasets: Mapping[str, str]) -
     return figure
 
 
-def _ranked(rows: Rows) -> list[str]:
+def _rank_orders(rows: Rows) -> list[str]:
     """The orders, the one with the shortest mean wait on the first dataset first."""
     waits: dict[str, list[float]] = {}
     for row in rows:

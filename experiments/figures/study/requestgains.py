@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
-from experiments.statistics import clustered
+from experiments.statistics import clustered_interval
 from workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,7 +48,9 @@ def plot_request_gains(
         shift = 0.17 * (number - (len(others) - 1) / 2)
         for place, log in enumerate(shown):
             mine = [row for row in rows if row["log"] == log]
-            gain = clustered([row[f"{own}_h"] - row[f"{name}_h"] for row in mine], [row["week"] for row in mine])
+            gain = clustered_interval(
+                [row[f"{own}_h"] - row[f"{name}_h"] for row in mine], [row["week"] for row in mine]
+            )
             left.plot([gain.low, gain.high], [place + shift] * 2, color=color, linewidth=1.0)
             (handles[requests[name]],) = left.plot(
                 gain.mean, place + shift, mark, color=color, markersize=4, linestyle="none"

@@ -117,7 +117,7 @@ _DEFINED = "the equation defines how a reservation is computed"
 _DRAWN = "the picture is drawn from these lengths"
 
 
-def _judge_elapsed(tables: Tables) -> list[Verdict]:
+def _judge_reservations(tables: Tables) -> list[Verdict]:
     """Equation (2): what a reservation is made of."""
     rows, drawn = tables["reservations"], tables[""]
     error = max(abs(row["length"] - (row["restart"] + row["work"] + row["checkpoint"])) for row in rows)
@@ -126,12 +126,14 @@ def _judge_elapsed(tables: Tables) -> list[Verdict]:
     gaps = [abs(a["end"] - b["start"]) for a, b in pairwise(drawn)]
     end = drawn[-1]["end"]
     return [
-        Statement("W_k = R_k + T_k + C_k", "equal", text("2.2, equation (2)"), _DEFINED).computed(
+        Statement("W_k = R_k + T_k + C_k", "equal", text("2.2, equation (2)"), _DEFINED).exact_verdict(
             error < _EXACT,
             _EQUAL,
             f"at most {error:.2g}",
         ),
-        Statement("no restart before the first checkpoint", "R_k = 0", text("2.2, equation (4)"), _DEFINED).computed(
+        Statement(
+            "no restart before the first checkpoint", "R_k = 0", text("2.2, equation (4)"), _DEFINED
+        ).exact_verdict(
             early == 0, "holds if no reservation up to the first checkpointed one has a restart", f"{early} with one"
         ),
         Statement(
@@ -139,7 +141,7 @@ def _judge_elapsed(tables: Tables) -> list[Verdict]:
             "one after the other",
             figure("3", "its caption"),
             _DRAWN,
-        ).computed(
+        ).exact_verdict(
             abs(end - elapsed) < _EXACT and max(gaps, default=0.0) < _EXACT,
             "holds if each part begins where the one before ends, and the last ends at the sum of all W_k",
             f"end at {end:g}, sum {elapsed:g}, largest gap {max(gaps, default=0.0):.2g}",
@@ -158,14 +160,14 @@ def _judge_progress(tables: Tables) -> list[Verdict]:
     milestones = [row["milestone"] for row in rows]
     reached = len(done) == len(rows) and all(abs(a - b) < _EXACT for a, b in zip(done, milestones, strict=True))
     return [
-        Statement("t_k = T_k + the sum of the saved T_i", "equal", text("2.2, equation (4)"), _DEFINED).computed(
+        Statement("t_k = T_k + the sum of the saved T_i", "equal", text("2.2, equation (4)"), _DEFINED).exact_verdict(
             error < _EXACT,
             _EQUAL,
             f"at most {error:.2g}",
         ),
         Statement(
             "the work of each reservation ends at its milestone", "t_k", figure("4", "its caption"), _DRAWN
-        ).computed(
+        ).exact_verdict(
             reached,
             "holds if the progress at the end of each reservation is its milestone",
             f"ends {', '.join(f'{value:g}' for value in done)}; milestones {', '.join(f'{t:g}' for t in milestones)}",
@@ -195,7 +197,7 @@ def draw_parts(axes: Axes, rows: Sequence[Row], place: float, *, label_reservati
             axes.text((start + end) / 2, place, f"$W_{{{number}}}$", ha="center", va="center", fontsize=7, color=INK)
 
 
-def _draw_elapsed(tables: Tables) -> Figure:
+def _draw_reservations(tables: Tables) -> Figure:
     from matplotlib.patches import Patch
 
     from experiments.figures.style import FONT, PAGE, dress, legend_above, new_figure
@@ -257,8 +259,8 @@ EXPERIMENTS: Sequence[Experiment] = (
         parameters=AnatomyParameters(),
         quick=AnatomyParameters(),
         measure=_measure,
-        judge=_judge_elapsed,
-        draw=_draw_elapsed,
+        judge=_judge_reservations,
+        draw=_draw_reservations,
         choices=_CHOICES,
     ),
     Experiment(

@@ -47,13 +47,13 @@ __all__ = [
     "Instance",
     "check_batch",
     "draw_instance",
+    "find_law",
     "judge_on",
-    "law_named",
     "plan_for",
     "run_batch",
 ]
 
-#: Cores of the paper's processor, whose hardware threads are four times as many.
+#: Cores of the paper's processor, with four hardware threads each.
 SMALL_MACHINE = 64
 #: Requests of the known runtimes: the best possible utilisation in this order of submission.
 OMNISCIENT = "omniscient"
@@ -70,7 +70,7 @@ STRATEGY_COLORS: Mapping[str, str] = {
     "masi": "#7F7F7F",
     OMNISCIENT: "#FFFFFF",
 }
-#: Of the HPC strategy (section 5.1): the next reservation is so much longer.
+#: Of the HPC strategy (section 5.1): factor by which the next reservation is longer.
 _FACTOR = 1.5
 
 UTILIZATION, EXECUTION, RESPONSE, RESERVED, EFFICIENCY = BATCH.values()
@@ -101,7 +101,7 @@ class Instance:
 
 
 @cache
-def law_named(application: str) -> Law:
+def find_law(application: str) -> Law:
     """The law of an application of Table 3 [s]."""
     return application_law(APPLICATIONS[application])
 
@@ -126,7 +126,7 @@ def check_batch(applications: Sequence[str], **numbers: int) -> None:
 
 
 def draw_instance(counts: Mapping[str, int], past: int, seed: int, repetition: int) -> Instance:
-    """An instance: so many jobs of each application, in random order.
+    """An instance: the given number of jobs of each application, in random order.
 
     Parameters
     ----------
@@ -139,11 +139,11 @@ def draw_instance(counts: Mapping[str, int], past: int, seed: int, repetition: i
     """
     names = [name for name, count in counts.items() for _ in range(count)]
     drawn = [
-        law_named(name).sample(stream(seed, "batch", name, "runtimes", repetition), count)
+        find_law(name).sample(stream(seed, "batch", name, "runtimes", repetition), count)
         for name, count in counts.items()
     ]
     order = stream(seed, "batch", "order", repetition).permutation(len(names))
-    known = {name: law_named(name).sample(stream(seed, "batch", name, "past", repetition), past) for name in counts}
+    known = {name: find_law(name).sample(stream(seed, "batch", name, "past", repetition), past) for name in counts}
     return Instance(
         tuple(names[place] for place in order),
         np.concatenate(drawn)[order],
@@ -160,7 +160,7 @@ def _costs(application: str, overhead: float) -> CostModel:
 
 @cache
 def _of_law(strategy: str, application: str, overhead: float) -> ReservationPlan:
-    return STRATEGIES[strategy](law_named(application), _costs(application, overhead))
+    return STRATEGIES[strategy](find_law(application), _costs(application, overhead))
 
 
 def plan_for(strategy: str, application: str, past: npt.NDArray[np.float64], overhead: float = 1.0) -> ReservationPlan:
@@ -183,7 +183,7 @@ def plan_for(strategy: str, application: str, past: npt.NDArray[np.float64], ove
 
 
 def judge_on(where: str, judge: Callable[[Tables], Sequence[Verdict]]) -> Callable[[Tables], list[Verdict]]:
-    """A judge whose claims say on which machine; ``where`` ends them, and is empty for that of the paper."""
+    """A judge with claims that name the machine; ``where`` ends them, and is empty for that of the paper."""
     return lambda tables: [replace(verdict, claim=f"{verdict.claim}{where}") for verdict in judge(tables)]
 
 
@@ -271,6 +271,6 @@ def _plans(instance: Instance, strategy: str, overhead: float) -> tuple[dict[str
         costs = CostModel()
         runtimes = enumerate(instance.runtimes.tolist())
         own = {f"job {row}": ReservationPlan([runtime], False, costs, OMNISCIENT) for row, runtime in runtimes}
-        return own, {name: law_named(name).mean() for name in names}
+        return own, {name: find_law(name).mean() for name in names}
     plans = {name: plan_for(strategy, name, instance.past[name], overhead) for name in names}
-    return plans, {name: plan.expected_cost(law_named(name)) for name, plan in plans.items()}
+    return plans, {name: plan.expected_cost(find_law(name)) for name, plan in plans.items()}

@@ -1,6 +1,6 @@
 """Which reading of [R] section 5 gives Table 4 and figure 8: its open sentences, all combined.
 
-Some instances choose the reading whose means are nearest to those of Table 4. Others, which the choice has not seen,
+Some instances choose the reading with the means nearest to those of Table 4. Others, which the choice has not seen,
 judge it.
 """
 
@@ -27,7 +27,7 @@ from experiments.statistics import Interval, geometric_ratio, interval
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.measured import in_order, rows_where
 from experiments.study.rules import Above, Near
-from experiments.study.stored import rows_of
+from experiments.study.stored import collect_rows
 from experiments.study.verdicts import HYPOTHESIS, Source, Statement, Verdict, table, text
 from workloads.ground.errors import ParameterError
 
@@ -108,10 +108,10 @@ def _measure(parameters: BatchReadings, seed: int, resources: Resources) -> Tabl
     # The instances that judge come after those that choose: none is in both.
     stages = [_CHOICE] * parameters.choosing + [_JUDGEMENT] * parameters.repetitions
     tasks = [_Task(own, seed, stage, repetition) for repetition, stage in enumerate(stages)]
-    return {"": list(rows_of(_rows_of, tasks, resources))}
+    return {"": list(collect_rows(_task_rows, tasks, resources))}
 
 
-def _rows_of(task: _Task) -> list[dict[str, Any]]:
+def _task_rows(task: _Task) -> list[dict[str, Any]]:
     setting = task.parameters
     batches = {_MIX: dict(zip(setting.applications, setting.mix, strict=True))}
     # Figure 8 judges alone: Table 4 has the numbers that choose.
@@ -138,7 +138,7 @@ def _rows(rows: Sequence[Row], stage: str, batch: str, operation: BatchOperation
     )  # fmt: skip
 
 
-def _known(rows: Sequence[Row]) -> list[BatchOperation]:
+def _operations(rows: Sequence[Row]) -> list[BatchOperation]:
     keys = dict.fromkeys((row["release"], row["requeue"], row["past"], row["processors"]) for row in rows)
     return [BatchOperation(release, requeue, past, int(processors)) for release, requeue, past, processors in keys]
 
@@ -155,7 +155,7 @@ def distance(rows: Sequence[Row], measure: BatchMeasure) -> float:
 def nearest(rows: Sequence[Row]) -> list[tuple[BatchOperation, BatchMeasure]]:
     """All readings on the instances that choose, the nearest to Table 4 first."""
     found = []
-    for operation in _known(rows):
+    for operation in _operations(rows):
         own = _rows(rows, _CHOICE, _MIX, operation)
         found += [(distance(own, measure), operation, measure) for measure in measures()]
     return [(operation, measure) for _, operation, measure in sorted(found, key=lambda item: item[0])]
@@ -196,7 +196,7 @@ def _table(rows: Sequence[Row], operation: BatchOperation, measure: BatchMeasure
                 f"{level * scale:.3g} {unit}".strip(), table("4"),
             )  # fmt: skip
             measured = f"{found.text('.1f' if unit else '.2f', scale)} {unit}".strip()
-            verdicts.append(statement.judged(rule, found, measured, remark))
+            verdicts.append(statement.judge(rule, found, measured, remark))
         verdicts.append(_improves(rows, column, f"The nearest reading: {words}", text("5.2"), remark))
     return verdicts
 
@@ -205,7 +205,7 @@ def _improves(rows: Sequence[Row], column: str, name: str, source: Source, remar
     found = _gain(rows, column, _OWN, _HPC)
     statement = Statement(f"{name} improves by 10 % against HPC", "10 %", source)
     rule = Near(_GAIN, _POINTS, "the mean improvement", "%", 100)
-    return statement.judged(rule, found, f"by {found.text('+.1f', 100)} %", remark)
+    return statement.judge(rule, found, f"by {found.text('+.1f', 100)} %", remark)
 
 
 def _figure(rows: Sequence[Row], operation: BatchOperation, measure: BatchMeasure) -> list[Verdict]:
@@ -233,7 +233,7 @@ _FACTORS = ("release", "requeue", "past", "processors")
 
 def _sentences(rows: Sequence[Row]) -> list[Verdict]:
     """Of each sentence, what its other reading alone makes of the improvement."""
-    known, default = _known(rows), BatchOperation(processors=_known(rows)[0].processors)
+    known, default = _operations(rows), BatchOperation(processors=_operations(rows)[0].processors)
     verdicts = []
     for operation in known:
         if sum(getattr(operation, name) != getattr(default, name) for name in _FACTORS) < 2:

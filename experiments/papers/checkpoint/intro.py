@@ -43,7 +43,7 @@ class IntroParameters:
     cells
         Number of cells of the grid for the optimal sequence.
     jobs
-        Bars of Fig. 1 are of so many jobs drawn from the law: the traces are not public.
+        Number of jobs drawn from the law for the bars of Fig. 1: the traces are not public.
     """
 
     mean: float = 21.0
@@ -85,7 +85,7 @@ def _measure(parameters: IntroParameters, seed: int) -> Tables:
     rows: list[dict[str, Any]] = []
     for name, plan in plans.items():
         # The paper adds up with its rounded probabilities.
-        rounded = float(printed_shares @ plan.cost_of(ends)) if name != "optimal" else None
+        rounded = float(printed_shares @ plan.paid_cost(ends)) if name != "optimal" else None
         rows.append(
             {"sequence": name, "cost": plan.expected_cost(law), "cost_rounded": rounded, "printed": _PRINTED.get(name)}
         )
@@ -128,7 +128,7 @@ def _judge(tables: Tables) -> list[Verdict]:
         other = found[name]["cost_rounded"]
         told = f"{other:.2f} against E(S3) = {best:.2f}"
         statement = Statement(claim, "larger expected cost", text("1"))
-        verdicts.append(statement.computed(other > best, "holds if its expected cost is larger than E(S3)", told))
+        verdicts.append(statement.exact_verdict(other > best, "holds if its expected cost is larger than E(S3)", told))
     optimum = found["optimal"]["cost"]
     statement = Statement(
         "cost of the best of all sequences, under the law that is used",
@@ -145,7 +145,7 @@ def _probabilities(rows: Sequence[Row]) -> Verdict:
         "the printed law has the printed probabilities of 0 to 20, 20 to 40 and 40 to 80",
         ", ".join(f"{row['printed']:.2f}" for row in rows), text("1"),
     )  # fmt: skip
-    return statement.computed(
+    return statement.exact_verdict(
         all(Digits(f"{row['printed']:.2f}").equal(row["probability"]) for row in rows),
         "holds if each rounds to the printed digits",
         ", ".join(f"{row['probability']:.4f}" for row in rows),

@@ -75,10 +75,10 @@ def _measure(parameters: MixParameters, seed: int) -> Tables:
         rows += [
             {"repetition": run, **run_batch(instance, strategy, parameters.processors)} for strategy in STRATEGY_NAMES
         ]
-    return {"": _ordered(rows), "runs": rows}
+    return {"": _order_rows(rows), "runs": rows}
 
 
-def _ordered(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _order_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The table as the paper has it, the best improvement in utilisation first, beside what is printed."""
     found = []
     for run in sorted({row["repetition"] for row in rows}):
@@ -143,7 +143,7 @@ def _judge(tables: Tables) -> list[Verdict]:
             value = level / metric.scale
             rule = Near(value, _MARGIN * value, "the mean over the runs", metric.unit, metric.scale)
             found = interval(column(f"{prefix}{metric.name}"))
-            verdicts.append(statement.judged(rule, found, interval_text(metric, found), remark))
+            verdicts.append(statement.judge(rule, found, interval_text(metric, found), remark))
     return verdicts
 
 
@@ -163,9 +163,9 @@ def _gains(metric: Metric, gains: list[float], remark: str) -> list[Verdict]:
     measured = f"{better} of {len(gains)}, by {100 * min(gains):.0f} to {100 * max(gains):.0f} %"
     mean = "the mean improvement"
     return [
-        each.computed(better == len(gains), "holds if the improvement is above 0 in all runs", measured, remark),
-        average.judged(Above(quantity=mean), found, told, remark),
-        level.judged(Near(0.1, _POINTS, mean, "%", 100), found, told, remark),
+        each.exact_verdict(better == len(gains), "holds if the improvement is above 0 in all runs", measured, remark),
+        average.judge(Above(quantity=mean), found, told, remark),
+        level.judge(Near(0.1, _POINTS, mean, "%", 100), found, told, remark),
         close(top, max(gains), 0.2, POINTS, f"up to {100 * max(gains):.0f} %", remark, unit="%", scale=100),
     ]
 
@@ -183,7 +183,7 @@ def _draw(tables: Tables) -> Figure:
         for strategy, prefix, marker, color, shift in looks:
             name = STRATEGY_NAMES[strategy]
             dots = {"color": color, "marker": marker, "markersize": 4, "linestyle": "none"}
-            # Runs are in the order of their gain: a line between them would tell nothing.
+            # Runs are in the order of their gain: a line between them would mean nothing.
             x = [row["rank"] + shift for row in rows]
             axes.plot(x, [row[f"{prefix}{metric.name}"] * metric.scale for row in rows], label=name, **dots)
             known = [row for row in rows if row.get("printed_stretch") is not None]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from experiments.papers.checkpoint.planned import NAMES, converged, equal_costs, laws_named
+from experiments.papers.checkpoint.planned import NAMES, equal_costs, limit_cost, table_laws
 from experiments.papers.checkpoint.printed import TABLE_2, TAUS
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.levels import count, reaches
@@ -94,7 +94,7 @@ def _table_2(parameters: PeriodicParameters, gamma: float) -> tuple[list[dict[st
     shown = np.unique(np.round(np.geomspace(1, parameters.most, 80)).astype(int))
     rows: list[dict[str, Any]] = []
     curves: list[dict[str, Any]] = []
-    for name, law in laws_named(parameters.laws).items():
+    for name, law in table_laws(parameters.laws).items():
         denominator, cells = _denominator(name, law, costs, parameters)
         for column, checkpointed in zip(_COLUMNS, (True, False), strict=True):
             if parameters.as_published:
@@ -124,7 +124,7 @@ def _table_2(parameters: PeriodicParameters, gamma: float) -> tuple[list[dict[st
 def _denominator(name: str, law: Law, costs: CostModel, parameters: PeriodicParameters) -> tuple[float, int]:
     """The cost that all others are multiples of, and the cells that its plan was made with."""
     if not parameters.as_published:
-        return converged(law, costs, parameters.cells), parameters.cells
+        return limit_cost(law, costs, parameters.cells), parameters.cells
     cells = max(1, math.ceil(parameters.published_cells * (law.upper - law.lower)))
     plan = STRATEGIES["optimal"](law, costs, n=cells, grid="equal-time")
     needed = np.concatenate(([1.0], np.asarray(TABLE_1[name].sf(plan.milestones[:-1]), float)))
@@ -183,7 +183,7 @@ def _costs(rows: Sequence[Row], column: str) -> Verdict:
     outside = list(dict.fromkeys(row["law"] for row in far))
     return count(
         statement, len(own) - len(far), len(own), f"the cost is within {100 * _MARGIN:g} % of the printed one", told,
-        f"the others are of {_listed(outside)}" if outside else "",
+        f"the others are of {_list_names(outside)}" if outside else "",
     )  # fmt: skip
 
 
@@ -201,26 +201,26 @@ def _words(rows: Sequence[Row]) -> list[Verdict]:
     factor, most_printed = (
         max(row[kind] / best[row["law"], row["strategy"]][kind] for row in ends) for kind in ("measured", "printed")
     )
-    no_worse = _listed([name for name in laws if name not in worse])
+    no_worse = _list_names([name for name in laws if name not in worse])
     better = Statement("NO-CKPT-PER performs worse than ALL-CKPT-PER with the best tau", "worse", text("4.3"))
     match = Statement(
-        "ALL-CKPT-PER does not match DYN-PROG-COUNT, except for some laws", f"all but {_listed(printed)}", _SOURCE
+        "ALL-CKPT-PER does not match DYN-PROG-COUNT, except for some laws", f"all but {_list_names(printed)}", _SOURCE
     )
     wrong = Statement(
         "a wrong period can significantly deteriorate the cost", f"{most_printed:.0f} times the best", _SOURCE
     )
     return [
         count(better, len(worse), len(laws), "it costs more", f"not {no_worse}" if len(worse) < len(laws) else ""),
-        match.computed(
+        match.exact_verdict(
             matching == printed and len(printed) < len(laws),
-            f"holds if the laws whose best cost is below {_MATCHES:g} are those of the table, and not all",
-            f"all but {_listed(matching)}",
+            f"holds if the laws with a best cost below {_MATCHES:g} are those of the table, and not all",
+            f"all but {_list_names(matching)}",
         ),
         reaches(wrong, factor, _WRONG, f"the largest cost with {last} over the best", f"{last}: {factor:.0f} times"),
     ]
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return ", ".join(NAMES[name] for name in names) or "none"
 
 

@@ -24,12 +24,12 @@ __all__ = [
     "Cells",
     "Labels",
     "cells_for",
-    "converged",
     "equal_costs",
-    "laws_named",
     "least_cost",
+    "limit_cost",
     "look",
-    "planned",
+    "make_plan",
+    "table_laws",
 ]
 
 #: The laws of Table 1 as the paper spells them, in its order.
@@ -75,7 +75,7 @@ class Cells:
     kind: str
 
 
-def laws_named(names: Iterable[str]) -> dict[str, Law]:
+def table_laws(names: Iterable[str]) -> dict[str, Law]:
     """Laws of Table 1, cut at Q(1 - 1e-7) where their support is infinite (section 4.2) [h].
 
     Raises
@@ -96,7 +96,7 @@ def equal_costs(overhead: float, gamma: float = 0.0) -> CostModel:
 
 
 def cells_for(law: Law, epsilon: float, overhead: float, most: int, gamma: float = 0.0) -> Cells:
-    """Algorithm 1's grid where it has at most so many cells, ``most`` cubic cells else (finer where it counts).
+    """Algorithm 1's grid where it has at most ``most`` cells, ``most`` cubic cells else (finer where it counts).
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def cells_for(law: Law, epsilon: float, overhead: float, most: int, gamma: float
     return Cells(n, "equal-time") if n <= most else Cells(most, "cubic")
 
 
-def planned(strategy: str, law: Law, costs: CostModel, grid: Cells, most: int = 1000) -> ReservationPlan:
+def make_plan(strategy: str, law: Law, costs: CostModel, grid: Cells, most: int = 1000) -> ReservationPlan:
     """The plan of one of the five strategies; the periodic ones look for the best tau in 1..most."""
     if strategy.endswith("periodic"):
         return STRATEGIES[strategy](law, costs, most=most)
@@ -128,7 +128,7 @@ def planned(strategy: str, law: Law, costs: CostModel, grid: Cells, most: int = 
     return STRATEGIES[strategy](law, costs, n=grid.n, grid=grid.kind)
 
 
-def converged(law: Law, costs: CostModel, cells: int) -> float:
+def limit_cost(law: Law, costs: CostModel, cells: int) -> float:
     """Expected cost of the optimal plan on a grid so fine that the cost no longer changes (cubic cells)."""
     return STRATEGIES["optimal"](law, costs, n=cells, grid="cubic").expected_cost(law)
 

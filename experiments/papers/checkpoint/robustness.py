@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.papers.checkpoint.planned import FIVE, cells_for, equal_costs, look, planned
+from experiments.papers.checkpoint.planned import FIVE, cells_for, equal_costs, look, make_plan
 from experiments.study.experiment import Experiment, Tables
 from experiments.study.levels import count, most, reaches
 from experiments.study.verdicts import Statement, Verdict, figure, text
@@ -33,7 +33,7 @@ class RobustnessParameters:
     epsilon
         Precision of Algorithm 1.
     most_cells
-        Algorithm 1's grid is taken up to here; beyond, so many cubic cells.
+        Cells up to which Algorithm 1's grid is taken; beyond, that number of cubic cells.
     most
         The best tau is searched in 1..most.
     """
@@ -57,7 +57,7 @@ def _measure(parameters: RobustnessParameters, seed: int) -> Tables:
             law = bounded(lognormal_of(mean, std))
             grid = cells_for(law, parameters.epsilon, parameters.overhead, parameters.most_cells)
             for strategy in FIVE:
-                plan = planned(strategy, law, costs, grid, parameters.most)
+                plan = make_plan(strategy, law, costs, grid, parameters.most)
                 rows.append(
                     {
                         "varied": varied,
@@ -136,7 +136,7 @@ def _converges(points: _Points, ratio: Mapping[tuple[str, float], float]) -> Ver
         return statement.open(f"no mean / deviation of {_LARGE:g} or more was measured", rule=rule)
     told = ", ".join(f"{FIVE[name]} {cost:.3f}" for name, cost in points[steadiest].items())
     worst = max(points[steadiest].values())
-    return statement.computed(worst <= 1 + _CONVERGED, rule, f"{told} at {ratio[steadiest]:.1f}")
+    return statement.exact_verdict(worst <= 1 + _CONVERGED, rule, f"{told} at {ratio[steadiest]:.1f}")
 
 
 def _draw(tables: Tables) -> Figure:

@@ -12,9 +12,9 @@ from experiments.papers.checkpoint.planned import (
     Cells,
     cells_for,
     equal_costs,
-    laws_named,
     look,
-    planned,
+    make_plan,
+    table_laws,
 )
 from experiments.study.experiment import Experiment, Tables
 from experiments.study.levels import POINTS, close, most, reaches
@@ -40,7 +40,7 @@ class OverheadParameters:
     epsilon
         Precision of Algorithm 1.
     most_cells
-        Algorithm 1's grid is taken up to here; beyond, so many cubic cells.
+        Cells up to which Algorithm 1's grid is taken; beyond, that number of cubic cells.
     most
         The best tau is searched in 1..most.
     """
@@ -54,13 +54,13 @@ class OverheadParameters:
 
 def _measure_overheads(parameters: OverheadParameters, seed: int) -> Tables:
     rows: list[dict[str, Any]] = []
-    for name, law in laws_named(parameters.laws).items():
+    for name, law in table_laws(parameters.laws).items():
         for overhead in parameters.overheads:
             costs = equal_costs(overhead)
             grid = cells_for(law, parameters.epsilon, overhead, parameters.most_cells)
             base = 0.0
             for strategy in FIVE:
-                plan = planned(strategy, law, costs, grid, parameters.most)
+                plan = make_plan(strategy, law, costs, grid, parameters.most)
                 cost = plan.expected_cost(law)
                 base = base or cost
                 rows.append(
@@ -96,7 +96,7 @@ def _judge_overheads(tables: Tables) -> list[Verdict]:
             if row["law"] == name:
                 own.setdefault(row["overhead"], {})[row["strategy"]] = row["normalised"]
         mean = next(row["mean"] for row in rows if row["law"] == name)
-        verdicts += [_small(name, own), _large(name, own, mean), *_mixed(name, own), _periodic(name, own)]
+        verdicts += [_small(name, own), _large(name, own, mean), *_judge_mixture(name, own), _periodic(name, own)]
     return verdicts
 
 
@@ -122,7 +122,7 @@ def _large(name: str, costs: _Costs, mean: float) -> Verdict:
     return most(statement, costs[at]["no-ckpt"] / min(costs[at].values()), 1 + _BEST, quantity, told)
 
 
-def _mixed(name: str, costs: _Costs) -> list[Verdict]:
+def _judge_mixture(name: str, costs: _Costs) -> list[Verdict]:
     gains = {at: min(own["all-ckpt"], own["no-ckpt"]) - 1.0 for at, own in costs.items()}
     mixed = [at for at, gain in gains.items() if gain > _BEST]
     top = max(gains, key=lambda at: gains[at])
@@ -133,7 +133,7 @@ def _mixed(name: str, costs: _Costs) -> list[Verdict]:
     inner = bool(mixed) and min(costs) < min(mixed) and max(mixed) < max(costs)
     rule = f"holds if the gain is over {100 * _BEST:g} % for some C = R, and neither for the smallest nor the largest"
     return [
-        some.computed(inner, rule, f"over {100 * _BEST:g} % {between}"),
+        some.exact_verdict(inner, rule, f"over {100 * _BEST:g} % {between}"),
         close(level, gains[top], 0.1, POINTS, f"up to {told}", unit="%", scale=100),
     ]
 
@@ -152,7 +152,7 @@ def _periodic(name: str, costs: _Costs) -> Verdict:
     claim = f"{NAMES[name]}: the gain over the best periodic solution is in general larger than 10 %"
     told = f"for {100 * share:.0f} % of the C = R; up to {100 * max(gains):.1f} %"
     rule = "holds if it is larger than 10 % for more than half of the C = R"
-    return Statement(claim, "> 10 %", text("4.3")).computed(share > 0.5, rule, told)
+    return Statement(claim, "> 10 %", text("4.3")).exact_verdict(share > 0.5, rule, told)
 
 
 def _draw_overheads(tables: Tables) -> Figure:
@@ -196,11 +196,11 @@ class EpsilonParameters:
 def _measure_epsilons(parameters: EpsilonParameters, seed: int) -> Tables:
     costs = equal_costs(parameters.overhead)
     rows: list[dict[str, Any]] = []
-    for name, law in laws_named(parameters.laws).items():
+    for name, law in table_laws(parameters.laws).items():
         base = 0.0
         for epsilon in sorted(parameters.epsilons):
             n = algorithm_1_size(law, epsilon, alpha=1.0, checkpoint=parameters.overhead, restart=parameters.overhead)
-            cost = planned("optimal", law, costs, Cells(n, "equal-time")).expected_cost(law)
+            cost = make_plan("optimal", law, costs, Cells(n, "equal-time")).expected_cost(law)
             base = base or cost
             rows.append(
                 {
@@ -240,13 +240,13 @@ def _judge_epsilons(tables: Tables) -> list[Verdict]:
     ):
         told = ", ".join(f"{NAMES[name]} {value:.4f}" for name, value in values.items())
         if known and values:
-            verdicts.append(statement.computed(holds, rule, told, why))
+            verdicts.append(statement.exact_verdict(holds, rule, told, why))
         else:
             verdicts.append(statement.open(f"epsilon = 1 and {_FINEST:g} were not measured for them", rule=rule))
     inside = min(cells) >= 50 and max(cells) <= 1000
     remark = "Algorithm 1 as printed, with gamma = 0 and C = R = 0.1 h; the paper's numbers come from another rule"
     rule = "holds if all numbers of cells are within 50..1000"
-    return [*verdicts, practical.computed(inside, rule, f"{min(cells)} to {max(cells)}", remark)]
+    return [*verdicts, practical.exact_verdict(inside, rule, f"{min(cells)} to {max(cells)}", remark)]
 
 
 #: The laws that the paper names as not converged.

@@ -11,11 +11,11 @@ import numpy as np
 from experiments.papers.checkpoint.planned import (
     NAMES,
     Cells,
-    converged,
     equal_costs,
-    laws_named,
     least_cost,
-    planned,
+    limit_cost,
+    make_plan,
+    table_laws,
 )
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.levels import POINTS, close, count, most
@@ -60,7 +60,7 @@ class ClaimParameters:
 
 
 def _measure(parameters: ClaimParameters, seed: int) -> Tables:
-    laws = laws_named(parameters.laws)
+    laws = table_laws(parameters.laws)
     return {
         "": [row for name, law in laws.items() for row in _theorem_3(name, law, parameters)],
         "lemma1": [row for name, law in laws.items() for row in _lemma_1(name, law, parameters, seed)],
@@ -72,11 +72,11 @@ def _theorem_3(name: str, law: Law, parameters: ClaimParameters) -> list[dict[st
     """DYN-PROG-COUNT(epsilon) on Algorithm 1's own grid against the optimum, and against what no plan can beat."""
     overhead = parameters.overhead
     costs = equal_costs(overhead)
-    best, floor = converged(law, costs, parameters.cells), least_cost(law, costs, parameters.cells)
+    best, floor = limit_cost(law, costs, parameters.cells), least_cost(law, costs, parameters.cells)
     rows = []
     for epsilon in parameters.epsilons:
         n = algorithm_1_size(law, epsilon, alpha=1.0, checkpoint=overhead, restart=overhead)
-        cost = planned("optimal", law, costs, Cells(n, "equal-time")).expected_cost(law)
+        cost = make_plan("optimal", law, costs, Cells(n, "equal-time")).expected_cost(law)
         rows.append({"law": name, "epsilon": epsilon, "cells": n, "cost": cost, "converged": best, "floor": floor})
     return rows
 
@@ -166,7 +166,7 @@ def _lemma(rows: Sequence[Row]) -> Verdict:
         f"E(S~) <= (1 + epsilon) E(S), on {sum(row['trials'] for row in rows)} random sequences",
         "E(S~) <= (1 + epsilon) E(S)", text("3.3, Lemma 1"),
     )  # fmt: skip
-    return statement.computed(
+    return statement.exact_verdict(
         all(row["worst"] <= (1 + row["epsilon"]) * (1 + 1e-12) for row in rows),
         "holds if no sequence costs more than 1 + epsilon times as much",
         f"at most {worst['worst']:.4f} where {1 + worst['epsilon']:g} is allowed ({NAMES[worst['law']]})",

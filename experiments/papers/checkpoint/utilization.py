@@ -19,12 +19,12 @@ from experiments.papers.checkpoint.batch import (
     UTILIZATION,
     check_batch,
     draw_instance,
+    find_law,
     judge_on,
-    law_named,
     run_batch,
 )
 from experiments.papers.checkpoint.printed import APPLICATIONS
-from experiments.study.comparison import everywhere, gain, mean_of
+from experiments.study.comparison import everywhere, gain, mean_interval
 from experiments.study.experiment import Experiment, Tables
 from experiments.study.measured import in_order
 from experiments.study.verdicts import Statement, Verdict, text
@@ -80,11 +80,11 @@ def _summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for name in dict.fromkeys(row["application"] for row in rows):
         for strategy in STRATEGY_NAMES:
             where = {"application": name}
-            row: dict[str, Any] = {"application": name, "strategy": strategy, "mean_walltime_s": law_named(name).mean()}
+            row: dict[str, Any] = {"application": name, "strategy": strategy, "mean_walltime_s": find_law(name).mean()}
             for column in ("expected_cost_s", "reserved_s", "reservations", "plan_checkpoints", "full"):
                 row[column] = fmean(in_order(rows, column, strategy=strategy, **where))
             for metric in METRICS:
-                found = mean_of(rows, metric, strategy, **where)
+                found = mean_interval(rows, metric, strategy, **where)
                 row |= {
                     metric.name: found.mean,
                     f"{metric.name}_low": found.low,
@@ -142,7 +142,7 @@ def _draw(tables: Tables) -> Figure:
     }
     for axes, (metric, (label, title)) in zip(panels, labels.items(), strict=False):
         series = {
-            text: [mean_of(rows, metric, strategy, application=name) for name in names]
+            text: [mean_interval(rows, metric, strategy, application=name) for name in names]
             for strategy, text in STRATEGY_NAMES.items()
         }
         draw_bars(axes, names, series, colors, scale=metric.scale)

@@ -18,12 +18,12 @@ from experiments.papers.checkpoint.batch import (
     run_batch,
 )
 from experiments.papers.checkpoint.printed import APPLICATIONS
-from experiments.statistics import Interval, interval, paired, ratio
+from experiments.statistics import Interval, interval, paired_interval, ratio
 from experiments.study.comparison import interval_text
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.measured import in_order
 from experiments.study.rules import Above, Below, Decision, Near, together
-from experiments.study.stored import rows_of
+from experiments.study.stored import collect_rows
 from experiments.study.verdicts import Outcome, Statement, Verdict, text
 from workloads.ground.errors import ParameterError
 from workloads.ground.quantities import Better, Metric
@@ -86,10 +86,10 @@ def _measure(parameters: VariationParameters, seed: int, resources: Resources) -
         for name in parameters.applications
         for repetition in range(parameters.repetitions)
     ]
-    return {"": list(rows_of(_rows_of, tasks, resources))}
+    return {"": list(collect_rows(_task_rows, tasks, resources))}
 
 
-def _rows_of(task: _Task) -> list[Row]:
+def _task_rows(task: _Task) -> list[Row]:
     setting = task.parameters
     instance = draw_instance({task.application: setting.jobs}, setting.past, task.seed, task.repetition)
     return [
@@ -133,7 +133,7 @@ class _Series:
         """By how much the metric is better than HPC's."""
         own = self.column(metric.name, name, variation)
         hpc = in_order(self.rows, metric.name, strategy="masi", application=name)
-        return paired(own, hpc) if metric.better is Better.MORE else paired(hpc, own)
+        return paired_interval(own, hpc) if metric.better is Better.MORE else paired_interval(hpc, own)
 
     def robust(self, metric: Metric, name: str, variation: float) -> Decision:
         """Whether it changes by no more than the tolerance; and stays better than HPC, if it was."""

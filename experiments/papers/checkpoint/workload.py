@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.checkpoint.planned import NAMES, laws_named
+from experiments.papers.checkpoint.planned import NAMES, table_laws
 from experiments.papers.checkpoint.printed import APPLICATIONS, PrintedApplication
 from experiments.study.experiment import Experiment, Tables
 from experiments.study.levels import most, reaches
@@ -55,7 +55,7 @@ class LawParameters:
     laws
         Names of Table 1.
     points
-        Where densities are compared and drawn: so many quantiles.
+        Number of quantiles at which densities are compared and drawn.
     """
 
     laws: tuple[str, ...] = tuple(NAMES)
@@ -65,7 +65,7 @@ class LawParameters:
 def _measure_laws(parameters: LawParameters, seed: int) -> Tables:
     rows: list[dict[str, Any]] = []
     densities: list[dict[str, Any]] = []
-    for name, law in laws_named(parameters.laws).items():
+    for name, law in table_laws(parameters.laws).items():
         whole = TABLE_1[name]
         rows.append(
             {
@@ -218,7 +218,7 @@ def _judge_applications(tables: Tables) -> list[Verdict]:
         claim = f"{row['application']}: the law that is used ends with its support"
         statement = Statement(claim, support, table("3"), "the law is cut at the ends of the support")
         verdicts.append(
-            statement.computed(
+            statement.exact_verdict(
                 abs(own[0] - 1.0) < 1e-9 and own[-1] == 0.0,
                 "holds if P(X > a) = 1 and P(X > b) = 0",
                 f"{own[0]:.3g}, {own[-1]:.3g}",

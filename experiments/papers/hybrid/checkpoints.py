@@ -17,7 +17,7 @@ from experiments.papers.hybrid.findings import finding_row
 from experiments.papers.hybrid.mechanisms import QUICK
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.measured import Measured
-from experiments.study.simulated import SIX, Traces, metric_rows, simulated
+from experiments.study.simulated import SIX, Traces, metric_rows, simulate_grid
 from experiments.study.verdicts import Verdict
 from experiments.sweeps.grid import GeneratedYear
 from experiments.sweeps.simulations import job_table
@@ -72,7 +72,7 @@ def checkpoint_rows(
 ) -> list[Row]:
     """A row for each trace, node MTBF, factor and mechanism."""
     varied = {"notice_mix": mix, "checkpoint_factor": list(factors), "node_mtbf": [YEAR * value for value in years]}
-    result = simulated(resources, "fig7", parameters, seed, SIX, varied)
+    result = simulate_grid(resources, "fig7", parameters, seed, SIX, varied)
     rows = metric_rows(result, "checkpoint_factor", "node_mtbf")
     return [
         {**{key: value for key, value in row.items() if key != "node_mtbf"}, "node_mtbf_years": row["node_mtbf"] / YEAR}

@@ -20,8 +20,8 @@ from experiments.study.evidence import (
     average,
     difference,
     every,
-    judged,
-    mean_of,
+    finite_mean,
+    judge_finding,
     missing,
     reaches,
     within,
@@ -95,7 +95,7 @@ class Claim(NamedTuple):
             Under which circumstances, if there are several.
         """
         words = f"Observation {self.name}: {self.text}" + (f" ({where})" if where else "")
-        return judged(Statement(words, self.printed, self.source), self.unit, examine(self, data))
+        return judge_finding(Statement(words, self.printed, self.source), self.unit, examine(self, data))
 
 
 def with_arrival(strategy: str, but: str = "") -> tuple[str, ...]:
@@ -200,7 +200,7 @@ def _methods_alike(data: Measured) -> Finding:
     own = {name: data(_INSTANT, name) for name in SIX}
     pairs = {f"{a} {b}": (own[a], own[b]) for a, b in combinations(SIX, 2)}
     finding = within(pairs, 1.0, "points")
-    means = {name: mean_of(values) for name, values in own.items()}
+    means = {name: finite_mean(values) for name, values in own.items()}
     top, bottom = (pick(means, key=lambda name: means[name]) for pick in (max, min))
     return replace(finding, detail=f"farthest apart: {top} and {bottom}")
 
@@ -217,7 +217,7 @@ def _patterns_matter(data: Measured) -> Finding:
     """Deviations of the traces from their mean against deviations of the mechanisms within a trace."""
     table = np.array([data(_INSTANT, name) for name in SIX])
     own = table.mean(axis=0)
-    return difference(np.abs(own - mean_of(own)), np.abs(table - own).mean(axis=0), 1)
+    return difference(np.abs(own - finite_mean(own)), np.abs(table - own).mean(axis=0), 1)
 
 
 CLAIMS: tuple[Claim, ...] = (

@@ -71,7 +71,7 @@ def decision_verdict(rows: Sequence[Row]) -> Verdict:
     """Observation 10 on rows of :func:`decision_rows`."""
     worst = max(_of_mechanisms(rows), key=lambda row: row["p99_worst_run_ms"])
     slowest = worst["p99_worst_run_ms"]
-    return Statement("Observation 10: 99 of 100 decisions take less than 10 ms", "< 10 ms", _SOURCE).computed(
+    return Statement("Observation 10: 99 of 100 decisions take less than 10 ms", "< 10 ms", _SOURCE).exact_verdict(
         slowest < _LIMIT,
         "holds if the 99th percentile of the slowest simulation is below 10 ms",
         f"{slowest:.2f} ms in the slowest simulation ({worst['mechanism']})",
@@ -83,13 +83,13 @@ def _judge(tables: Tables) -> list[Verdict]:
     rows = _of_mechanisms(tables[""])
     runs, below = sum(row["runs"] for row in rows), sum(row["runs_below_10_ms"] for row in rows)
     slowest = max(row["max_ms"] for row in rows)
-    every = Statement("Every single decision takes less than 10 ms", "< 10 ms", _SOURCE).computed(
+    every = Statement("Every single decision takes less than 10 ms", "< 10 ms", _SOURCE).exact_verdict(
         slowest < _LIMIT,
         "holds if the longest decision of all simulations is below 10 ms",
         f"{slowest:.1f} ms",
         _CLOCK,
     )
-    usual = Statement("In most simulations every decision takes less than 10 ms", "< 10 ms", _SOURCE).computed(
+    usual = Statement("In most simulations every decision takes less than 10 ms", "< 10 ms", _SOURCE).exact_verdict(
         below > runs / 2,
         "holds if the longest decision is below 10 ms in more than half of the simulations",
         f"{below} of {runs} simulations",

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.paperreadings import Reading, named_reading
 from experiments.papers.hybrid.checkpoints import by_factor
 from experiments.papers.hybrid.claims import (
     CHECKPOINT_CLAIMS,
@@ -15,9 +16,8 @@ from experiments.papers.hybrid.claims import (
     Claim,
     examine,
 )
-from experiments.papers.hybrid.factors import Choice, named_choice
 from experiments.papers.hybrid.printedlevels import LEVELS
-from experiments.study.evidence import Finding, mean_of
+from experiments.study.evidence import Finding, finite_mean
 from experiments.study.experiment import Row, Tables
 from experiments.study.measured import Measured
 from experiments.study.rules import Outcome
@@ -40,7 +40,7 @@ class Score(NamedTuple):
         Each printed level as measured, trace by trace, by its name.
     """
 
-    choice: Choice
+    choice: Reading
     found: Mapping[str, tuple[Claim, Finding]]
     traces: Mapping[str, Floats]
 
@@ -56,7 +56,7 @@ class Score(NamedTuple):
     @property
     def levels(self) -> dict[str, float]:
         """The mean of each printed level over the traces."""
-        return {name: mean_of(values) for name, values in self.traces.items()}
+        return {name: finite_mean(values) for name, values in self.traces.items()}
 
     @property
     def distance(self) -> float:
@@ -100,7 +100,7 @@ def score_readings(tables: Tables, stage: str = "") -> list[Score]:
     """
     grid, checkpoints = (_rows_by_reading(tables.get(name, ())) for name in (stage, checkpoint_stage(stage)))
     return [
-        _score(named_choice(name), Measured(rows), by_factor(checkpoints.get(name, ()))) for name, rows in grid.items()
+        _score(named_reading(name), Measured(rows), by_factor(checkpoints.get(name, ()))) for name, rows in grid.items()
     ]
 
 
@@ -111,7 +111,7 @@ def _rows_by_reading(rows: Sequence[Row]) -> dict[str, list[Row]]:
     return groups
 
 
-def _score(choice: Choice, grid: Measured, checkpoints: Measured) -> Score:
+def _score(choice: Reading, grid: Measured, checkpoints: Measured) -> Score:
     found = {
         claim.name: (claim, examine(claim, data))
         for claims, data in ((CLAIMS, grid), (CHECKPOINT_CLAIMS.values(), checkpoints))

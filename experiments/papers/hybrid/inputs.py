@@ -75,7 +75,7 @@ def _judge_summary(tables: Tables) -> list[Verdict]:
         claim = f"{name}, in each trace"
         statement = Statement(claim, f"{printed:,}", table("I"), "the generator takes it as a parameter")
         if always or whole:
-            verdicts.append(statement.computed(values == [printed], _SAME, measured))
+            verdicts.append(statement.exact_verdict(values == [printed], _SAME, measured))
         else:
             verdicts.append(statement.open("these traces are shorter than the paper's year", measured, _SAME))
     return verdicts

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from experiments.papers.hybrid.claims import CLAIMS
 from experiments.papers.hybrid.printedlevels import LEVELS
-from experiments.study.evidence import judged
+from experiments.study.evidence import judge_finding
 from experiments.study.experiment import Experiment, Resources, Tables
 from experiments.study.measured import Measured
-from experiments.study.simulated import ALL, MIXES, Traces, metric_rows, simulated
+from experiments.study.simulated import ALL, MIXES, Traces, metric_rows, simulate_grid
 from experiments.study.verdicts import Statement, Verdict
 from experiments.sweeps import SweepResult
 from policies.mechanism import BASELINE
@@ -39,7 +39,7 @@ class Baseline(Traces):
 
 
 def _measure_baseline(parameters: Baseline, seed: int, resources: Resources) -> Tables:
-    result = simulated(resources, "table2", parameters, seed, [BASELINE], {"notice_mix": parameters.mix})
+    result = simulate_grid(resources, "table2", parameters, seed, [BASELINE], {"notice_mix": parameters.mix})
     return {"": metric_rows(result)}
 
 
@@ -55,7 +55,7 @@ def _judge_baseline(tables: Tables) -> list[Verdict]:
     data = Measured(tables[""])
     remark = "the generator is calibrated on this table"
     return [
-        judged(
+        judge_finding(
             Statement(f"FCFS/EASY: {_TABLE_2[own.name]}", f"{own.printed:g} {own.unit}", own.source),
             own.unit,
             own.finding(data),
@@ -81,7 +81,7 @@ class Grid(Traces):
 
 def grid_result(parameters: Grid, seed: int, resources: Resources) -> SweepResult:
     """All mechanisms and the baseline on all mixes and traces."""
-    return simulated(resources, "fig6", parameters, seed, ALL, {"notice_mix": list(parameters.mixes)})
+    return simulate_grid(resources, "fig6", parameters, seed, ALL, {"notice_mix": list(parameters.mixes)})
 
 
 def grid_tables(parameters: Grid, seed: int, resources: Resources) -> Tables:

@@ -18,7 +18,7 @@ from experiments.papers.hybrid.findings import grid_findings
 from experiments.papers.hybrid.mechanisms import QUICK
 from experiments.study.experiment import Experiment, Resources, Tables
 from experiments.study.measured import Measured
-from experiments.study.simulated import ALL, MIXES, metric_rows, simulated
+from experiments.study.simulated import ALL, MIXES, metric_rows, simulate_grid
 from experiments.study.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Observations(Checkpoints):
 
 
 def _measure(parameters: Observations, seed: int, resources: Resources) -> Tables:
-    result = simulated(resources, "fig6", parameters, seed, ALL, {"notice_mix": list(parameters.mixes)})
+    result = simulate_grid(resources, "fig6", parameters, seed, ALL, {"notice_mix": list(parameters.mixes)})
     courses = checkpoint_rows(
         parameters, parameters.factors, parameters.node_mtbf_years, parameters.mix, seed, resources
     )

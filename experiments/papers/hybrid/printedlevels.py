@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.study.evidence import Finding, mean_of, near
+from experiments.study.evidence import Finding, finite_mean, near
 from experiments.study.measured import Measured
 from experiments.study.simulated import SIX
 from experiments.study.verdicts import Source, table, text
@@ -96,7 +96,7 @@ class Level(NamedTuple):
         if self.of == _MEAN:
             return "", data(self.metric, SIX)
         cells = {f"{name} on {mix}": data(self.metric, name, mix) for name in SIX for mix in data.values("mix")}
-        top = max(cells, key=lambda cell: mean_of(cells[cell]))
+        top = max(cells, key=lambda cell: finite_mean(cells[cell]))
         return top, cells[top]
 
 

@@ -1,20 +1,25 @@
 """Which reading of hybrid-workload-scheduling reproduces most of it: its open sentences, varied together.
 
-The search has four stages, all on whole years. A screening crosses the open sentences in a design of resolution V and
-predicts every reading from the effects of sentences and of pairs of them. The readings that promise most are simulated
-on the same few years, then all neighbours of the best one, until none is better. The finalists are simulated on many
-paired years. The best of them is confirmed on fresh years, which no earlier stage has used.
+The search has five stages, all on whole years. It starts from the preset ``paper``
+(:mod:`experiments.paperreadings`), beside the default, and flips the sentences of the preset one by one. A screening
+crosses the open sentences in a design of resolution V and predicts every reading from the effects of sentences and of
+pairs of them. The readings that promise most are simulated on the same few years, then all neighbours of the best one,
+until none is better. The finalists are simulated on many paired years. The best of them is confirmed on fresh years,
+which no earlier stage has used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from experiments.paperreadings import FACTORS, Reading, find_reading
 from experiments.papers.hybrid.claims import Claim
 from experiments.papers.hybrid.designs import FEWEST_FACTORS, MOST_FACTORS, resolution_five, year_blocks
-from experiments.papers.hybrid.factors import CROSSED, FACTORS, Choice, crossed_choices, neighbours
+from experiments.papers.hybrid.factors import CROSSED, DEFAULT, crossed_choices, neighbours
 from experiments.papers.hybrid.fidelity import Score, checkpoint_stage, score_readings
 from experiments.papers.hybrid.findings import finding_row
 from experiments.papers.hybrid.printedlevels import LEVELS, Level
@@ -25,13 +30,14 @@ from experiments.papers.hybrid.search import (
     rank_readings,
     screening_responses,
 )
-from experiments.statistics import Interval
-from experiments.study.evidence import judged
+from experiments.statistics import Interval, interval
+from experiments.study.evidence import judge_finding
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.rules import Near, Outcome, together
-from experiments.study.simulated import MIXES, SIX, Traces, Years, metric_rows, simulated
+from experiments.study.simulated import ALL, COLUMNS, MIXES, SIX, Traces
+from experiments.study.stored import collect_rows
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
-from experiments.sweeps import SweepResult
+from experiments.study.yearruns import YearRun, distinct, year_rows
 from policies.mechanism import BASELINE
 from workloads.ground.errors import ParameterError
 
@@ -40,8 +46,14 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS", "Readings"]
 
-#: Stages, by the names of their tables. The finalists are the main table.
-_SCREENING, _NEIGHBOURS, _FINALISTS, _CONFIRMATION = "screening", "neighbours", "", "confirmation"
+#: Stages, by the names of their tables. The start is the main table.
+_START, _SCREENING, _NEIGHBOURS, _FINALISTS, _CONFIRMATION = "", "screening", "neighbours", "finalists", "confirmation"
+#: The same, as the parameter ``until`` names them.
+STAGES = ("start", _SCREENING, _NEIGHBOURS, _FINALISTS, _CONFIRMATION)
+#: Flips of the preset that a figure shows.
+_COLUMNS = 8
+#: Multiples of Daly's interval that observation 13 compares.
+FACTORS_13 = (0.5, 1.0)
 #: The seeds of the confirmation begin that far after those of the search.
 _FRESH = 1000
 
@@ -69,7 +81,14 @@ class Readings(Traces):
     rounds
         Rounds of neighbours at most.
     finalists
-        Readings that are simulated on all years, the default besides.
+        Readings that are simulated on all years, the default and that of the preset besides.
+    flips
+        Sentences of the preset that are flipped at the start, by their labels.
+    blocks
+        Years of the screening: with fewer than all, it is a fraction that shows the effects of sentences, but not of
+        pairs.
+    until
+        The last stage: ``start``, ``screening``, ``neighbours``, ``finalists`` or ``confirmation``.
     """
 
     traces: int = 40
@@ -82,6 +101,9 @@ class Readings(Traces):
     neighbour_mixes: tuple[str, ...] = ("W2", "W4", "W5")
     rounds: int = 3
     finalists: int = 3
+    flips: tuple[str, ...] = tuple(factor.label for factor in FACTORS)
+    blocks: int = 4
+    until: str = _CONFIRMATION
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -91,33 +113,54 @@ class Readings(Traces):
         for name, least in (("chosen", 1), ("neighbour_traces", 2), ("rounds", 0), ("finalists", 1)):
             if getattr(self, name) < least:
                 raise ParameterError(name, f"at least {least}", getattr(self, name))
+        if self.until not in STAGES:
+            raise ParameterError("until", " or ".join(STAGES), self.until)
+        if not 1 <= self.blocks <= 4 or (self.blocks < 4 and self.until not in ("start", _SCREENING)):
+            raise ParameterError("blocks", "4, or 1 to 3 with until=screening", self.blocks)
+        known = [factor.label for factor in FACTORS]
+        if not set(self.flips) <= set(known):
+            raise ParameterError("flips", f"some of {', '.join(known)}", self.flips)
 
 
-def _simulate(choice: Choice, years: Years, mixes: Sequence[str], mix: str, seed: int, resources: Resources,
-              name: str) -> tuple[list[Row], list[Row]]:  # fmt: skip
-    """The metrics under a reading, and those at both checkpoint intervals of observation 13."""
-    own = {choice.mechanism(mechanism): mechanism for mechanism in SIX}
-    label = f"{name}-{sum(high << place for place, high in enumerate(choice.levels)):05x}"
+#: The reading of the preset.
+PAPER = find_reading("paper")
 
-    def simulate(name: str, mechanisms: Sequence[str], varied: Mapping[str, Any]) -> SweepResult:
-        assignment = {**varied, **choice.assignment}
-        return simulated(resources, name, years, seed, mechanisms, assignment, choice.options, preset=choice.preset)
 
-    grid = simulate(label, [BASELINE, *own], {"notice_mix": list(mixes)})
-    halves = simulate(f"{label}-checkpoints", list(own), {"notice_mix": mix, "checkpoint_factor": [0.5, 1.0]})
+class _Plan(NamedTuple):
+    """A reading on the years of a stage.
 
-    def rows(found: Sequence[Row]) -> list[Row]:
-        return [
-            {
-                "reading": choice.name,
-                **row,
-                **{name: row[metric] for name, metric in choice.metrics.items()},
-                "mechanism": own.get(row["mechanism"], BASELINE),
-            }
-            for row in found
-        ]
+    Attributes
+    ----------
+    choice
+        The reading.
+    seeds
+        Seeds of the years.
+    mixes, mix
+        Notice mixes, and that of observation 13.
+    """
 
-    return rows(metric_rows(grid)), rows(metric_rows(halves, "checkpoint_factor"))
+    choice: Reading
+    seeds: Sequence[int]
+    mixes: Sequence[str]
+    mix: str
+
+    def runs(self, jobs: int) -> Iterator[tuple[Row, YearRun]]:
+        """The simulations with their labels; those of observation 13 have a ``checkpoint_factor``."""
+        own = self.choice
+        mechanisms = {BASELINE: BASELINE, **{name: own.mechanism(name) for name in SIX}}
+        for seed in self.seeds:
+            for mix, factor, names in (
+                *((mix, None, ALL) for mix in self.mixes),
+                *((self.mix, factor, SIX) for factor in FACTORS_13),
+            ):
+                varied = {"notice_mix": mix} if factor is None else {"notice_mix": mix, "checkpoint_factor": factor}
+                assignment = tuple({**varied, **own.assignment}.items())
+                for name in names:
+                    label = {"reading": own.name, "trace": seed, "mix": mix, "mechanism": name}
+                    run = YearRun(
+                        seed, jobs, own.preset, assignment, tuple(own.options.items()), mechanisms[name], COLUMNS
+                    )
+                    yield label if factor is None else {**label, "checkpoint_factor": factor}, distinct(run)
 
 
 class _Search:
@@ -127,36 +170,62 @@ class _Search:
         self.parameters, self.seed, self.resources = parameters, seed, resources
         self.tables: dict[str, list[Row]] = {}
 
-    def simulate(self, stage: str, choice: Choice, years: Years, mixes: Sequence[str], mix: str, seed: int) -> None:
-        """Append the metrics of a reading to the tables of a stage."""
-        name = f"reading-{stage or 'finalists'}"
-        grid, checkpoints = _simulate(choice, years, mixes, mix, seed, self.resources, name)
-        self.tables.setdefault(stage, []).extend(grid)
-        self.tables.setdefault(checkpoint_stage(stage), []).extend(checkpoints)
+    def simulate(self, stage: str, plans: Sequence[_Plan]) -> None:
+        """Append the metrics of readings to the tables of a stage."""
+        asked = [(plan.choice, label, run) for plan in plans for label, run in plan.runs(self.parameters.jobs)]
+        # Year by year, and the simulations of a job table together: a process makes it once for all of them.
+        runs = sorted({run for _, _, run in asked}, key=lambda run: (run.seed, repr(run)))
+        rows = collect_rows(year_rows, runs, self.resources, sources="years", group=lambda run: run.table)
+        found = dict(zip(runs, rows, strict=True))
+        for choice, label, run in asked:
+            row = {**label, **found[run]}
+            table = checkpoint_stage(stage) if "checkpoint_factor" in label else stage
+            self.tables.setdefault(table, []).append(
+                {**row, **{name: row[metric] for name, metric in choice.metrics.items()}}
+            )
 
-    def screen(self) -> Responses:
+    def start(self) -> None:
+        """Simulate the default, the preset, and the preset with one sentence flipped."""
+        own = self.parameters
+        flipped = [
+            choice for factor, choice in zip(FACTORS, neighbours(PAPER), strict=True) if factor.label in own.flips
+        ]
+        seeds = range(self.seed, self.seed + own.neighbour_traces)
+        self.simulate(
+            _START,
+            [
+                _Plan(choice, seeds, own.neighbour_mixes, own.neighbour_mixes[-1])
+                for choice in dict.fromkeys((DEFAULT, PAPER, *flipped))
+            ],
+        )
+
+    def screen(self) -> None:
         """Simulate each reading of the design on the year of its block."""
         own, names = self.parameters, self.parameters.factors
         design = crossed_choices(names, resolution_five(len(names)))
-        for choice, block in zip(design, year_blocks(len(names)).tolist(), strict=True):
-            self.simulate(
-                _SCREENING, choice, Years(own.jobs, 1), own.screened_mixes, own.screened_mixes[-1], self.seed + block
-            )
-        return screening_responses(score_readings(self.tables, _SCREENING), names)
+        plans = [
+            _Plan(choice, (self.seed + block,), own.screened_mixes, own.screened_mixes[-1])
+            for choice, block in zip(design, year_blocks(len(names)).tolist(), strict=True)
+            if block < own.blocks
+        ]
+        self.simulate(_SCREENING, plans)
 
-    def climb(self, responses: Responses) -> list[Choice]:
+    def climb(self) -> list[Reading]:
         """Simulate the promising readings and the neighbours of the best, until none is better; the best first."""
         own = self.parameters
-        candidates = [Choice((False,) * len(FACTORS))]
+        responses = screening_responses(score_readings(self.tables, _SCREENING), own.factors)
+        candidates = [DEFAULT, PAPER]
         candidates += [choice for choice, _ in promising_readings(responses, own.chosen, own.traces)]
-        known: dict[str, Choice] = {}
+        known: dict[str, Reading] = {}
         climbed: set[str] = set()
         for _ in range(own.rounds + 1):
-            for choice in candidates:
-                if choice.name not in known:
-                    known[choice.name] = choice
-                    years = Years(own.jobs, own.neighbour_traces)
-                    self.simulate(_NEIGHBOURS, choice, years, own.neighbour_mixes, own.neighbour_mixes[-1], self.seed)
+            new = {choice.name: choice for choice in candidates if choice.name not in known}
+            known |= new
+            seeds = range(self.seed, self.seed + own.neighbour_traces)
+            self.simulate(
+                _NEIGHBOURS,
+                [_Plan(choice, seeds, own.neighbour_mixes, own.neighbour_mixes[-1]) for choice in new.values()],
+            )
             ranking = rank_measured(score_readings(self.tables, _NEIGHBOURS), responses, own.traces)
             best = ranking[0]
             if best in climbed:
@@ -165,15 +234,18 @@ class _Search:
             candidates = neighbours(known[best])
         return [known[name] for name in ranking]
 
-    def decide(self, ranking: Sequence[Choice]) -> None:
-        """Simulate the default and the finalists on all years, and the best of them on fresh years."""
+    def decide(self, ranking: Sequence[Reading]) -> None:
+        """Simulate the default, the reading of the preset and the finalists on all years."""
         own = self.parameters
-        default = Choice((False,) * len(FACTORS))
-        for choice in dict.fromkeys((default, *ranking[: own.finalists])):
-            self.simulate(_FINALISTS, choice, Years(own.jobs, own.traces), own.mixes, own.mix, self.seed)
-        best = best_score(score_readings(self.tables)).choice
-        years = Years(own.jobs, own.traces)
-        self.simulate(_CONFIRMATION, best, years, own.mixes, own.mix, self.seed + _FRESH)
+        seeds = range(self.seed, self.seed + own.traces)
+        chosen = dict.fromkeys((DEFAULT, PAPER, *ranking[: own.finalists]))
+        self.simulate(_FINALISTS, [_Plan(choice, seeds, own.mixes, own.mix) for choice in chosen])
+
+    def confirm(self) -> None:
+        """Simulate the best of the finalists on fresh years."""
+        own, first = self.parameters, self.seed + _FRESH
+        best = best_score(score_readings(self.tables, _FINALISTS)).choice
+        self.simulate(_CONFIRMATION, [_Plan(best, range(first, first + own.traces), own.mixes, own.mix)])
 
 
 def rank_measured(scores: Sequence[Score], responses: Responses, years: int) -> list[str]:
@@ -188,32 +260,93 @@ def best_score(scores: Sequence[Score]) -> Score:
 
 
 def _measure(parameters: Readings, seed: int, resources: Resources) -> Tables:
-    search = _Search(parameters, seed, resources)
-    search.decide(search.climb(search.screen()))
+    search, last = _Search(parameters, seed, resources), STAGES.index(parameters.until)
+    search.start()
+    if last >= STAGES.index(_SCREENING):
+        search.screen()
+    if last >= STAGES.index(_NEIGHBOURS):
+        ranking = search.climb()
+        if last >= STAGES.index(_FINALISTS):
+            search.decide(ranking)
+        if last >= STAGES.index(_CONFIRMATION):
+            search.confirm()
     return search.tables
 
 
 # Verdicts.
 
 
+class _Seen(NamedTuple):
+    """What the stages that were carried out say.
+
+    Attributes
+    ----------
+    best, years
+        The best reading and the years on which it is judged: fresh ones if there are any, else those of the start.
+    others
+        Readings beside it, on the same years or those of the finalists; the default comes first.
+    """
+
+    best: Score
+    years: str
+    others: Sequence[Score]
+
+
+def _seen(tables: Tables) -> _Seen:
+    start, confirmed = score_readings(tables, _START), score_readings(tables, _CONFIRMATION)
+    if confirmed:
+        return _Seen(confirmed[0], "years that the search has not used", score_readings(tables, _FINALISTS))
+    preset = next(score for score in start if score.choice == PAPER)
+    return _Seen(preset, "the years of the start, as far as the search has come", start)
+
+
 def _judge(tables: Tables) -> list[Verdict]:
-    finalists, (best,) = score_readings(tables), score_readings(tables, _CONFIRMATION)
+    seen = _seen(tables)
+    screened = _is_screened(tables)
     return [
-        _all_claims(best, finalists),
-        *(_level(own, best, finalists) for own in LEVELS),
-        *(_observation(claim, best, finalists) for claim, _ in best.found.values()),
-        *_sentences(_screening_model(tables)),
+        _stages(tables, screened),
+        _all_claims(seen),
+        *(_level(own, seen) for own in LEVELS),
+        *(_observation(claim, seen) for claim, _ in seen.best.found.values()),
+        *_flips(score_readings(tables, _START)),
+        *(_sentences(_screening_model(tables)) if screened else []),
     ]
 
 
-def _all_claims(best: Score, finalists: Sequence[Score]) -> Verdict:
+def _is_screened(tables: Tables) -> bool:
+    """Whether each reading of the design was simulated."""
+    names = {row["reading"] for row in tables.get(_SCREENING, ())}
+    crossed = {word for name in names for word in name.split() if word != "default"}
+    return len(crossed) >= FEWEST_FACTORS and len(names) == len(year_blocks(len(crossed)))
+
+
+def _stages(tables: Tables, screened: bool) -> Verdict:
+    """Whether the search is complete, and what has been carried out."""
+    counts = {
+        name: len({row["reading"] for row in tables.get(stage, ())})
+        for name, stage in zip(STAGES, (_START, _SCREENING, _NEIGHBOURS, _FINALISTS, _CONFIRMATION), strict=True)
+    }
+    done = ", ".join(f"{name} {count}" for name, count in counts.items() if count)
+    left = ", ".join(name for name, count in counts.items() if not count)
+    return Statement("Each stage of the search has been carried out", "", HYPOTHESIS).exact_verdict(
+        screened and all(counts.values()),
+        "holds if there are readings in each stage, and all of the design in the screening",
+        f"readings: {done}",
+        f"not carried out: {left}" if left else "",
+    )
+
+
+def _all_claims(seen: _Seen) -> Verdict:
+    best = seen.best
     counts = ", ".join(f"{best.count(outcome)} {words}" for outcome, words in _WORDS.items() if best.count(outcome))
-    others = "; ".join(f"{score.choice.name}: {score.held}" for score in finalists)
-    return Statement("One reading gives all observations of the paper", f"all {len(best.found)}", text("V")).computed(
+    others = "; ".join(f"{score.choice.name}: {score.held}" for score in seen.others)
+    return Statement(
+        "One reading gives all observations of the paper", f"all {len(best.found)}", text("V")
+    ).exact_verdict(
         best.held == len(best.found),
-        "holds if each claim holds under the best reading, on years that the search has not used",
+        "holds if each claim holds under the best reading",
         f"{counts} under {best.choice.name}",
-        f"{best.levels_met} of {len(LEVELS)} printed levels are met; on the years of the finalists hold {others}",
+        f"on {seen.years}; {best.levels_met} of {len(LEVELS)} printed levels are met; claims that hold: {others}",
     )
 
 
@@ -226,21 +359,91 @@ _WORDS = {
 }
 
 
-def _level(own: Level, best: Score, finalists: Sequence[Score]) -> Verdict:
-    """A printed level under the best reading on fresh years, beside the other readings."""
-    claim = f"On fresh years the best reading gives the {own.title}"
-    statement = Statement(claim, f"{own.printed:g} {own.unit}", own.source)
-    others = ", ".join(f"{score.choice.name} {score.levels[own.name]:.1f}" for score in finalists)
-    return judged(statement, own.unit, own.judged(best.traces[own.name]), others)
+def _level(own: Level, seen: _Seen) -> Verdict:
+    """A printed level under the best reading, beside the default."""
+    statement = Statement(f"The best reading gives the {own.title}", f"{own.printed:g} {own.unit}", own.source)
+    default = next(iter(seen.others)).levels[own.name]
+    return judge_finding(
+        statement, own.unit, own.judged(seen.best.traces[own.name]), f"by default {default:.1f} {own.unit}"
+    )
 
 
-def _observation(claim: Claim, best: Score, finalists: Sequence[Score]) -> Verdict:
-    """A claim under the best reading on fresh years, and how many of the finalists it holds under."""
-    words = f"Observation {claim.name}, under the best reading on fresh years: {claim.text}"
-    held = [score for score in finalists if score.found[claim.name][1].outcome is Outcome.HOLDS]
-    default = finalists[0].found[claim.name][1]
-    told = f"by default: {default.outcome}; holds under {len(held)} of {len(finalists)} finalists"
-    return judged(Statement(words, claim.printed, claim.source), claim.unit, best.found[claim.name][1], told)
+def _observation(claim: Claim, seen: _Seen) -> Verdict:
+    """A claim under the best reading, and how many of the other readings it holds under."""
+    words = f"Observation {claim.name}, under the best reading: {claim.text}"
+    held = [score for score in seen.others if score.found[claim.name][1].outcome is Outcome.HOLDS]
+    default = next(iter(seen.others)).found[claim.name][1]
+    told = f"by default: {default.outcome}; holds under {len(held)} of {len(seen.others)} readings"
+    finding = seen.best.found[claim.name][1]
+    return judge_finding(Statement(words, claim.printed, claim.source), claim.unit, finding, told)
+
+
+# What each sentence decides near the preset.
+
+
+def _flip(choice: Reading) -> str:
+    """What sets a reading apart from the preset."""
+    triples = zip(FACTORS, choice.levels, PAPER.levels, strict=True)
+    changed = [(high, factor.label) for factor, high, before in triples if high != before]
+    # Another level of the same sentence is added, and the former one goes.
+    high, label = max(changed)
+    return f"{'with' if high else 'without'} {label}"
+
+
+def _title(choice: Reading) -> str:
+    """A reading in a few words."""
+    if choice == PAPER:
+        return "the preset"
+    near = choice.name in {other.name for other in neighbours(PAPER)}
+    return f"the preset {_flip(choice)}" if near else choice.name
+
+
+def _flipped(start: Sequence[Score]) -> tuple[Score, list[Score]]:
+    """The preset, and the readings that differ from it in one sentence."""
+    preset = next(score for score in start if score.choice == PAPER)
+    near = {choice.name for choice in neighbours(PAPER)}
+    return preset, [score for score in start if score.choice.name in near]
+
+
+def _shifts(preset: Score, other: Score) -> dict[str, Interval]:
+    """What a flip adds to each printed level, by the level's title, where it is defined."""
+    found = {}
+    for own in LEVELS:
+        differences = other.traces[own.name] - preset.traces[own.name]
+        if np.isfinite(differences).sum() >= 2:
+            found[own.title] = interval(differences[np.isfinite(differences)])
+    return found
+
+
+def _flips(start: Sequence[Score]) -> list[Verdict]:
+    """Of each sentence that was flipped, whether a printed level of the preset moves; and which claims change."""
+    if not any(score.choice == PAPER for score in start):
+        return []
+    preset, flipped = _flipped(start)
+    verdicts = []
+    for other in flipped:
+        found = _shifts(preset, other)
+        words = "; ".join(f"{measure} {each.text('+.1f')} {_UNITS[measure]}" for measure, each in found.items())
+        decision = together([Near(0.0, _MARGINS[measure]).decide(each) for measure, each in found.items()])
+        statement = Statement(
+            f"The preset {_flip(other.choice)} has the same printed levels", "as the preset", HYPOTHESIS
+        )
+        verdicts.append(statement.verdict(decision, _SAME_LEVELS, words, _turned(preset, other)))
+    return verdicts
+
+
+def _turned(preset: Score, other: Score) -> str:
+    """The claims that a flip decides otherwise."""
+    told = [f"claims that hold: {other.held} instead of {preset.held}"]
+    for words, outcome in (("won", Outcome.HOLDS), ("lost", Outcome.FAILS)):
+        names = [
+            name
+            for name, (_, finding) in other.found.items()
+            if finding.outcome is outcome and preset.found[name][1].outcome is not outcome
+        ]
+        if names:
+            told.append(f"{words}: {', '.join(names)}")
+    return "; ".join(told)
 
 
 # What each sentence decides.
@@ -265,15 +468,15 @@ def _level_effects(fitted: Responses) -> dict[str, dict[str, Interval]]:
 
 _UNITS = {own.title: own.difference for own in LEVELS}
 _MARGINS = {own.title: own.margin for own in LEVELS}
+_SAME_LEVELS = (
+    "holds if each effect lies within its margin (5 % of a printed duration, 1 point of a share, by two one-sided "
+    f"tests), does not hold if one lies outside, refuted by one of {len(LEVELS)} after Holm"
+)
 
 
 def _sentences(fitted: Responses) -> list[Verdict]:
     """Of each sentence, whether it changes any printed level."""
     found = _level_effects(fitted)
-    rule = (
-        "holds if each effect lies within its margin (5 % of a printed duration, 1 point of a share, by two one-sided "
-        f"tests), does not hold if one lies outside, refuted by one of {len(found)} after Holm"
-    )
     verdicts = []
     for place, label in enumerate(fitted.labels):
         # What is not defined in some reading, as instant starts in a year without on-demand jobs, says nothing.
@@ -281,7 +484,7 @@ def _sentences(fitted: Responses) -> list[Verdict]:
         decision = together([Near(0.0, _MARGINS[measure]).decide(each) for measure, each in own.items()])
         words = "; ".join(f"{measure} {each.text('+.1f')} {_UNITS[measure]}" for measure, each in own.items())
         statement = Statement(f"{label} changes none of the printed levels", "as by default", HYPOTHESIS)
-        verdicts.append(statement.verdict(decision, rule, words, _partner(fitted, place)))
+        verdicts.append(statement.verdict(decision, _SAME_LEVELS, words, _partner(fitted, place)))
     return verdicts
 
 
@@ -305,29 +508,59 @@ def _partner(fitted: Responses, place: int) -> str:
 def _draw(tables: Tables) -> Figure:
     from experiments.figures.study.factors import plot_readings
 
-    finalists, confirmed = score_readings(tables), score_readings(tables, _CONFIRMATION)
+    seen, confirmed = _seen(tables), score_readings(tables, _CONFIRMATION)
+    if _is_screened(tables):
+        effects, title = (
+            _level_effects(_screening_model(tables)),
+            "What each sentence read otherwise adds in the screening",
+        )
+    else:
+        preset, flipped = _flipped(score_readings(tables, _START))
+        effects = {own.title: {} for own in LEVELS}
+        for other in flipped:
+            for measure, own in _shifts(preset, other).items():
+                effects[measure][_flip(other.choice)] = own
+        title = "What one sentence read otherwise adds to the preset"
     bars = [
-        {"measure": measure, "factor": label, "effect": own.mean, "low": own.low, "high": own.high}
-        for measure, effect in _level_effects(_screening_model(tables)).items()
+        {
+            "measure": measure,
+            "factor": label,
+            "effect": round(own.mean, 9),
+            "low": round(own.low, 9),
+            "high": round(own.high, 9),
+        }
+        for measure, effect in effects.items()
         for label, own in effect.items()
     ]
-    rows = [(score, fresh) for fresh, group in ((False, finalists), (True, confirmed)) for score in group]
+    shown = seen.others if confirmed else _shown(seen.others)
+    rows = [(score, fresh) for fresh, group in ((False, shown), (True, confirmed)) for score in group]
     findings = [
-        {"reading": score.choice.name, "fresh": fresh, **finding_row(claim, finding)}
+        {"reading": _title(score.choice), "fresh": fresh, **finding_row(claim, finding)}
         for score, fresh in rows
         for claim, finding in score.found.values()
     ]
     scores = [
-        {"reading": score.choice.name, "fresh": fresh, "held": score.held, "claims": len(score.found),
+        {"reading": _title(score.choice), "fresh": fresh, "held": score.held, "claims": len(score.found),
          "distance": score.distance}
         for score, fresh in rows
     ]  # fmt: skip
     away = [
-        {"reading": score.choice.name, "fresh": fresh, "level": own.title, "away": own.away(score.levels[own.name])}
+        {"reading": _title(score.choice), "fresh": fresh, "level": own.title, "away": own.away(score.levels[own.name])}
         for score, fresh in rows
         for own in LEVELS
     ]
-    return plot_readings(bars, _UNITS, findings, scores, away)
+    return plot_readings(bars, _UNITS, findings, scores, away, title)
+
+
+def _shown(start: Sequence[Score]) -> list[Score]:
+    """The default, the preset, and the flips that turn most claims, as many as a figure has room for."""
+    preset, flipped = _flipped(start)
+
+    def turned(other: Score) -> int:
+        return sum(finding.outcome is not preset.found[name][1].outcome for name, (_, finding) in other.found.items())
+
+    first = [score for score in start if score.choice in (DEFAULT, PAPER)]
+    return [*first, *sorted(flipped, key=turned, reverse=True)[:_COLUMNS]]
 
 
 EXPERIMENTS: Sequence[Experiment] = (
@@ -342,6 +575,7 @@ EXPERIMENTS: Sequence[Experiment] = (
             traces=2,
             mixes=("W2", "W4"),
             factors=CROSSED[:4],
+            flips=CROSSED[2:4],
             chosen=2,
             neighbour_traces=2,
             neighbour_mixes=("W2", "W4"),
@@ -354,7 +588,8 @@ EXPERIMENTS: Sequence[Experiment] = (
         choices=(
             "All stages simulate whole years, because short years do not predict the levels of whole ones.",
             "A claim counts only where it is decided as printed. The sign of an undecided claim counts nothing.",
-            "The best reading is judged on years that the search has not used.",
+            "The best reading is judged on years that the search has not used; while the search has not come so far, "
+            "the preset on the years of the start.",
             "Backfilling by true runtimes comes with years whose baseline meets Table II under it.",
         ),
         stores=True,

@@ -165,7 +165,7 @@ def _judge_categories(tables: Tables) -> list[Verdict]:
             f"arrives at {urgent['submit']:g}, starts at {urgent['start']:g} min; {told}; "
             f"preempted: {', '.join(preempted) or 'none'}"
         )
-        verdicts.append(statement.computed(urgent["start"] == urgent["submit"] and expected, rule, measured))
+        verdicts.append(statement.exact_verdict(urgent["start"] == urgent["submit"] and expected, rule, measured))
     return verdicts
 
 
@@ -232,13 +232,13 @@ def _judge_plans(tables: Tables) -> list[Verdict]:
     preempted = sum(row["preemptions"] for (name, _), row in own.items() if name == "CUA")
     return [
         Statement("CUA keeps the nodes that J1 and J2 release, and preempts no job",
-                  "reserves the nodes released from J1 and J2", source, _PLAYED).computed(
+                  "reserves the nodes released from J1 and J2", source, _PLAYED).exact_verdict(
             preempted == 0 and {row["start"] for row in _held(tables, "CUA")} >= set(ended[:1]),
             "holds if nodes are held from J1's end on and no job is preempted",
             f"J1 ends at {ended[0]:g}, J2 at {ended[1]:g} min; {preempted} preemptions",
         ),
         Statement("CUP counts on J1, and preempts J2 immediately after its checkpoint",
-                  "immediately after checkpointing", source, _PLAYED).computed(
+                  "immediately after checkpointing", source, _PLAYED).exact_verdict(
             stops == [last] and own["CUP", 1]["preemptions"] == 0 and own["CUP", 2]["preemptions"] == 1,
             "holds if J2 alone is preempted, once, at the end of its last checkpoint before the arrival",
             f"J2's last checkpoint before the arrival is complete at {last:g} min; it is preempted at "
@@ -246,14 +246,14 @@ def _judge_plans(tables: Tables) -> list[Verdict]:
         ),
         Statement(
             "J2's unfinished computation is resumed later", "resubmitted and resumed later", source, _PLAYED
-        ).computed(
+        ).exact_verdict(
             own["CUP", 2]["end"] > own["CUP", _URGENT]["end"],
             "holds if J2 is complete after the on-demand job",
             f"J2 is complete at {own['CUP', 2]['end']:g} min, after O's end at {own['CUP', _URGENT]['end']:g} min",
         ),
-        Statement("Under both, the on-demand job starts at its arrival", "instantly", text("II-C"), _PLAYED).computed(
-            waits == [0, 0], "holds if both waits are 0", f"waits {waits[0]:g} and {waits[1]:g} min"
-        ),
+        Statement(
+            "Under both, the on-demand job starts at its arrival", "instantly", text("II-C"), _PLAYED
+        ).exact_verdict(waits == [0, 0], "holds if both waits are 0", f"waits {waits[0]:g} and {waits[1]:g} min"),
     ]  # fmt: skip
 
 

@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.paperreadings import Reading
 from experiments.papers.hybrid.designs import ResponseModel, readings_in_pieces, year_blocks
-from experiments.papers.hybrid.factors import Choice, crossed_choices
+from experiments.papers.hybrid.factors import crossed_choices
 from experiments.papers.hybrid.fidelity import Score, level_distance
 from experiments.papers.hybrid.printedlevels import LEVELS
-from experiments.study.evidence import mean_of
+from experiments.study.evidence import finite_mean
 from experiments.study.rules import Rule
 
 __all__ = ["Outlook", "Responses", "outlook", "promising_readings", "screening_responses"]
@@ -86,7 +87,8 @@ def screening_responses(scores: Sequence[Score], labels: Sequence[str]) -> Respo
 
 def _test_means(score: Score, tests: Sequence[tuple[str, int, Rule]]) -> list[float]:
     means = {
-        name: [mean_of(test.values) for test in finding.tests.values()] for name, (_, finding) in score.found.items()
+        name: [finite_mean(test.values) for test in finding.tests.values()]
+        for name, (_, finding) in score.found.items()
     }
     return [means[name][place] if place < len(means[name]) else float("nan") for name, place, _ in tests]
 
@@ -128,7 +130,7 @@ def measured_outlook(scores: Sequence[Score], responses: Responses, years: int) 
     return outlook(means, responses, years)
 
 
-def promising_readings(responses: Responses, count: int, years: int) -> list[tuple[Choice, Outlook]]:
+def promising_readings(responses: Responses, count: int, years: int) -> list[tuple[Reading, Outlook]]:
     """The readings of which the model of the screening promises most.
 
     Half of them have the most claims, half the nearest levels.
@@ -142,9 +144,9 @@ def promising_readings(responses: Responses, count: int, years: int) -> list[tup
     years
         Number of paired years for which the claims are predicted.
     """
-    best: dict[Choice, Outlook] = {}
+    best: dict[Reading, Outlook] = {}
     for rank in (_most_claims, _nearest_levels):
-        candidates: list[tuple[Choice, Outlook]] = []
+        candidates: list[tuple[Reading, Outlook]] = []
         for levels in readings_in_pieces(len(responses.labels)):
             found = outlook(responses.model.predict(levels), responses, years)
             order = sorted(range(len(found)), key=lambda at: rank(found[at]))[:count]

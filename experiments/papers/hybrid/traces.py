@@ -101,7 +101,9 @@ def _judge_types(tables: Tables) -> list[Verdict]:
     outside = [share for share in shares if not 3 <= round(share) <= 15]
     found = interval(shares, bounds=PERCENT)
     return [
-        Statement("On-demand jobs are 3 % to 15 % of the jobs of every trace", "3 % to 15 %", text("V-A")).computed(
+        Statement(
+            "On-demand jobs are 3 % to 15 % of the jobs of every trace", "3 % to 15 %", text("V-A")
+        ).exact_verdict(
             not outside,
             "holds if the share of every trace lies within, rounded to whole per cents",
             f"{min(shares):.1f} % to {max(shares):.1f} %; mean {found.text('.1f')} %",

@@ -24,7 +24,7 @@ from workloads.laws.named import exponential, truncated_normal
 from workloads.laws.shifted import shifted
 from workloads.laws.truncated import truncate
 
-__all__ = ["COSTS", "Application", "applications", "strategy_of"]
+__all__ = ["COSTS", "Application", "applications", "best_strategy"]
 
 #: The RESERVATIONONLY model.
 COSTS = CostModel()
@@ -34,7 +34,7 @@ _FINE = 2000
 
 @dataclass(frozen=True)
 class Application:
-    """An application whose law is known, so that the loss of a strategy is, too.
+    """An application with a known law, so that the loss of a strategy is known, too.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Application:
     @cached_property
     def optimum(self) -> float:
         """Expected cost of the best strategy [h]."""
-        return self.cost(strategy_of(self.law, self.law.upper, _FINE))
+        return self.cost(best_strategy(self.law, self.law.upper, _FINE))
 
     def cost(self, milestones: npt.ArrayLike) -> float:
         """Expected cost of a strategy [h] (Theorem 1)."""
@@ -65,7 +65,7 @@ class Application:
         return self.cost(milestones) / self.optimum - 1.0
 
 
-def strategy_of(law: Law, bound: float, cells: int) -> npt.NDArray[np.float64]:
+def best_strategy(law: Law, bound: float, cells: int) -> npt.NDArray[np.float64]:
     """The best strategy for a law, completed by the bound of the runtime.
 
     Parameters

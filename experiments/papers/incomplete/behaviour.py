@@ -1,7 +1,8 @@
 """Figures 1 and 2 of [S], on generated applications: the data of the Vanderbilt laboratory are not public.
 
-The generated ones have the numbers of runs that [S] prints and the shapes that it describes: one application whose
-walltimes follow a usual law, one with several behaviours, and one whose walltime depends on more than its input size.
+The generated ones have the numbers of runs that [S] prints and the shapes that it describes: one application with
+walltimes that follow a usual law, one with several behaviours, and one with a walltime that depends on more than
+its input size.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.incomplete.logs import logged_applications
+from experiments.papers.incomplete.logs import list_applications
 from experiments.papers.profiles.data import elsewhere
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.levels import most, reaches
@@ -45,9 +46,9 @@ class Behaviour:
     degree: int = 10
 
 
-def _generated() -> dict[str, tuple[str, Law]]:
+def _example_applications() -> dict[str, tuple[str, Law]]:
     """Name, title and walltime [h] of the applications of Figure 1."""
-    logged = logged_applications()
+    logged = list_applications()
     return {
         "qa": ("one behaviour", logged["functional-qa"].law),
         "segmentation": ("several behaviours", logged["deep-brain"].law),
@@ -55,7 +56,7 @@ def _generated() -> dict[str, tuple[str, Law]]:
 
 
 def _measure_behaviour(parameters: Behaviour, seed: int) -> Tables:
-    generated = _generated()
+    generated = _example_applications()
     if len(parameters.runs) != len(generated) or min(parameters.runs) < 10:
         raise ParameterError("runs", f"{len(generated)} numbers of at least 10", parameters.runs)
     histogram: list[dict[str, Any]] = []
@@ -92,7 +93,7 @@ def _judge_behaviour(tables: Tables) -> list[Verdict]:
         rows = sorted((row for row in tables[""] if row["application"] == name), key=lambda row: float(row["rms"]))
         told = ", ".join(f"{row['fit']} {row['rms']:.2g}" for row in rows)
         statement = Statement(claim, "the best fit", text("IV, of figure 1"))
-        verdict = statement.computed(
+        verdict = statement.exact_verdict(
             rows[0]["method"] == method, "holds if its CDF has the smallest RMS error", f"RMS error of the CDF: {told}"
         )
         verdicts.append(elsewhere(verdict, _NOT_PUBLIC))
@@ -105,7 +106,7 @@ def _draw_behaviour(tables: Tables) -> Figure:
     figure = new_figure(PAGE, 4.4)
     panels = figure.subplots(2, 2)
     looks = {"runs": (INK, "-", "runs"), "usual": ("#0072B2", "--", "usual"), "polynomial": ("#E69F00", "--", "")}
-    for (left, right), (name, (title, _)) in zip(panels, _generated().items(), strict=True):
+    for (left, right), (name, (title, _)) in zip(panels, _example_applications().items(), strict=True):
         bars = _of(tables["histogram"], name)
         widths = [row["to_h"] - row["from_h"] for row in bars]
         left.bar([row["from_h"] for row in bars], [row["runs"] for row in bars], widths, align="edge", color="#B8B8B8")

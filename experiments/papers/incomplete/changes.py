@@ -21,8 +21,8 @@ __all__ = [
     "UTILIZATION_CHANGE",
     "Changes",
     "change",
-    "found_changes",
-    "known_operations",
+    "list_operations",
+    "measure_changes",
     "nearest",
     "rows_under",
 ]
@@ -82,21 +82,21 @@ def rows_under(rows: Sequence[Row], stage: str, operation: WeekOperation) -> lis
     )  # fmt: skip
 
 
-def found_changes(rows: Sequence[Row], measure: WeekMeasure) -> Changes:
+def measure_changes(rows: Sequence[Row], measure: WeekMeasure) -> Changes:
     """The changes in rows of one operation."""
     little, more = f"continuous {LITTLE}", f"continuous {MORE}"
     used = "utilization" if measure.utilization == "done" else "occupied_utilization"
     time = "response_h" if measure.makespan == "response" else "all_done_h"
-    base = measure.base_of(MORE)
+    base = measure.base_name(MORE)
     return Changes(
-        change(rows, "stretch", little, measure.base_of(LITTLE)),
+        change(rows, "stretch", little, measure.base_name(LITTLE)),
         change(rows, time, more, base),
         change(rows, used, more, base),
         change(rows, used, little, more),
     )
 
 
-def known_operations(rows: Sequence[Row]) -> list[WeekOperation]:
+def list_operations(rows: Sequence[Row]) -> list[WeekOperation]:
     """Operations of rows, in their order."""
     keys = dict.fromkeys((row["release"], row["requeue"], row["runs"], row["load"]) for row in rows)
     return [WeekOperation(release, requeue, int(runs), float(load)) for release, requeue, runs, load in keys]
@@ -105,7 +105,7 @@ def known_operations(rows: Sequence[Row]) -> list[WeekOperation]:
 def nearest(rows: Sequence[Row]) -> list[tuple[WeekOperation, WeekMeasure, Changes]]:
     """All readings on the weeks that choose, the nearest to the printed changes first."""
     found = []
-    for operation in known_operations(rows):
+    for operation in list_operations(rows):
         own = rows_under(rows, CHOICE, operation)
-        found += [(operation, measure, found_changes(own, measure)) for measure in measures()]
+        found += [(operation, measure, measure_changes(own, measure)) for measure in measures()]
     return sorted(found, key=lambda item: item[2].distance)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.papers.incomplete.draws import PUBLISHED, Draws
-from experiments.papers.incomplete.evaluation import log_tables, of_other_logs, remarked
+from experiments.papers.incomplete.evaluation import join_remarks, log_tables, of_other_logs
 from experiments.papers.incomplete.logs import likeness
 from experiments.papers.incomplete.loss import Summaries, summaries
-from experiments.papers.incomplete.sampling import SAMPLINGS, Logs, chosen_logs, measure_logs
-from experiments.papers.profiles.data import marked
-from experiments.statistics import paired
+from experiments.papers.incomplete.sampling import SAMPLINGS, Logs, measure_logs, select_logs
+from experiments.papers.profiles.data import mark_figure
+from experiments.statistics import paired_interval
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.levels import anywhere
 from experiments.study.measured import rows_where
@@ -33,7 +33,7 @@ _HALF = 0.475
 
 
 def _measure(setting: Logs, seed: int, resources: Resources) -> Tables:
-    logs = chosen_logs(setting, seed)
+    logs = select_logs(setting, seed)
     rows = measure_logs(setting, SAMPLINGS, seed, resources)
     alike: list[Row] = []
     for name, log in logs.items():
@@ -44,13 +44,13 @@ def _measure(setting: Logs, seed: int, resources: Resources) -> Tables:
     return {"": rows, "likeness": alike, **log_tables(setting, list(logs.values()))}
 
 
-def _found(tables: Tables) -> dict[str, Summaries]:
+def _summaries_by_sampling(tables: Tables) -> dict[str, Summaries]:
     """Summaries by sampling."""
     return {sampling: summaries(rows_where(tables[""], sampling=sampling)) for sampling in SAMPLINGS}
 
 
 def _judge(tables: Tables) -> list[Verdict]:
-    remark = remarked(tables, "in the order of the file" if tables["data"][0]["measured"] else "")
+    remark = join_remarks(tables, "in the order of the file" if tables["data"][0]["measured"] else "")
     draws = {sampling: Draws(rows_where(tables[""], sampling=sampling)) for sampling in SAMPLINGS}
     verdicts = []
     for row in tables["logs"]:
@@ -101,7 +101,7 @@ def _decrease(draws: _Both, name: str, title: str, remark: str) -> Verdict:
             if number < 2:
                 continue
             consecutive, random = (1.0 + np.array(values[:number]) for values in losses)
-            decisions.append(Above().decide(paired((1.0 - _HALF) * consecutive, random)))
+            decisions.append(Above().decide(paired_interval((1.0 - _HALF) * consecutive, random)))
             falls[series, size] = 1.0 - float(random.mean() / consecutive.mean())
     if not decisions:
         return statement.open("fewer than two draws were measured", rule=rule)
@@ -122,7 +122,7 @@ def _always(draws: _Both, name: str, title: str, remark: str) -> Verdict:
             losses = [list(draws[sampling].losses(name, series, size).values()) for sampling in SAMPLINGS]
             number = min(map(len, losses))
             if number > 1:
-                gains[f"{series} {size}"] = paired(losses[0][:number], losses[1][:number])
+                gains[f"{series} {size}"] = paired_interval(losses[0][:number], losses[1][:number])
     if not gains:
         return statement.open("fewer than two draws were measured", rule=rule.words)
     better, worse = sum(item.positive for item in gains.values()), sum(item.negative for item in gains.values())
@@ -133,7 +133,7 @@ def _always(draws: _Both, name: str, title: str, remark: str) -> Verdict:
 def _draw(tables: Tables) -> Figure:
     from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure, panel_letters
 
-    found = _found(tables)
+    found = _summaries_by_sampling(tables)
     logs = tables["logs"]
     figure = new_figure(PAGE, 0.5 + 2.1 * len(logs))
     panels = figure.subplots(len(logs), 2, squeeze=False)
@@ -162,7 +162,7 @@ def _draw(tables: Tables) -> Figure:
         dress(right, x="later by (runs)" if last else "", y="rank correlation", title=title)
     panel_letters(list(panels.flat))
     legend_above(figure, list(handles.values()), list(handles), columns=4)
-    return marked(figure, tables, "generated run logs")
+    return mark_figure(figure, tables, "generated run logs")
 
 
 def _draw_likeness(axes: Any, rows: Sequence[Row], ink: str) -> None:

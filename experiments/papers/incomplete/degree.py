@@ -152,7 +152,7 @@ def _high_degree(rows: Sequence[Row]) -> Verdict:
         return statement.open("it was not measured", rule=rule)
     failed = cell["not_fitted"]
     told = f"not fitted in {failed} of {failed + cell['repetitions']} draws, loss {cell['loss']:.3g}"
-    return statement.computed(failed > 0, rule, told, "a rising polynomial always fits")
+    return statement.exact_verdict(failed > 0, rule, told, "a rising polynomial always fits")
 
 
 def _draw(tables: Tables) -> Figure:

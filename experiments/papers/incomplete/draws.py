@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from experiments.statistics import Interval, interval, paired
+from experiments.statistics import Interval, interval, paired_interval
 from experiments.study.experiment import Row
 
 __all__ = ["PUBLISHED", "Draws"]
@@ -53,10 +53,10 @@ class Draws:
         """By how much the loss is less than another estimator's, from the same samples; None with too few draws."""
         own, other = (self.losses(application, name, samples) for name in (estimator, than))
         both = sorted(own.keys() & other.keys())
-        return paired([other[key] for key in both], [own[key] for key in both]) if len(both) > 1 else None
+        return paired_interval([other[key] for key in both], [own[key] for key in both]) if len(both) > 1 else None
 
     def between(self, application: str, estimator: str, few: int, many: int) -> Interval | None:
         """The loss from many samples less that from few: draws that share nothing, one by one."""
         first, last = (list(self.losses(application, estimator, size).values()) for size in (few, many))
         number = min(len(first), len(last))
-        return paired(last[:number], first[:number]) if number > 1 else None
+        return paired_interval(last[:number], first[:number]) if number > 1 else None

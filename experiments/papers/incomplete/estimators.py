@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from experiments.papers.incomplete.applications import COSTS, Application, applications, strategy_of
+from experiments.papers.incomplete.applications import COSTS, Application, applications, best_strategy
 from experiments.study.experiment import Resources, Row
 from experiments.study.parameters import or_none
-from experiments.study.stored import rows_of
+from experiments.study.stored import collect_rows
 from policies.planning.plan import ReservationPlan
 from workloads.fits import Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
 from workloads.ground.errors import ParameterError
@@ -22,7 +22,7 @@ from workloads.laws.law import Law
 
 __all__ = ["ESTIMATORS", "Setting", "measure_losses", "together"]
 
-#: A draw takes a second or two: at most so many are stored together.
+#: A draw takes a second or two: the number of draws that are stored together.
 _TOGETHER = 10
 
 
@@ -89,11 +89,11 @@ def _semi(task: _Task, application: Application, samples: Samples, raw: np.ndarr
         yield "semi-clairvoyant", fit_usual(samples, application.families)[0]
 
 
-def _chosen(task: _Task, application: Application, samples: Samples, raw: np.ndarray) -> Iterable[_Estimate]:
+def _choose_fits(task: _Task, application: Application, samples: Samples, raw: np.ndarray) -> Iterable[_Estimate]:
     bound, cells = application.law.upper, task.setting.cells
 
     def planner(law: Law, costs: Any) -> ReservationPlan:
-        return ReservationPlan(strategy_of(law, bound, cells), False, costs)
+        return ReservationPlan(best_strategy(law, bound, cells), False, costs)
 
     rng = stream(task.seed, "incomplete", "folds", task.application, task.size, task.repetition)
     yield "chosen", choose(raw, COSTS, planner, rng=rng, upper=bound).chosen
@@ -107,7 +107,7 @@ ESTIMATORS: Mapping[str, Callable[[_Task, Application, Samples, np.ndarray], Ite
         "polynomial": _polynomial,
         "usual": _usual,
         "semi-clairvoyant": _semi,
-        "chosen": _chosen,
+        "chosen": _choose_fits,
     }
 )
 
@@ -160,7 +160,7 @@ def measure_losses(
         _Task(name, size, repetition, seed, own, chosen if repetition < setting.chosen_repetitions else unchosen)
         for name, size, repetition in itertools.product(names, setting.sizes, range(setting.repetitions))
     ]
-    return list(rows_of(_rows_of, tasks, resources, together=together(setting.repetitions)))
+    return list(collect_rows(_task_rows, tasks, resources, together=together(setting.repetitions)))
 
 
 def together(repetitions: int) -> int:
@@ -172,7 +172,7 @@ def together(repetitions: int) -> int:
     return next(number for number in range(min(_TOGETHER, repetitions), 0, -1) if repetitions % number == 0)
 
 
-def _rows_of(task: _Task) -> list[dict[str, Any]]:
+def _task_rows(task: _Task) -> list[dict[str, Any]]:
     """The estimates from one draw of samples, the same draw whatever else is measured."""
     application = applications()[task.application]
     rng = stream(task.seed, "incomplete", task.application, task.size, task.repetition)
@@ -194,7 +194,7 @@ def _rows_of(task: _Task) -> list[dict[str, Any]]:
                 "loss": None,
             }
             if fit is not None and fit.law is not None and fit.reason_refused is None:
-                milestones = strategy_of(fit.law, application.law.upper, task.setting.cells)
+                milestones = best_strategy(fit.law, application.law.upper, task.setting.cells)
                 row |= {
                     "fit": fit.name,
                     "error": fit.error**0.5,

@@ -11,9 +11,9 @@ import numpy as np
 from experiments.papers.incomplete.draws import PUBLISHED, Draws
 from experiments.papers.incomplete.logs import RunLog
 from experiments.papers.incomplete.loss import summaries
-from experiments.papers.incomplete.sampling import Logs, chosen_logs, measure_logs, optimum_of
-from experiments.papers.profiles.data import data_row, elsewhere, marked
-from experiments.statistics import Interval, paired
+from experiments.papers.incomplete.sampling import Logs, measure_logs, optimal_plan, select_logs
+from experiments.papers.profiles.data import data_row, elsewhere, mark_figure
+from experiments.statistics import Interval, paired_interval
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.levels import ROUNDING
 from experiments.study.rules import Above, AtMost, Decision, Outcome
@@ -22,7 +22,7 @@ from experiments.study.verdicts import Source, Statement, Verdict, text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EXPERIMENTS", "log_tables", "of_other_logs", "remarked"]
+__all__ = ["EXPERIMENTS", "join_remarks", "log_tables", "of_other_logs"]
 
 WHY = "the logs of the paper are not public; generated ones with sessions of similar runs stand in"
 _SLANT = "the runs are of SLANT, which is none of the paper's applications"
@@ -37,7 +37,7 @@ def log_tables(setting: Logs, logs: Sequence[RunLog]) -> dict[str, Sequence[Row]
     """The tables ``logs`` (a row a log), ``settings`` and ``data``."""
     rows: list[Row] = []
     for log in logs:
-        best = optimum_of(log)
+        best = optimal_plan(log)
         rows.append(
             {
                 "application": log.name,
@@ -46,7 +46,7 @@ def log_tables(setting: Logs, logs: Sequence[RunLog]) -> dict[str, Sequence[Row]
                 "mean_h": float(log.times.mean()),
                 "least_h": float(log.times.min()),
                 "most_h": float(log.times.max()),
-                "optimum_h": float(best.cost_of(log.times).mean()),
+                "optimum_h": float(best.paid_cost(log.times).mean()),
                 "reservations": len(best),
                 "interarrival_h": log.interarrival,
             }
@@ -55,7 +55,7 @@ def log_tables(setting: Logs, logs: Sequence[RunLog]) -> dict[str, Sequence[Row]
     return {"logs": rows, "settings": [{"ends": setting.ends}], **told}
 
 
-def remarked(tables: Tables, *remarks: str) -> str:
+def join_remarks(tables: Tables, *remarks: str) -> str:
     """The remarks, and what a reader must know of where strategies end."""
     parts = [remark for remark in remarks if remark]
     if tables["settings"][0]["ends"] == "bound":
@@ -70,7 +70,7 @@ def of_other_logs(tables: Tables, verdict: Verdict) -> Verdict:
 
 
 def _measure(setting: Logs, seed: int, resources: Resources) -> Tables:
-    logs = list(chosen_logs(setting, seed).values())
+    logs = list(select_logs(setting, seed).values())
     return {"": measure_logs(setting, ["consecutive"], seed, resources), **log_tables(setting, logs)}
 
 
@@ -78,7 +78,7 @@ def _measure(setting: Logs, seed: int, resources: Resources) -> Tables:
 _TOO_FEW = "fewer than two draws were measured"
 
 
-def _told(found: Mapping[str, Interval], unit: str = "%") -> str:
+def _interval_list(found: Mapping[str, Interval], unit: str = "%") -> str:
     return "; ".join(f"{name} {item.text('.1f', 100)} {unit}" for name, item in found.items())
 
 
@@ -100,8 +100,8 @@ def _few_samples(tables: Tables, draws: Draws, names: Sequence[str], series: str
     better, worse = sum(item.positive for item in gains.values()), sum(item.negative for item in gains.values())
     outcome = Outcome.HOLDS if 2 * better > len(names) else Outcome.UNDECIDED
     outcome = Outcome.FAILS if 2 * worse >= len(names) else outcome
-    told = f"better in {better}, worse in {worse} of {len(names)}: less by {_told(gains, 'points')}"
-    return statement.verdict(Decision(outcome), rule, told, remarked(tables, _SERIES[series]))
+    told = f"better in {better}, worse in {worse} of {len(names)}: less by {_interval_list(gains, 'points')}"
+    return statement.verdict(Decision(outcome), rule, told, join_remarks(tables, _SERIES[series]))
 
 
 def _converges(tables: Tables, draws: Draws, names: Sequence[str]) -> Verdict:
@@ -113,7 +113,7 @@ def _converges(tables: Tables, draws: Draws, names: Sequence[str]) -> Verdict:
     known = {name: item for name, item in closer.items() if item is not None}
     if len(known) < len(names):
         return statement.open(_TOO_FEW, rule=rule.words)
-    return statement.each(rule, known, f"closer by {_told(known, 'points')}", remarked(tables))
+    return statement.each(rule, known, f"closer by {_interval_list(known, 'points')}", join_remarks(tables))
 
 
 def _approach(draws: Draws, name: str) -> Interval | None:
@@ -123,7 +123,7 @@ def _approach(draws: Draws, name: str) -> Interval | None:
         discrete, ours = (draws.losses(name, series, size) for series in ("discrete", PUBLISHED))
         gaps.append([abs(discrete[key] - ours[key]) for key in sorted(discrete.keys() & ours.keys())])
     number = min(map(len, gaps))
-    return paired(gaps[0][:number], gaps[1][:number]) if number > 1 else None
+    return paired_interval(gaps[0][:number], gaps[1][:number]) if number > 1 else None
 
 
 def _few_runs(tables: Tables, draws: Draws) -> Verdict:
@@ -139,7 +139,7 @@ def _few_runs(tables: Tables, draws: Draws) -> Verdict:
     if less is None:
         return statement.open(_TOO_FEW, rule=rule.words)
     told = f"{name}, {size} of {log['runs']} runs: less by {less.text('.2f', 100)} points"
-    return statement.judged(rule, less, told, remarked(tables, _SERIES[PUBLISHED]))
+    return statement.judge(rule, less, told, join_remarks(tables, _SERIES[PUBLISHED]))
 
 
 def _within(
@@ -157,7 +157,7 @@ def _within(
     losses = {name: item for name, item in found.items() if item is not None}
     if not losses:
         return statement.open("no size near that number was measured twice", rule=rule.words)
-    return statement.each(rule, losses, _told(losses), remarked(tables, _SERIES[series]))
+    return statement.each(rule, losses, _interval_list(losses), join_remarks(tables, _SERIES[series]))
 
 
 def _surface(tables: Tables, draws: Draws) -> Verdict:
@@ -168,7 +168,7 @@ def _surface(tables: Tables, draws: Draws) -> Verdict:
     loss = draws.mean("surface", PUBLISHED, 10)
     if loss is None:
         return statement.open("its runs are not public", rule=rule.words)
-    return statement.judged(rule, loss, f"{loss.text('.1f', 100)} %", remarked(tables, _SERIES[PUBLISHED]))
+    return statement.judge(rule, loss, f"{loss.text('.1f', 100)} %", join_remarks(tables, _SERIES[PUBLISHED]))
 
 
 def _varies(tables: Tables, draws: Draws, names: Sequence[str]) -> Verdict:
@@ -188,7 +188,7 @@ def _varies(tables: Tables, draws: Draws, names: Sequence[str]) -> Verdict:
         f"{series}: {100 * own['whole-brain']:.1f} points, most {100 * max(own.values()):.1f} ({largest[series]})"
         for series, own in spreads.items()
     )
-    return statement.computed(set(largest.values()) == {"whole-brain"}, rule, told, remarked(tables))
+    return statement.exact_verdict(set(largest.values()) == {"whole-brain"}, rule, told, join_remarks(tables))
 
 
 def _quartiles(values: Sequence[float]) -> float:
@@ -211,7 +211,7 @@ def _draw(tables: Tables) -> Figure:
     from experiments.figures.planning.losses import plot_losses
 
     titles = {row["application"]: f"{row['title']}, N = {row['runs']:,}" for row in tables["logs"]}
-    return marked(plot_losses(summaries(tables[""]), titles), tables, "generated run logs")
+    return mark_figure(plot_losses(summaries(tables[""]), titles), tables, "generated run logs")
 
 
 _PAPER = Logs(chosen_repetitions=5)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.papers.incomplete.applications import applications
-from experiments.statistics import paired
+from experiments.statistics import paired_interval
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.levels import most
 from experiments.study.rules import Above
@@ -20,7 +20,7 @@ from workloads.fits import (
     Fit,
     Samples,
     fit_discrete,
-    fit_interpolated,
+    fit_interpolation,
     fit_polynomial,
     fit_usual,
 )
@@ -64,7 +64,7 @@ def _measure_steps(parameters: Steps, seed: int) -> Tables:
     for repetition in range(parameters.repetitions):
         raw = law.sample(stream(seed, "incomplete-fig3", repetition), parameters.samples)
         samples = Samples.of(raw, parameters.maximum)
-        fits = [fit_discrete(samples), fit_interpolated(samples), fit_polynomial(samples)]
+        fits = [fit_discrete(samples), fit_interpolation(samples), fit_polynomial(samples)]
         if repetition == 0:
             # One usual fit is enough for the picture; the distances are about the step from discrete to continuous.
             shown = {"law": law, **{fit.method: fit.good() for fit in fits}, "usual": fit_usual(samples)[0].good()}
@@ -102,7 +102,7 @@ def _judge_steps(tables: Tables) -> list[Verdict]:
         name: [row["rms"] for row in sorted(rows, key=lambda row: int(row["repetition"])) if row["method"] == name]
         for name in methods
     }
-    nearer = {name: paired(rms["discrete"], rms[name]) for name in methods if name != "discrete"}
+    nearer = {name: paired_interval(rms["discrete"], rms[name]) for name in methods if name != "discrete"}
     told = ", ".join(f"{name} {np.mean(values):.3g}" for name, values in rms.items())
     told += "; nearer by " + "; ".join(f"{name} {found.text('.3g')}" for name, found in nearer.items())
     falls = sum(row["falls"] for row in rows)
@@ -115,7 +115,7 @@ def _judge_steps(tables: Tables) -> list[Verdict]:
         near.each(
             Above(quantity="the paired difference of the RMS distances"), nearer, f"RMS distance: {told}", remark
         ),
-        rises.computed(falls == 0, "holds if none falls anywhere", f"{falls} of {len(rows)} fall"),
+        rises.exact_verdict(falls == 0, "holds if none falls anywhere", f"{falls} of {len(rows)} fall"),
     ]
 
 
@@ -169,7 +169,7 @@ def _measure_densities(parameters: Densities, seed: int) -> Tables:
         for fit in fit_usual(samples, parameters.families):
             if not fit.parameters:
                 continue
-            times, cdf, added = _added_up(fit, parameters.points)
+            times, cdf, added = _integrate_density(fit, parameters.points)
             row = {"application": application.name, "family": fit.name, "refused": fit.reason_refused}
             gap = float(np.max(np.abs(cdf - added))) if times.size else None
             table.append({**row, "error": fit.error if np.isfinite(fit.error) else None, "gap": gap})
@@ -182,7 +182,7 @@ def _measure_densities(parameters: Densities, seed: int) -> Tables:
     return {"": table, "curves": curves}
 
 
-def _added_up(fit: Fit, points: int) -> tuple[npt.NDArray[np.float64], ...]:
+def _integrate_density(fit: Fit, points: int) -> tuple[npt.NDArray[np.float64], ...]:
     """Times between two quantiles, scipy's CDF there, and its PDF added up from the first of them."""
     from scipy import stats
 

@@ -2,7 +2,7 @@
 
 [S] simulates its week with ScheduleFlow. When no reservation is left, its scheduler plans those of a batch of waiting
 jobs by their requests, the longest first. A reservation starts when it was planned to start, even if its node is free
-before. Into what is left of a window, also after early completions, go those waiting jobs whose whole request fits.
+before. The rest of a window, also after early completions, takes waiting jobs that fit with their whole request.
 Source: what the published ScheduleFlow does (github.com/anagainaru/ScheduleFlow), here for jobs of one node each.
 """
 

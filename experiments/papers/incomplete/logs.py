@@ -29,10 +29,10 @@ __all__ = [
     "FIGURE_6",
     "LoggedApplication",
     "RunLog",
-    "generated_log",
+    "generate_log",
     "likeness",
-    "logged_applications",
-    "measured_logs",
+    "list_applications",
+    "read_logs",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -102,7 +102,7 @@ FIGURE_6 = ("cerebellum", "connectivity", "functional-qa", "deep-brain", "surfac
 
 
 @cache
-def logged_applications() -> Mapping[str, LoggedApplication]:
+def list_applications() -> Mapping[str, LoggedApplication]:
     """The six applications of figure 6 and, as ``orbital``, that of figure 7.
 
     Notes
@@ -128,7 +128,7 @@ def logged_applications() -> Mapping[str, LoggedApplication]:
 
 
 def _connectivity() -> Law:
-    # FCA of Table 3, whose times are seconds.
+    # FCA of Table 3, with times in seconds.
     printed = APPLICATIONS["FCA"]
     span = (printed.maximum - printed.location) / _SECONDS
     return shifted(truncate(gamma(printed.shape, printed.scale / _SECONDS), upper=span), printed.location / _SECONDS)
@@ -156,8 +156,8 @@ def _log_moments(mean: float, std: float) -> tuple[float, float]:
     return math.log(mean) - variance / 2.0, variance
 
 
-def generated_log(name: str, seed: int, runs: int | None = None) -> RunLog:
-    """A log of an application of :func:`logged_applications`.
+def generate_log(name: str, seed: int, runs: int | None = None) -> RunLog:
+    """A log of an application of :func:`list_applications`.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def generated_log(name: str, seed: int, runs: int | None = None) -> RunLog:
     Returns
     -------
     RunLog
-        With its law, and with the mean time between two of so many submissions in a year.
+        With its law, and with the mean time between two of that number of submissions in a year.
 
     Notes
     -----
@@ -186,11 +186,11 @@ def generated_log(name: str, seed: int, runs: int | None = None) -> RunLog:
 
     Examples
     --------
-    >>> log = generated_log("cerebellum", 1)
+    >>> log = generate_log("cerebellum", 1)
     >>> len(log), round(log.interarrival, 1), bool(log.times.max() <= 6.0)
     (718, 12.2, True)
     """
-    known = logged_applications()
+    known = list_applications()
     if name not in known:
         raise UnknownNameError("application", name, known)
     application = known[name]
@@ -219,7 +219,7 @@ def _latent(application: LoggedApplication, number: int, rng: np.random.Generato
     return latent
 
 
-def measured_logs(path: str) -> dict[str, RunLog]:
+def read_logs(path: str) -> dict[str, RunLog]:
     """The logs in a file of measured walltimes: one a dataset, and all of them together, by name.
 
     Parameters
@@ -244,7 +244,7 @@ def measured_logs(path: str) -> dict[str, RunLog]:
 
 
 def likeness(times: npt.ArrayLike, lags: int, draws: int, rng: np.random.Generator) -> list[dict[str, float]]:
-    """Rank correlation of each run with the one that came so many runs later, beside what chance makes of it.
+    """Rank correlation of each run with the one ``lag`` runs later, beside what chance makes of it.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def likeness(times: npt.ArrayLike, lags: int, draws: int, rng: np.random.Generat
     -------
     list of dict
         A row a lag: lag, correlation (Spearman's), low and high (between which 95 % of the shuffled logs lie), and
-        chance: the part of the logs, shuffled ones and this one, whose correlation is at least as large.
+        chance: the part of the logs, shuffled ones and this one, with a correlation at least as large.
 
     Examples
     --------

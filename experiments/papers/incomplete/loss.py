@@ -101,7 +101,7 @@ def _percent(summary: Summary) -> str:
     return f"{100 * summary.mean:.2g}{error} %"
 
 
-def _shown(found: Summaries, application: str, size: int) -> str:
+def _loss_text(found: Summaries, application: str, size: int) -> str:
     """What all estimators lose at that many samples."""
     names = dict.fromkeys(estimator for name, estimator, samples in found if (name, samples) == (application, size))
     return ", ".join(f"{name} {_percent(found[application, name, size])}" for name in names)
@@ -127,8 +127,8 @@ def _below(tables: Tables, application: str, size: int, bound: float, source: So
         if loss is None:
             verdicts.append(statement.open("fewer than two draws were measured", rule=rule.words))
         else:
-            told = f"{loss.text('.2g', 100)} % ({_shown(summaries(tables['']), application, size)})"
-            verdicts.append(statement.judged(rule, loss, told, remarks[name]))
+            told = f"{loss.text('.2g', 100)} % ({_loss_text(summaries(tables['']), application, size)})"
+            verdicts.append(statement.judge(rule, loss, told, remarks[name]))
     return verdicts
 
 
@@ -203,8 +203,8 @@ def _at_the_end(tables: Tables, application: str) -> Verdict:
     loss = draws.mean(application, PUBLISHED, last)
     if last < _MANY or loss is None:
         return statement.open(f"measured up to {last} runs only, or once", rule=rule.words)
-    told = f"{loss.text('.2g', 100)} % from {last} runs ({_shown(summaries(tables['']), application, last)})"
-    return statement.judged(rule, loss, told, "judged by the published series")
+    told = f"{loss.text('.2g', 100)} % from {last} runs ({_loss_text(summaries(tables['']), application, last)})"
+    return statement.judge(rule, loss, told, "judged by the published series")
 
 
 def _semi(tables: Tables) -> Verdict:
@@ -255,7 +255,7 @@ def _judge_figure_5(tables: Tables) -> list[Verdict]:
     if at_60 is None:
         return [dominates, statement.open("60 samples were not measured twice", rule=rule.words)]
     told = ", ".join(f"{item.text('.2g', 100)} % at {size}" for size, item in found.items() if item is not None)
-    return [dominates, statement.judged(rule, at_60, told, "judged by the published series")]
+    return [dominates, statement.judge(rule, at_60, told, "judged by the published series")]
 
 
 def _draw(tables: Tables) -> Figure:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.papers.incomplete.applications import COSTS, strategy_of
+from experiments.papers.incomplete.applications import COSTS, best_strategy
 from experiments.papers.incomplete.estimators import together
-from experiments.papers.incomplete.logs import FIGURE_6, RunLog, generated_log, measured_logs
+from experiments.papers.incomplete.logs import FIGURE_6, RunLog, generate_log, read_logs
 from experiments.study.experiment import Resources, Row
 from experiments.study.parameters import data_file, or_none
-from experiments.study.stored import rows_of
+from experiments.study.stored import collect_rows
 from policies.planning.plan import ReservationPlan
 from workloads.fits import USUAL, Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
 from workloads.ground.errors import ParameterError
@@ -24,7 +24,7 @@ from workloads.ground.streams import stream
 from workloads.laws.grids import from_samples
 from workloads.laws.law import Law
 
-__all__ = ["SAMPLINGS", "Logs", "chosen_logs", "measure_logs", "optimum_of", "plan_of"]
+__all__ = ["SAMPLINGS", "Logs", "fit_plan", "measure_logs", "optimal_plan", "select_logs"]
 
 #: How past runs are taken from a log.
 SAMPLINGS = ("consecutive", "random")
@@ -37,7 +37,7 @@ class Logs:
     Attributes
     ----------
     makespans
-        A CSV file of measured walltimes (:func:`experiments.papers.incomplete.logs.measured_logs`); empty: generated
+        A CSV file of measured walltimes (:func:`experiments.papers.incomplete.logs.read_logs`); empty: generated
         logs.
     applications
         Applications of the generated logs.
@@ -90,7 +90,7 @@ class _Task:
     chosen: bool = False
 
 
-def chosen_logs(setting: Logs, seed: int) -> Mapping[str, RunLog]:
+def select_logs(setting: Logs, seed: int) -> Mapping[str, RunLog]:
     """The logs by name: those of the file, or generated ones."""
     return _logs(setting.makespans, setting.applications, setting.runs, seed)
 
@@ -99,22 +99,22 @@ def chosen_logs(setting: Logs, seed: int) -> Mapping[str, RunLog]:
 @lru_cache(maxsize=2)
 def _logs(makespans: str, applications: tuple[str, ...], runs: int, seed: int) -> Mapping[str, RunLog]:
     if makespans:
-        return measured_logs(makespans)
-    return {name: generated_log(name, seed, runs or None) for name in applications}
+        return read_logs(makespans)
+    return {name: generate_log(name, seed, runs or None) for name in applications}
 
 
-def optimum_of(log: RunLog) -> ReservationPlan:
+def optimal_plan(log: RunLog) -> ReservationPlan:
     """The best strategy with the whole log known: the discrete algorithm on all of its runs."""
     longest = float(log.times.max())
-    return ReservationPlan(strategy_of(from_samples(log.times), longest, 1), False, COSTS)
+    return ReservationPlan(best_strategy(from_samples(log.times), longest, 1), False, COSTS)
 
 
-def plan_of(law: Law, samples: Samples, cells: int) -> ReservationPlan:
+def fit_plan(law: Law, samples: Samples, cells: int) -> ReservationPlan:
     """The best strategy for a law fitted to samples; it ends where the law does, at the latest at ``samples.upper``."""
-    return ReservationPlan(strategy_of(law, min(law.upper, samples.upper), cells), False, COSTS)
+    return ReservationPlan(best_strategy(law, min(law.upper, samples.upper), cells), False, COSTS)
 
 
-def _drawn(log: RunLog, task: _Task) -> npt.NDArray[np.float64]:
+def _draw_past(log: RunLog, task: _Task) -> npt.NDArray[np.float64]:
     rng = stream(task.seed, "incomplete", "past", task.sampling, task.log, task.size, task.repetition)
     if task.sampling == "consecutive":
         start = int(rng.integers(0, len(log) - task.size + 1))
@@ -136,15 +136,15 @@ def _estimates(task: _Task, raw: npt.NDArray[np.float64], bound: float | None) -
     if task.chosen:
 
         def planner(law: Law, costs: Any) -> ReservationPlan:
-            return plan_of(law, samples, setting.cells)
+            return fit_plan(law, samples, setting.cells)
 
         rng = stream(task.seed, "incomplete", "folds", task.sampling, task.log, task.size, task.repetition)
         yield "chosen", choose(raw, COSTS, planner, rng=rng, upper=bound).chosen
 
 
-def _rows_of(task: _Task) -> list[dict[str, Any]]:
-    log = chosen_logs(task.setting, task.seed)[task.log]
-    raw = _drawn(log, task)
+def _task_rows(task: _Task) -> list[dict[str, Any]]:
+    log = select_logs(task.setting, task.seed)[task.log]
+    raw = _draw_past(log, task)
     bound = float(log.times.max()) if task.setting.ends == "bound" else None
     optimum = _optimal_cost(log)
     samples = Samples.of(raw, bound)
@@ -165,8 +165,8 @@ def _rows_of(task: _Task) -> list[dict[str, Any]]:
             "loss": None,
         }
         if fit.law is not None and fit.reason_refused is None:
-            plan = plan_of(fit.law, samples, task.setting.cells)
-            cost = float(plan.cost_of(log.times).mean())
+            plan = fit_plan(fit.law, samples, task.setting.cells)
+            cost = float(plan.paid_cost(log.times).mean())
             row |= {
                 "fit": fit.name,
                 "error": fit.error**0.5,
@@ -181,7 +181,7 @@ def _rows_of(task: _Task) -> list[dict[str, Any]]:
 
 @lru_cache(maxsize=16)
 def _optimal_cost(log: RunLog) -> float:
-    return float(optimum_of(log).cost_of(log.times).mean())
+    return float(optimal_plan(log).paid_cost(log.times).mean())
 
 
 def measure_logs(setting: Logs, samplings: Sequence[str], seed: int, resources: Resources | None = None) -> list[Row]:
@@ -217,7 +217,7 @@ def measure_logs(setting: Logs, samplings: Sequence[str], seed: int, resources: 
         raise ParameterError("sizes", "numbers of samples, 2 or more", setting.sizes)
     if setting.ends not in ("bound", "samples"):
         raise ParameterError("ends", "bound or samples", setting.ends)
-    logs = chosen_logs(setting, seed)
+    logs = select_logs(setting, seed)
     for log in logs.values():
         if len(log) < min(setting.sizes):
             raise ParameterError("sizes", f"one of at most {len(log)}, the runs of {log.title}", setting.sizes)
@@ -231,4 +231,4 @@ def measure_logs(setting: Logs, samplings: Sequence[str], seed: int, resources: 
         if size <= len(logs[name])
     ]
     files = [setting.makespans] * len(tasks)
-    return list(rows_of(_rows_of, tasks, resources, files=files, together=together(setting.repetitions)))
+    return list(collect_rows(_task_rows, tasks, resources, files=files, together=together(setting.repetitions)))

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.papers.incomplete.applications import COSTS
-from experiments.papers.incomplete.logs import generated_log, logged_applications
-from experiments.papers.incomplete.sampling import plan_of
+from experiments.papers.incomplete.logs import generate_log, list_applications
+from experiments.papers.incomplete.sampling import fit_plan
 from experiments.study.metrics import WEEK as WEEK_METRICS
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
@@ -36,9 +36,9 @@ __all__ = [
     "WHOLE",
     "Week",
     "draw_week",
-    "plans_of",
+    "draw_widths",
+    "make_plans",
     "run_week",
-    "widths_of",
 ]
 
 UTILIZATION, STRETCH, RESPONSE, WHOLE, RESERVED = WEEK_METRICS.values()
@@ -47,7 +47,7 @@ UTILIZATION, STRETCH, RESPONSE, WHOLE, RESERVED = WEEK_METRICS.values()
 WEEK = 168.0
 _YEAR = 8760.0
 _HOUR = 3600.0
-#: MASI averages so many of the last runs (section II), and goes on 1.5 times longer, as all strategies do (VI-A).
+#: Number of the last runs that MASI averages (section II); it goes on 1.5 times longer, as all strategies do (VI-A).
 _LAST, _FACTOR = 10, 1.5
 
 
@@ -82,9 +82,9 @@ def draw_week(
     Parameters
     ----------
     names
-        Names of applications in :func:`experiments.papers.incomplete.logs.logged_applications`.
+        Names of applications in :func:`experiments.papers.incomplete.logs.list_applications`.
     samples
-        Numbers of random previous runs; at least so many runs come before the week.
+        Numbers of random previous runs; at least that number of runs comes before the week.
     seed, repetition
         The same make the same week. Each repetition has logs of its own.
     runs
@@ -105,16 +105,16 @@ def draw_week(
     past: dict[str, npt.NDArray[np.float64]] = {}
     drawn: dict[tuple[str, int], npt.NDArray[np.float64]] = {}
     for name in names:
-        known = logged_applications()
+        known = list_applications()
         if name not in known:
             raise UnknownNameError("application", name, known)
         total = (runs or {}).get(name, known[name].runs)
         count = max(1, round(total * WEEK / _YEAR))
         if before + count > total:
             raise ParameterError("samples", f"at most {total - count} runs of {name}", tuple(samples))
-        log, rng = generated_log(name, own, total), stream(own, "incomplete", "week", name)
+        log, rng = generate_log(name, own, total), stream(own, "incomplete", "week", name)
         start = int(rng.integers(before, len(log) - count + 1))
-        # A Poisson process, on condition that there are so many.
+        # A Poisson process, on condition of that number.
         submits = np.sort(rng.uniform(0.0, WEEK, count))
         parts += zip(submits.tolist(), [name] * count, log.times[start : start + count].tolist(), strict=True)
         past[name] = log.times[:start]
@@ -125,13 +125,13 @@ def draw_week(
     return Week(applications, np.array(times), np.array(runtimes), past, drawn)
 
 
-def widths_of(jobs: int, widest: int, seed: int, repetition: int) -> npt.NDArray[np.int64]:
+def draw_widths(jobs: int, widest: int, seed: int, repetition: int) -> npt.NDArray[np.int64]:
     """Nodes of each job: 1, 2, 4, ... up to the widest, each as likely; shape (jobs,)."""
     rng = stream(seed, "incomplete", "week", "widths", widest, repetition)
     return np.asarray(2 ** rng.integers(0, widest.bit_length(), jobs), dtype=np.int64)
 
 
-def plans_of(
+def make_plans(
     week: Week, samples: Sequence[int], families: Sequence[str], cells: int, *, doubled: bool = False
 ) -> dict[str, dict[str, Any]]:
     """Strategies by name, each with its plan for each application [s].
@@ -178,7 +178,7 @@ def _continuous(runs: npt.NDArray[np.float64], families: Sequence[str], cells: i
     samples = Samples.of(runs)
     fits = [fit for fit in (fit_polynomial(samples, 10), fit_usual(samples, families)[0]) if fit.reason_refused is None]
     fit = min(fits, key=lambda fit: fit.error) if fits else fit_discrete(samples)
-    plan = plan_of(fit.good(), samples, cells)
+    plan = fit_plan(fit.good(), samples, cells)
     return ReservationPlan(_HOUR * plan.milestones, False, COSTS, "continuous")
 
 

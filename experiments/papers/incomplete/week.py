@@ -16,18 +16,18 @@ from experiments.papers.incomplete.submissions import (
     WEEK,
     WHOLE,
     draw_week,
-    plans_of,
+    draw_widths,
+    make_plans,
     run_week,
-    widths_of,
 )
-from experiments.papers.profiles.data import data_row, judged, marked
+from experiments.papers.profiles.data import data_row, mark_figure, restrict_verdict
 from experiments.statistics import Interval, geometric_ratio
-from experiments.study.comparison import mean_of
+from experiments.study.comparison import mean_interval
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.levels import POINTS
 from experiments.study.measured import in_order
 from experiments.study.rules import AtMost, Below, Near, Rule
-from experiments.study.stored import rows_of
+from experiments.study.stored import collect_rows
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
 from workloads.fits import USUAL
 from workloads.ground.errors import ParameterError, UnknownNameError
@@ -48,14 +48,14 @@ class WeekParameters:
     Attributes
     ----------
     applications
-        Names of :func:`experiments.papers.incomplete.logs.logged_applications`.
+        Names of :func:`experiments.papers.incomplete.logs.list_applications`.
     samples
         Numbers of random previous runs that laws are fitted to.
     loads
         Work of the week over the time of the machine in a week, which makes its size; the first one is the case that
         is judged, the others show how much depends on it.
     widest
-        Jobs take 1, 2, 4, ... up to so many nodes, each as likely. The first one is judged; the applications of
+        Jobs take 1, 2, 4, ... up to that number of nodes, each as likely. The first one is judged; the applications of
         this laboratory take one.
     repetitions
         Weeks, each from logs of its own, two or more.
@@ -87,25 +87,25 @@ def _measure(parameters: WeekParameters, seed: int, resources: Resources) -> Tab
     for name, least in (("repetitions", 2), ("cells", 1)):
         if getattr(parameters, name) < least:
             raise ParameterError(name, f"a whole number of at least {least}", getattr(parameters, name))
-    # What is wrong with them is told before the first week.
+    # Errors in them are reported before the first week.
     draw_week(parameters.applications, parameters.samples, seed, 0)
     for name in parameters.families:
         if name not in USUAL:
             raise UnknownNameError("usual distribution", name, USUAL)
     own = replace(parameters, repetitions=0)
     tasks = [_Task(own, seed, repetition) for repetition in range(parameters.repetitions)]
-    rows = list(rows_of(_rows_of, tasks, resources))
+    rows = list(collect_rows(_task_rows, tasks, resources))
     return {"": rows, **data_row(False, len(rows), _WHY)}
 
 
-def _rows_of(task: _Task) -> list[dict[str, Any]]:
+def _task_rows(task: _Task) -> list[dict[str, Any]]:
     setting = task.parameters
     week = draw_week(setting.applications, setting.samples, task.seed, task.repetition)
     # Without plans a job asks for its runtime.
-    plans: dict[str, Any] = {**plans_of(week, setting.samples, setting.families, setting.cells), "omniscient": {}}
+    plans: dict[str, Any] = {**make_plans(week, setting.samples, setting.families, setting.cells), "omniscient": {}}
     rows = []
     for load, widest in itertools.product(setting.loads, setting.widest):
-        nodes = widths_of(len(week.runtimes), widest, task.seed, task.repetition)
+        nodes = draw_widths(len(week.runtimes), widest, task.seed, task.repetition)
         work = float(week.runtimes @ nodes)
         machine = max(int(nodes.max()), round(work / (load * WEEK)))
         where = {"load": load, "widest": widest, "repetition": task.repetition}
@@ -175,10 +175,10 @@ def _judge(tables: Tables) -> list[Verdict]:
     )
     remark = "time that is reserved and not used is free for others at once here (EASY): it is no loss to the machine"
     verdicts += [
-        masi.judged(Below(quantity=_CHANGE), efficient[0], _told(cases, efficient)),
-        reserved.judged(AtMost(-0.33, _CHANGE, "%", 100), asked[0], _told(cases, asked), remark),
+        masi.judge(Below(quantity=_CHANGE), efficient[0], _change_list(cases, efficient)),
+        reserved.judge(AtMost(-0.33, _CHANGE, "%", 100), asked[0], _change_list(cases, asked), remark),
     ]
-    return [judged(tables, verdict) for verdict in verdicts]
+    return [restrict_verdict(tables, verdict) for verdict in verdicts]
 
 
 def _verdict(claim: _Claim, cases: Sequence[_Case]) -> Verdict:
@@ -191,10 +191,10 @@ def _verdict(claim: _Claim, cases: Sequence[_Case]) -> Verdict:
         f"{ceiling.text('+.0f', 100)} %"
     )
     statement = Statement(f"from {size} previous runs, {claim.claim} against HPC", claim.printed, _PLACE)
-    return statement.judged(claim.rule, changes[0], _told(cases, changes), remark)
+    return statement.judge(claim.rule, changes[0], _change_list(cases, changes), remark)
 
 
-def _told(cases: Sequence[_Case], changes: Sequence[Interval]) -> str:
+def _change_list(cases: Sequence[_Case], changes: Sequence[Interval]) -> str:
     return "; ".join(f"{case.label}: {found.text('+.0f', 100)} %" for case, found in zip(cases, changes, strict=True))
 
 
@@ -227,7 +227,7 @@ def _draw(tables: Tables) -> Figure:
     for line, (metric, label) in zip(panels, metrics.items(), strict=True):
         for axes, widest in zip(line, widths, strict=True):
             series = {
-                titles.get(name, name): [mean_of(rows, metric, name, load=load, widest=widest) for load in loads]
+                titles.get(name, name): [mean_interval(rows, metric, name, load=load, widest=widest) for load in loads]
                 for name in names
             }
             shown = {titles.get(name, name): color for name, color in colors.items()}
@@ -244,7 +244,7 @@ def _draw(tables: Tables) -> Figure:
     panel_letters(list(panels.ravel()))
     handles, texts = panels[0, 0].get_legend_handles_labels()
     legend_above(figure, handles, texts)
-    return marked(figure, tables, "generated run logs")
+    return mark_figure(figure, tables, "generated run logs")
 
 
 _PAPER = WeekParameters()

@@ -84,7 +84,7 @@ class WeekMeasure:
     Attributes
     ----------
     base
-        Strategy in whose place the continuous one takes: ``hpc`` (the longest of all previous runs), ``hpc same`` (of
+        Strategy that the continuous one replaces: ``hpc`` (the longest of all previous runs), ``hpc same`` (of
         the runs that it knows, too), ``masi`` (1.5 times longer after a failure), ``masi 2`` ("doubling it", section
         II).
     utilization
@@ -107,8 +107,8 @@ class WeekMeasure:
         ]
         return ", ".join(word for word in words if word) or "default"
 
-    def base_of(self, samples: int) -> str:
-        """Name of the base where the continuous strategy knows so many runs."""
+    def base_name(self, samples: int) -> str:
+        """Name of the base where the continuous strategy knows that number of runs."""
         return f"hpc {samples}" if self.base == "hpc same" else self.base
 
 

@@ -18,21 +18,21 @@ from experiments.papers.incomplete.changes import (
     STRETCH_CHANGE,
     UTILIZATION_CHANGE,
     Changes,
-    found_changes,
-    known_operations,
+    list_operations,
+    measure_changes,
     nearest,
     rows_under,
 )
 from experiments.papers.incomplete.logs import FIGURE_6
-from experiments.papers.incomplete.submissions import WEEK, draw_week, plans_of
+from experiments.papers.incomplete.submissions import WEEK, draw_week, make_plans
 from experiments.papers.incomplete.week import FEW_FAMILIES
 from experiments.papers.incomplete.weekoperation import PRINTED, WeekMeasure, WeekOperation, operations, replay_week
-from experiments.papers.profiles.data import data_row, judged
+from experiments.papers.profiles.data import data_row, restrict_verdict
 from experiments.statistics import Interval
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.levels import POINTS
 from experiments.study.rules import Above, Below, Near
-from experiments.study.stored import rows_of
+from experiments.study.stored import collect_rows
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
 from workloads.fits import USUAL
 from workloads.ground.errors import ParameterError, UnknownNameError
@@ -53,7 +53,7 @@ class WeekReadings:
     Attributes
     ----------
     applications
-        Names of :func:`experiments.papers.incomplete.logs.logged_applications`.
+        Names of :func:`experiments.papers.incomplete.logs.list_applications`.
     runs
         Runs of the whole brain segmentation in a year: as printed, and the median of the other four.
     loads
@@ -104,15 +104,15 @@ def _measure(parameters: WeekReadings, seed: int, resources: Resources) -> Table
     # The weeks that judge come after those that choose: none is in both.
     stages = [CHOICE] * parameters.choosing + [JUDGEMENT] * parameters.repetitions
     tasks = [_Task(own, seed, stage, week, runs) for week, stage in enumerate(stages) for runs in parameters.runs]
-    rows = list(rows_of(_rows_of, tasks, resources))
+    rows = list(collect_rows(_task_rows, tasks, resources))
     return {"": rows, **data_row(False, len(rows), _WHY)}
 
 
-def _rows_of(task: _Task) -> list[dict[str, Any]]:
+def _task_rows(task: _Task) -> list[dict[str, Any]]:
     setting = task.parameters
     sizes = (LITTLE, MORE)
     week = draw_week(setting.applications, sizes, task.seed, task.repetition, {_BRAIN: task.runs})
-    plans = plans_of(week, sizes, setting.families, setting.cells, doubled=True)
+    plans = make_plans(week, sizes, setting.families, setting.cells, doubled=True)
     rows = []
     for operation in operations([task.runs], setting.loads):
         machine = max(1, round(float(week.runtimes.sum()) / (operation.load * WEEK)))
@@ -135,20 +135,20 @@ _CHANGE = "the mean change, week by week,"
 def _judge(tables: Tables) -> list[Verdict]:
     rows = tables[""]
     operation, measure, _ = nearest(rows)[0]
-    best = found_changes(rows_under(rows, JUDGEMENT, operation), measure)
+    best = measure_changes(rows_under(rows, JUDGEMENT, operation), measure)
     verdicts = [
-        *_printed(operation, measure, best),
+        *_judge_changes(operation, measure, best),
         *_other_makespan(rows, operation, measure),
-        *_taken_back(rows, operation, measure),
+        *_judge_sentences(rows, operation, measure),
     ]
-    return [judged(tables, verdict) for verdict in [*verdicts, *_sentences(rows)]]
+    return [restrict_verdict(tables, verdict) for verdict in [*verdicts, *_sentences(rows)]]
 
 
-def _printed(operation: WeekOperation, measure: WeekMeasure, best: Changes) -> list[Verdict]:
+def _judge_changes(operation: WeekOperation, measure: WeekMeasure, best: Changes) -> list[Verdict]:
     """The printed changes under the nearest reading, on weeks that it was not chosen by."""
     remark = f"reading: {operation.name}; measured: {measure.name}"
     return [
-        Statement(f"The nearest reading: from {size} runs, {claim}", printed, _PLACE).judged(
+        Statement(f"The nearest reading: from {size} runs, {claim}", printed, _PLACE).judge(
             rule, found, f"{found.text('+.0f', 100)} %", remark
         )
         for claim, printed, size, rule, found in (
@@ -167,15 +167,15 @@ def _printed(operation: WeekOperation, measure: WeekMeasure, best: Changes) -> l
 def _other_makespan(rows: Sequence[Row], operation: WeekOperation, measure: WeekMeasure) -> list[Verdict]:
     """What the nearest reading does not say of: the makespan in its other sense."""
     other = replace(measure, makespan="all" if measure.makespan == "response" else "response")
-    found = found_changes(rows_under(rows, JUDGEMENT, operation), other).makespan
+    found = measure_changes(rows_under(rows, JUDGEMENT, operation), other).makespan
     words = "makespan of the week" if other.makespan == "all" else "average response time"
     statement = Statement(f"The nearest reading: from {MORE} runs, the {words} falls by 33 %, too", "33 %", _PLACE)
-    return [statement.judged(Near(MAKESPAN_CHANGE, POINTS, _CHANGE, "%", 100), found, f"{found.text('+.0f', 100)} %")]
+    return [statement.judge(Near(MAKESPAN_CHANGE, POINTS, _CHANGE, "%", 100), found, f"{found.text('+.0f', 100)} %")]
 
 
-def _taken_back(rows: Sequence[Row], operation: WeekOperation, measure: WeekMeasure) -> list[Verdict]:
+def _judge_sentences(rows: Sequence[Row], operation: WeekOperation, measure: WeekMeasure) -> list[Verdict]:
     """Of each sentence that the nearest reading reads otherwise than the default: whether it needs that."""
-    known = known_operations(rows)
+    known = list_operations(rows)
     default = WeekOperation(load=known[0].load, runs=known[0].runs)
     verdicts = []
     for name in _FACTORS:
@@ -188,7 +188,7 @@ def _taken_back(rows: Sequence[Row], operation: WeekOperation, measure: WeekMeas
 
 def _sentences(rows: Sequence[Row]) -> list[Verdict]:
     """Of each sentence, whether its other reading alone turns the utilisation up."""
-    known = known_operations(rows)
+    known = list_operations(rows)
     default = WeekOperation(load=known[0].load, runs=known[0].runs)
     verdicts = [
         _rises(rows_under(rows, JUDGEMENT, operation), WeekMeasure(), f"{operation.name} alone")
@@ -208,25 +208,25 @@ _FACTORS = ("release", "requeue", "runs", "load")
 
 
 def _rises(rows: Sequence[Row], measure: WeekMeasure, name: str) -> Verdict:
-    found = found_changes(rows, measure)
+    found = measure_changes(rows, measure)
     rest = (
         f"makespan {found.makespan.text('+.0f', 100)} %, from {LITTLE} runs stretch {found.stretch.text('+.0f', 100)} %"
     )
-    return Statement(f"{name}: from {MORE} runs utilisation rises", "rises", HYPOTHESIS).judged(
+    return Statement(f"{name}: from {MORE} runs utilisation rises", "rises", HYPOTHESIS).judge(
         Above(0.0, _CHANGE), found.utilization, f"{found.utilization.text('+.0f', 100)} %", rest
     )
 
 
 def _draw(tables: Tables) -> Figure:
     from experiments.figures.style import INK, PAGE, dress, new_figure, panel_letters
-    from experiments.papers.profiles.data import marked
+    from experiments.papers.profiles.data import mark_figure
 
     rows = tables[""]
-    known = known_operations(rows)
+    known = list_operations(rows)
     figure = new_figure(PAGE, 0.9 + 0.19 * len(known))
     panels = figure.subplots(1, 3, sharey=True)
     found = {
-        operation: found_changes(rows_under(rows, JUDGEMENT, operation), WeekMeasure(makespan="all"))
+        operation: measure_changes(rows_under(rows, JUDGEMENT, operation), WeekMeasure(makespan="all"))
         for operation in known
     }
     shown = (
@@ -251,7 +251,7 @@ def _draw(tables: Tables) -> Figure:
     panels[0].set_yticks(range(len(known)), [operation.label for operation in known])
     panels[0].invert_yaxis()
     panel_letters(list(panels))
-    return marked(figure, tables, "generated run logs; dashed: printed")
+    return mark_figure(figure, tables, "generated run logs; dashed: printed")
 
 
 _PAPER = WeekReadings()

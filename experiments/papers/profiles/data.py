@@ -28,9 +28,9 @@ __all__ = [
     "TaskData",
     "data_row",
     "elsewhere",
-    "judged",
     "makespans",
-    "marked",
+    "mark_figure",
+    "restrict_verdict",
     "task_runs",
 ]
 
@@ -57,7 +57,7 @@ class TaskData:
 
 
 def task_runs(path: str, runs: int, seed: int) -> TaskRuns:
-    """The measured runs of that file, or so many drawn ones."""
+    """The measured runs of that file, or ``count`` drawn ones."""
     return read_slant_tasks(path) if path else slant_like(runs, stream(seed, "profiles", "slant"))
 
 
@@ -71,7 +71,7 @@ def data_row(measured: bool, runs: int, why: str = "") -> dict[str, Sequence[Row
     return {"data": [{"measured": int(measured), "runs": runs, "why": "" if measured else why or STAND_IN}]}
 
 
-def judged(tables: Tables, verdict: Verdict) -> Verdict:
+def restrict_verdict(tables: Tables, verdict: Verdict) -> Verdict:
     """The verdict; not comparable where the runs were not measured, but it says what it would be."""
     data = tables["data"][0]
     return verdict if data["measured"] else elsewhere(verdict, data["why"])
@@ -86,7 +86,7 @@ def elsewhere(verdict: Verdict, why: str) -> Verdict:
     return replace(verdict, outcome=Outcome.NOT_COMPARABLE, remark="; ".join(told), p_value=None)
 
 
-def marked(figure: Figure, tables: Tables, note: str = "runs drawn from the paper's tables") -> Figure:
+def mark_figure(figure: Figure, tables: Tables, note: str = "runs drawn from the paper's tables") -> Figure:
     """The figure, with a note in its corner where the runs were not measured."""
     if not tables["data"][0]["measured"]:
         # A label of the figure has its own room in the layout, below the axes.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.profiles.data import TASK_COLORS, TaskData, data_row, judged, marked, task_runs
+from experiments.papers.profiles.data import TASK_COLORS, TaskData, data_row, mark_figure, restrict_verdict, task_runs
 from experiments.statistics import holm
 from experiments.study.experiment import Experiment, Tables
 from experiments.study.levels import close, count
@@ -102,7 +102,7 @@ def _judge_durations(tables: Tables) -> Sequence[Verdict]:
     verdicts = [
         count(Statement("all tasks vary", "all tasks show variation", _RAW), varying, len(ranges),
               "the range is over a minute", f"range [min] {told}"),
-        peaks.computed(several == [5, 7],
+        peaks.exact_verdict(several == [5, 7],
                        "holds if the kernel densities of these tasks alone have peaks a tenth of the highest apart",
                        " and ".join(map(str, several)) or "none"),
     ]  # fmt: skip
@@ -111,10 +111,10 @@ def _judge_durations(tables: Tables) -> Sequence[Verdict]:
         short = Statement("tasks 3 and 4 vary by less than 5 min", "< 5 min", _RAW)
         verdicts += [
             close(longest, ranges[7], 25.0, 2.5, f"{ranges[7]:.1f} min", unit="min"),
-            short.computed(max(ranges[3], ranges[4]) < 5, "holds if both ranges are below 5 min",
+            short.exact_verdict(max(ranges[3], ranges[4]) < 5, "holds if both ranges are below 5 min",
                            f"{ranges[3]:.1f} and {ranges[4]:.1f} min"),
         ]  # fmt: skip
-    return [judged(tables, verdict) for verdict in verdicts]
+    return [restrict_verdict(tables, verdict) for verdict in verdicts]
 
 
 def _minutes(tables: Tables, task: int) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -135,7 +135,7 @@ def _judge_normals(tables: Tables) -> Sequence[Verdict]:
     statement = Statement("normal laws may not be the best candidate for some tasks", "some tasks", text("3.2"))
     rule = f"holds if a test of Shapiro and Wilk rejects a normal law for a task at 5 % after Holm, {len(tasks)} tasks"
     remark = f"distance of the normal CDF to the runs: {distances}; held-out runs prefer {choices}"
-    return [judged(tables, statement.computed(bool(not_normal), rule, told, remark))]
+    return [restrict_verdict(tables, statement.exact_verdict(bool(not_normal), rule, told, remark))]
 
 
 def _judge_table2(tables: Tables) -> Sequence[Verdict]:
@@ -144,7 +144,9 @@ def _judge_table2(tables: Tables) -> Sequence[Verdict]:
         statement = Statement(f"task {row['task']}: mean and standard deviation", f"{mean:g}, {std:g} s", table("2"))
         near = abs(row["mean_s"] / mean - 1) <= _SAME and abs(row["std_s"] / std - 1) <= _SAME
         rule = f"holds if both are within {100 * _SAME:g} % of the printed ones"
-        verdicts.append(judged(tables, statement.computed(near, rule, f"{row['mean_s']:.0f}, {row['std_s']:.1f} s")))
+        verdicts.append(
+            restrict_verdict(tables, statement.exact_verdict(near, rule, f"{row['mean_s']:.0f}, {row['std_s']:.1f} s"))
+        )
     return verdicts
 
 
@@ -169,7 +171,7 @@ def _draw_durations(tables: Tables, *, normals: bool = False) -> Figure:
         )
     for axes in panels[len(fits) :]:
         axes.set_visible(False)
-    return marked(figure, tables)
+    return mark_figure(figure, tables)
 
 
 def _draw_normals(tables: Tables) -> Figure:
@@ -211,12 +213,13 @@ def _judge_correlation(tables: Tables) -> Sequence[Verdict]:
     rest = Statement("the other tasks have meaningless correlations", "meaningless", text("2.3"))
     verdicts = [
         count(agree, len(pairs) - len(apart), len(pairs), "the difference is at most 0.01", remark=told),
-        only.computed(first > _HIGH > max(others), f"holds if theirs alone is above {_HIGH:g}",
+        only.exact_verdict(first > _HIGH > max(others), f"holds if theirs alone is above {_HIGH:g}",
                       f"{first:.3f}; the next {max(others):.3f}"),
-        rest.computed(significant <= 0.1 * len(others), "holds if at most a tenth of them differs from 0 at 5 % each",
+        rest.exact_verdict(significant <= 0.1 * len(others),
+                      "holds if at most a tenth of them differs from 0 at 5 % each",
                       f"{significant} of {len(others)} differ from 0 (|r| > {bound:.2f})"),
     ]  # fmt: skip
-    return [judged(tables, verdict) for verdict in verdicts]
+    return [restrict_verdict(tables, verdict) for verdict in verdicts]
 
 
 def _draw_correlation(tables: Tables) -> Figure:
@@ -239,7 +242,7 @@ def _draw_correlation(tables: Tables) -> Figure:
     axes.set_xticks(range(tasks), [str(task) for task in range(1, tasks + 1)])
     axes.set_yticks(range(tasks), [str(task) for task in range(1, tasks + 1)])
     dress(axes, x="task", y="task", grid="none")
-    return marked(figure, tables)
+    return mark_figure(figure, tables)
 
 
 _QUICK = TaskData(runs=30)

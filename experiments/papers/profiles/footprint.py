@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.profiles.data import TASK_COLORS, data_row, judged, marked
-from experiments.papers.profiles.machines import DRAWN, HERE, THERE, V2, Machines, TwoMachines, moved
+from experiments.papers.profiles.data import TASK_COLORS, data_row, mark_figure, restrict_verdict
+from experiments.papers.profiles.machines import DRAWN, HERE, THERE, V2, Machines, TwoMachines, move_plan
 from experiments.papers.profiles.plans import plan_from
 from experiments.statistics import interval
 from experiments.study.experiment import Experiment, Row, Tables
@@ -51,12 +51,12 @@ def _measure(parameters: Footprint, seed: int) -> Tables:
     order = np.argsort(machines.runs.walltimes, kind="stable")
     run = int(order[round(parameters.share * (len(order) - 1))])
     here = machines.runs.take([run])
-    shown = {HERE: here, THERE: machines.slowed(here, "shown")}
+    shown = {HERE: here, THERE: machines.slow_down(here, "shown")}
     past, model = machines.past(parameters.samples[0], 0)
     plan = plan_from(V2, past, model, parameters.n)
     scaling = machines.scaling(parameters.scales[0], "shown")
-    plans = {HERE: plan, THERE: moved(plan, scaling)}
-    every = {HERE: machines.runs, THERE: machines.slowed(machines.runs, "every")}
+    plans = {HERE: plan, THERE: move_plan(plan, scaling)}
+    every = {HERE: machines.runs, THERE: machines.slow_down(machines.runs, "every")}
     tasks: list[Row] = []
     reservations: list[Row] = []
     parts: list[Row] = []
@@ -100,7 +100,7 @@ def _shares(machine: str, plan: ReservationPlan, walltime: float) -> list[Row]:
     """The reservations that a run of that walltime reaches, and the part of it that each is for."""
     rows: list[Row] = []
     begin = 0.0
-    for place, row in enumerate(plan.extended(walltime).rows(), 1):
+    for place, row in enumerate(plan.extend(walltime).rows(), 1):
         end = float(row["milestone"])
         rows.append(
             {
@@ -142,13 +142,13 @@ def _judge(tables: Tables) -> Sequence[Verdict]:
         rule = Near(printed, _NEAR, "the mean part over all runs", "%", 100)
         remark = f"{_WHICH}; {DRAWN}" if machine == THERE else _WHICH
         found = parts[machine, 1]
-        verdicts.append(statement.judged(rule, found, f"{found.text('.1f', 100)} %", remark))
+        verdicts.append(statement.judge(rule, found, f"{found.text('.1f', 100)} %", remark))
     seconds = {machine: parts[machine, 2] for machine in (HERE, THERE)}
     told = ", ".join(f"{machine} {found.text('.1f', 100)} %" for machine, found in seconds.items())
     statement = Statement("the second reservation's part of the walltime", "around 65 % on both", _PLACE)
     rule = Near(_SECOND, _AROUND, "the mean part over all runs", "%", 100)
     verdicts += [statement.each(rule, seconds, told, f"{_WHICH}; {DRAWN}"), _requests(tables), _guaranteed(tables)]
-    return [judged(tables, verdict) for verdict in verdicts]
+    return [restrict_verdict(tables, verdict) for verdict in verdicts]
 
 
 def _parts(tables: Tables, machine: str, place: int) -> list[float]:
@@ -178,7 +178,7 @@ def _requests(tables: Tables) -> Verdict:
     )
     rule = "holds if the first is within 13.5 +- 1.5, the second within 50 +- 2, and all others within 10 to 12 GB"
     remark = "the scaled plan keeps the requests of the one it is made of"
-    return statement.computed(holds, rule, told, remark)
+    return statement.exact_verdict(holds, rule, told, remark)
 
 
 def _guaranteed(tables: Tables) -> Verdict:
@@ -188,7 +188,7 @@ def _guaranteed(tables: Tables) -> Verdict:
     )
     told = f"it ends at {settings['first_end_min']:.1f} min, later in {settings['earlier']} of {settings['runs']} runs"
     rule = f"holds if task {settings['heavy_task']} begins after it in all runs"
-    return statement.computed(settings["earlier"] == 0, rule, told, DRAWN)
+    return statement.exact_verdict(settings["earlier"] == 0, rule, told, DRAWN)
 
 
 def _draw(tables: Tables) -> Figure:
@@ -222,7 +222,7 @@ def _draw(tables: Tables) -> Figure:
         handles.append(Line2D([], [], color=INK, linewidth=1.2))
         names.append("average")
     legend_above(figure, handles, names)
-    return marked(figure, tables)
+    return mark_figure(figure, tables)
 
 
 def _draw_reservations(axes: Any, rows: Sequence[Row], last: float, highest: float) -> None:

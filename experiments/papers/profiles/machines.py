@@ -14,7 +14,7 @@ from experiments.papers.profiles.data import task_runs
 from experiments.study.parameters import data_file
 from policies.planning.memory import MemoryModel
 from policies.planning.plan import ReservationPlan
-from policies.planning.transfer import transferred
+from policies.planning.transfer import transfer_plan
 from workloads.chains.chain import TaskChain
 from workloads.chains.device import CheckpointDevice
 from workloads.chains.runs import TaskRuns
@@ -30,8 +30,8 @@ __all__ = [
     "Scaling",
     "Slowdowns",
     "TwoMachines",
-    "measured_scaling",
-    "moved",
+    "measure_scaling",
+    "move_plan",
     "on_other_machine",
 ]
 
@@ -56,7 +56,7 @@ class TwoMachines:
     samples
         Sizes of the samples of past runs.
     scales
-        One or both of ``"printed"`` (1.7, the first reservation of V2 by 1.1) and ``"measured"``, from so many ...
+        One or both of ``"printed"`` (1.7, the first reservation of V2 by 1.1) and ``"measured"``, from a number of ...
     calibration
         ... runs on the other machine.
     tau
@@ -150,7 +150,7 @@ def on_other_machine(runs: TaskRuns, heavy: int, slowdowns: Slowdowns, rng: np.r
     return replace(runs, durations=runs.durations * factors)
 
 
-def measured_scaling(here: TaskRuns, there: TaskRuns, heavy: int) -> Scaling:
+def measure_scaling(here: TaskRuns, there: TaskRuns, heavy: int) -> Scaling:
     """The factors from a few runs of the same inputs on both machines (step ii of section 4.4).
 
     Notes
@@ -204,8 +204,8 @@ class Machines:
         """Random numbers of these experiments."""
         return stream(self.seed, "profiles", "two machines", *names)
 
-    def slowed(self, runs: TaskRuns, *names: str | int) -> TaskRuns:
-        """Those runs on the other machine; the names tell one draw from another."""
+    def slow_down(self, runs: TaskRuns, *names: str | int) -> TaskRuns:
+        """Those runs on the other machine; the names identify the draw."""
         return on_other_machine(runs, self.heavy, self._slowdowns, self.stream("slowdowns", *names))
 
     def past(self, samples: int, repetition: int) -> tuple[TaskRuns, MemoryModel]:
@@ -219,9 +219,9 @@ class Machines:
         if scale == "printed":
             return Scaling()
         here = self.runs.draw(self.parameters.calibration, self.stream("few", *names))
-        return measured_scaling(here, self.slowed(here, "few", *names), self.heavy)
+        return measure_scaling(here, self.slow_down(here, "few", *names), self.heavy)
 
 
-def moved(plan: ReservationPlan, scaling: Scaling, *, overheads: bool = True) -> ReservationPlan:
-    """The plan for the other machine; see :func:`policies.planning.transfer.transferred`."""
-    return transferred(plan, scaling.factor, scaling.first if plan.strategy == V2 else None, overheads=overheads)
+def move_plan(plan: ReservationPlan, scaling: Scaling, *, overheads: bool = True) -> ReservationPlan:
+    """The plan for the other machine; see :func:`policies.planning.transfer.transfer_plan`."""
+    return transfer_plan(plan, scaling.factor, scaling.first if plan.strategy == V2 else None, overheads=overheads)

@@ -1,4 +1,4 @@
-"""Figure 15 and table 3 of the profiles paper: the tasks of MaCRUISE, whose runs are not public."""
+"""Figure 15 and table 3 of the profiles paper: the tasks of MaCRUISE; its runs are not public."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.profiles.data import data_row, judged
-from experiments.papers.profiles.model import draw_ends, finished_rows
+from experiments.papers.profiles.data import data_row, restrict_verdict
+from experiments.papers.profiles.model import completion_rows, draw_ends
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.levels import most, reaches
 from experiments.study.measured import column, rows_where
@@ -53,7 +53,7 @@ class Macruise:
 
 def _measure_ends(parameters: Macruise, seed: int) -> Tables:
     runs = macruise_like(parameters.runs, stream(seed, "profiles", "macruise"), parameters.reading)
-    rows = finished_rows(runs, {"normal": TaskChain.from_runs(runs)}, parameters.step_min)
+    rows = completion_rows(runs, {"normal": TaskChain.from_runs(runs)}, parameters.step_min)
     readings = []
     for reading in ("ends", "durations"):
         minutes = macruise_like(parameters.runs, stream(seed, "profiles", "macruise"), reading).walltimes / 60
@@ -88,7 +88,7 @@ def _judge_ends(tables: Tables) -> Sequence[Verdict]:
     told = ", ".join(f"{error:.2f}" for error in errors)
     verdicts = [_span(readings[name], words) for name, words in _READINGS.items()]
     verdicts.append(most(close_to, max(errors), 0.15, quantity, told))
-    return [judged(tables, verdict) for verdict in verdicts]
+    return [restrict_verdict(tables, verdict) for verdict in verdicts]
 
 
 def _draw_ends(tables: Tables) -> Figure:
@@ -124,7 +124,7 @@ def _judge_table(tables: Tables) -> Sequence[Verdict]:
             f"{row['printed_mean_min']:g}, {row['printed_std_min']:g} min, {row['printed_peak_gb']:g} GB", table("3"),
         )  # fmt: skip
         told = f"{row['mean_min']:.1f}, {row['std_min']:.1f} min, {row['peak_gb']:.2f} GB"
-        verdicts.append(judged(tables, statement.computed(near, rule, told)))
+        verdicts.append(restrict_verdict(tables, statement.exact_verdict(near, rule, told)))
     return verdicts
 
 

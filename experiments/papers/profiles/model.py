@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.profiles.data import TASK_COLORS, data_row, judged, marked, task_runs
+from experiments.papers.profiles.data import TASK_COLORS, data_row, mark_figure, restrict_verdict, task_runs
 from experiments.statistics import binomial, interval
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.levels import POINTS, SHARE, most
@@ -26,7 +26,7 @@ from workloads.laws import from_samples
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EXPERIMENTS", "chain_of_runs", "draw_ends", "finished_rows"]
+__all__ = ["EXPERIMENTS", "chain_of_runs", "completion_rows", "draw_ends"]
 
 #: Section 2.3 of [P], at 100 min: tasks 5, 6, 7 and the end of the run.
 _AT_100 = {"task 5 runs": 0.06, "task 6 runs": 0.50, "task 7 runs": 0.38, "the run has ended": 0.06}
@@ -81,11 +81,11 @@ def _minutes(runs: TaskRuns, step: float) -> np.ndarray[tuple[int], np.dtype[np.
     return np.arange(0.0, 1.1 * float(runs.walltimes.max()) / 60 + step, step)
 
 
-def finished_rows(runs: TaskRuns, chains: dict[str, TaskChain], step: float) -> list[Row]:
+def completion_rows(runs: TaskRuns, chains: dict[str, TaskChain], step: float) -> list[Row]:
     """A row for each time and task: y_i(t) of the runs and of the chains."""
     minutes = _minutes(runs, step)
-    raw = runs.finished(60 * minutes)
-    told = {name: chain.finished(60 * minutes) for name, chain in chains.items()}
+    raw = runs.finish_shares(60 * minutes)
+    told = {name: chain.finish_probabilities(60 * minutes) for name, chain in chains.items()}
     return [
         {"minute": float(minute), "task": task + 1, "runs": float(raw[task, place])}
         | {name: float(table[task, place]) for name, table in told.items()}
@@ -119,12 +119,12 @@ def draw_ends(tables: Tables, ways: Sequence[str]) -> Figure:
         handles += [Line2D([], [], color=INK), Line2D([], [], color=INK, linestyle=(0, (3, 1.5)))]
         names += ["runs", ways[0]]
     legend_above(figure, handles, names)
-    return marked(figure, tables)
+    return mark_figure(figure, tables)
 
 
 def _measure_raw(parameters: Chains, seed: int) -> Tables:
     runs = task_runs(parameters.tasks, parameters.runs, seed)
-    return {"": finished_rows(runs, {}, parameters.step_min), **data_row(bool(parameters.tasks), len(runs))}
+    return {"": completion_rows(runs, {}, parameters.step_min), **data_row(bool(parameters.tasks), len(runs))}
 
 
 def _judge_raw(tables: Tables) -> Sequence[Verdict]:
@@ -139,8 +139,8 @@ def _judge_raw(tables: Tables) -> Sequence[Verdict]:
         found = binomial(count, runs)
         rule = Near(printed, POINTS, "the binomial probability")
         statement = Statement(f"at 100 min: {name}", f"{printed:.2f}", text("2.3"))
-        verdicts.append(statement.judged(rule, found, f"{found.text('.2f')}, {count} of {runs} runs"))
-    return [judged(tables, verdict) for verdict in verdicts]
+        verdicts.append(statement.judge(rule, found, f"{found.text('.2f')}, {count} of {runs} runs"))
+    return [restrict_verdict(tables, verdict) for verdict in verdicts]
 
 
 def _draw_raw(tables: Tables) -> Figure:
@@ -150,7 +150,7 @@ def _draw_raw(tables: Tables) -> Figure:
 def _measure_model(parameters: Chains, seed: int) -> Tables:
     runs = task_runs(parameters.tasks, parameters.runs, seed)
     chains = {name: TaskChain.from_runs(runs, fit, ends=ends) for name, (fit, ends) in _WAYS.items()}
-    rows = finished_rows(runs, chains, parameters.step_min)
+    rows = completion_rows(runs, chains, parameters.step_min)
     errors = [
         {"task": task, "model": name, "error": float(np.abs(column(of, name) - column(of, "runs")).max())}
         for task in range(1, runs.tasks + 1)
@@ -174,7 +174,7 @@ def _judge_model(tables: Tables) -> Sequence[Verdict]:
         f"by {100 * _NEARER:g} % or more", HYPOTHESIS,
     )  # fmt: skip
     verdicts = [
-        closer.computed(
+        closer.exact_verdict(
             bool(normal[-3:].mean() < normal[:3].mean()),
             "holds if the mean of the largest distances is smaller for the last three ends than for the first three",
             f"largest distance {', '.join(f'{value:.2f}' for value in normal)} for tasks 1 to {normal.size}",
@@ -182,7 +182,7 @@ def _judge_model(tables: Tables) -> Sequence[Verdict]:
         most(fits, float(best.mean() / normal.mean()), 1 - _NEARER, "the ratio of the mean largest distances",
              f"{best.mean():.3f} against {normal.mean():.3f}", f"largest distance: {told}"),
     ]  # fmt: skip
-    return [judged(tables, verdict) for verdict in verdicts]
+    return [restrict_verdict(tables, verdict) for verdict in verdicts]
 
 
 def _draw_model(tables: Tables) -> Figure:
@@ -248,17 +248,17 @@ def _judge_samples(tables: Tables) -> Sequence[Verdict]:
     )
     far = AtMost(SHARE, "the mean relative distance to the mean memory of all runs", "%", 100)
     part = AtMost(0.1, "the mean part of the time in which it is off by more than 10 %", "%", 100)
-    verdicts = [precise.judged(far, spread[few], off), likely.judged(part, wrong[few], times)]
+    verdicts = [precise.judge(far, spread[few], off), likely.judge(part, wrong[few], times)]
     if reality["used_gb"] is not None:
         over = Statement(
             "peaks overestimate the average memory", "may lead to an overestimation", text("3.2.2"),
             "no average exceeds its peak",
         )  # fmt: skip
         verdicts.append(
-            over.computed(reality["peaks_gb"] > reality["used_gb"], "holds if the mean by peaks is the larger one",
+            over.exact_verdict(reality["peaks_gb"] > reality["used_gb"], "holds if the mean by peaks is the larger one",
                           f"{reality['peaks_gb']:.1f} GB by peaks, {reality['used_gb']:.1f} GB used")
         )  # fmt: skip
-    return [judged(tables, verdict) for verdict in verdicts]
+    return [restrict_verdict(tables, verdict) for verdict in verdicts]
 
 
 def _draw_samples(tables: Tables) -> Figure:
@@ -291,7 +291,7 @@ def _draw_samples(tables: Tables) -> Figure:
     dress(right, x="time (min)", y="memory (GB)", title="needed with probability 1 - tau")
     panel_letters((left, right))
     legend_above(figure, handles, names)
-    return marked(figure, tables)
+    return mark_figure(figure, tables)
 
 
 _QUICK = Chains(runs=30, samples=(5, 20), repetitions=2, step_min=5.0)

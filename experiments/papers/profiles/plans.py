@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.profiles.data import data_row, marked, task_runs
+from experiments.papers.profiles.data import data_row, mark_figure, task_runs
 from experiments.papers.profiles.ranking import judge_fig13, judge_fig14, judge_fig16, sizes
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.measured import column, rows_where
@@ -45,7 +45,7 @@ _TAUS = (0.01, 0.025, 0.05, 0.1, 0.2)
 
 @dataclass(frozen=True)
 class PlanSizes:
-    """Parameters of figure 16, whose runs are not public.
+    """Parameters of figure 16; its runs are not public.
 
     Attributes
     ----------
@@ -198,7 +198,7 @@ def _draw(tables: Tables, metrics: Sequence[Metric] = tuple(PROFILES.values())) 
         dress(axes, x="past runs", y=metric.label, grid="y")
     panel_letters(panels)
     legend_above(figure, list(handles.values()), list(handles))
-    return marked(figure, tables)
+    return mark_figure(figure, tables)
 
 
 def _draw_fig14(tables: Tables) -> Figure:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.papers.profiles.data import judged
+from experiments.papers.profiles.data import restrict_verdict
 from experiments.statistics import Interval, interval, ratio
 from experiments.study.experiment import Tables
 from experiments.study.levels import POINTS, ROUNDING, SHARE
@@ -22,7 +22,7 @@ from experiments.study.verdicts import Source, Statement, Verdict, reference, te
 
 __all__ = ["judge_fig13", "judge_fig14", "judge_fig16", "sizes"]
 
-#: Reservation time [min] of an own reference, from so many past runs of SLANT.
+#: Reservation time [min] of an own reference, by the number of past runs of SLANT.
 _REFERENCE_MINUTES = {
     "mem-all-ckpt": 129.0,
     "mem-all-ckpt-v2": 132.0,
@@ -53,7 +53,7 @@ def sizes(tables: Tables) -> list[int]:
 
 
 class _Plans:
-    """What the plans made from so many past runs cost, by strategy and repetition."""
+    """Costs of the plans made from ``count`` past runs, by strategy and repetition."""
 
     def __init__(self, tables: Tables, samples: int) -> None:
         self.rows = rows_where(tables[""], samples=samples)
@@ -106,7 +106,7 @@ def _common(tables: Tables, place: str) -> list[Verdict]:
     return [
         rank.each(apart, longer, f"{plans.told('reservation_min')} min; {_each(longer)}"),
         best.each(apart, better, f"{plans.told('utilization', '.3f')}; {_each(better)}"),
-        runs.judged(enough, extra, f"longer by {_per_cent(extra)}"),
+        runs.judge(enough, extra, f"longer by {_per_cent(extra)}"),
     ]
 
 
@@ -133,7 +133,7 @@ def _minutes(tables: Tables, names: Sequence[str]) -> list[Verdict]:
         plans = _Plans(tables, _REFERENCE_RUNS)
         if name in plans.strategies:
             found = interval(plans.values("reservation_min", name))
-            verdicts.append(statement.judged(rule, found, f"{found.text('.1f')} min"))
+            verdicts.append(statement.judge(rule, found, f"{found.text('.1f')} min"))
         else:
             verdicts.append(statement.open(f"k = {_REFERENCE_RUNS} was not measured", rule=rule.words))
     return verdicts
@@ -148,7 +148,7 @@ def _saving(tables: Tables, name: str, source: Source) -> Verdict:
     )
     rule = Near(_PRINTED_SAVING[name], POINTS, "the mean saving", "%", 100)
     told = f"{saving.text('.1f', 100)} % ({plans.told('memory_gb')} GB)"
-    return statement.judged(rule, saving, told, _failures(tables))
+    return statement.judge(rule, saving, told, _failures(tables))
 
 
 def _losses(tables: Tables) -> list[Verdict]:
@@ -164,7 +164,7 @@ def _losses(tables: Tables) -> list[Verdict]:
             f"{100 * bound:.0f} %", text("4.2.2"),
         )  # fmt: skip
         rule = AtMost(bound + ROUNDING, "the paired relative loss", "%", 100)
-        verdicts.append(statement.judged(rule, loss, f"{_per_cent(loss)} ({plans.told(name, '.4g')})"))
+        verdicts.append(statement.judge(rule, loss, f"{_per_cent(loss)} ({plans.told(name, '.4g')})"))
     return verdicts
 
 
@@ -179,17 +179,17 @@ def judge_fig13(tables: Tables) -> Sequence[Verdict]:
     verdicts = [
         *_common(tables, "4.2.2"),
         *_minutes(tables, ("mem-all-ckpt", "all-ckpt", "neuro", "neuro-avg")),
-        alike.judged(
+        alike.judge(
             Near(0.0, SHARE, "the paired relative difference", "%", 100), same, f"longer by {_per_cent(same)}"
         ),
-        contrary.judged(
+        contrary.judge(
             Above(quantity=f"the relative difference of the reservation times of k = {most} and {few}"), more,
             f"longer by {_per_cent(more)} with k = {most} than with {few}",
         ),
         _saving(tables, "mem-all-ckpt", text("4.2.2")),
         *_losses(tables),
     ]  # fmt: skip
-    return [judged(tables, verdict) for verdict in verdicts]
+    return [restrict_verdict(tables, verdict) for verdict in verdicts]
 
 
 def judge_fig14(tables: Tables) -> Sequence[Verdict]:
@@ -205,17 +205,17 @@ def judge_fig14(tables: Tables) -> Sequence[Verdict]:
     verdicts = [
         *_minutes(tables, ("mem-all-ckpt-v2",)),
         _saving(tables, "mem-all-ckpt-v2", text("4.2.3")),
-        cost.judged(
+        cost.judge(
             AtMost(_NO_COST, "the paired relative difference", "%", 100), longer,
             f"longer by {_per_cent(longer)} ({plans.told('reservation_min')} min)",
         ),
         _first(tables, most),
-        before.computed(
+        before.exact_verdict(
             earliest >= _FIRST, f"holds if it begins after {_FIRST:g} min in all runs",
             f"the earliest begins at {earliest:.1f} min",
         ),
     ]  # fmt: skip
-    return [judged(tables, verdict) for verdict in verdicts]
+    return [restrict_verdict(tables, verdict) for verdict in verdicts]
 
 
 def _first(tables: Tables, samples: int) -> Verdict:
@@ -231,7 +231,7 @@ def _first(tables: Tables, samples: int) -> Verdict:
         text("4.2.3"),
     )
     rule = Near(_FIRST, 0.1 * _FIRST, "the mean first reservation", "min")
-    return statement.judged(rule, found, f"{found.text('.1f')} min", f"from the chains of {samples} runs: {others}")
+    return statement.judge(rule, found, f"{found.text('.1f')} min", f"from the chains of {samples} runs: {others}")
 
 
 def judge_fig16(tables: Tables) -> Sequence[Verdict]:
@@ -243,11 +243,11 @@ def judge_fig16(tables: Tables) -> Sequence[Verdict]:
     memory = Statement("Mem-All-Ckpt asks for less memory than All-Ckpt", "the trend of SLANT", text("4.3"))
     verdicts = [
         *_common(tables, "4.3"),
-        slight.judged(AtMost(_SLIGHT, "the paired relative gain", "%", 100), gain, f"by {_per_cent(gain)}"),
-        memory.judged(
+        slight.judge(AtMost(_SLIGHT, "the paired relative gain", "%", 100), gain, f"by {_per_cent(gain)}"),
+        memory.judge(
             Above(quantity="the paired relative difference"), less,
             f"All-Ckpt asks for {_per_cent(less)} more ({plans.told('memory_gb')} GB)", _failures(tables),
         ),
     ]  # fmt: skip
     # Figure 13 says the same of SLANT.
-    return [judged(tables, replace(verdict, claim=f"MaCRUISE: {verdict.claim}")) for verdict in verdicts]
+    return [restrict_verdict(tables, replace(verdict, claim=f"MaCRUISE: {verdict.claim}")) for verdict in verdicts]

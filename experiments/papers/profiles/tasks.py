@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.profiles.data import TASK_COLORS, TaskData, data_row, judged, marked, task_runs
+from experiments.papers.profiles.data import TASK_COLORS, TaskData, data_row, mark_figure, restrict_verdict, task_runs
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.levels import close
 from experiments.study.measured import rows_where
@@ -75,7 +75,7 @@ def _judge_profile(tables: Tables) -> Sequence[Verdict]:
             f"peak memory of task {row['task']}", f"{printed:g} GB", text(_PLACES.get(row["task"], "2.3"))
         )
         told = f"median {median:.1f} GB, {row['least_gb']:.1f} to {row['most_gb']:.1f}"
-        verdicts.append(judged(tables, close(statement, median, printed, _MARGIN * printed, told, unit="GB")))
+        verdicts.append(restrict_verdict(tables, close(statement, median, printed, _MARGIN * printed, told, unit="GB")))
     return verdicts
 
 
@@ -104,7 +104,7 @@ def _draw_profile(tables: Tables) -> Figure:
     if any(row["average_gb"] is not None for row in tables[""]):
         names = ["peak of each task, by its number", "average of each task"]
         legend_above(figure, [Patch(color="#BBBBBB"), Line2D([], [], color=INK)], names)
-    return marked(figure, tables)
+    return mark_figure(figure, tables)
 
 
 def _measure_decomposition(parameters: TaskData, seed: int) -> Tables:
@@ -123,7 +123,7 @@ def _measure_decomposition(parameters: TaskData, seed: int) -> Tables:
 
 
 def _foreign(tables: Tables) -> int:
-    """Runs whose sixth task has the memory of the seventh, or whose seventh that of the sixth."""
+    """Runs with the memory of the seventh task in the sixth, or that of the sixth in the seventh."""
     sixth = {row["run"] for row in rows_where(tables[""], task=6) if row["peak_gb"] > _FOREIGN_PEAK}
     seventh = {row["run"] for row in rows_where(tables[""], task=7) if row["peak_gb"] < _FOREIGN_PEAK}
     return len(sixth | seventh)
@@ -136,7 +136,7 @@ def _judge_decomposition(tables: Tables) -> Sequence[Verdict]:
         "can be incorrect", text("2.3"),
     )  # fmt: skip
     rule = f"holds if task 6 of a run has over {_FOREIGN_PEAK:g} GB, or task 7 less"
-    return [judged(tables, statement.computed(wrong > 0, rule, f"{wrong} of {runs} runs"))]
+    return [restrict_verdict(tables, statement.exact_verdict(wrong > 0, rule, f"{wrong} of {runs} runs"))]
 
 
 def _draw_decomposition(tables: Tables) -> Figure:
@@ -161,7 +161,7 @@ def _draw_decomposition(tables: Tables) -> Figure:
     dress(axes, x="time (min)", y="run, by walltime", grid="x")
     patches = [Patch(color=TASK_COLORS[(task - 1) % len(TASK_COLORS)]) for task in tasks]
     legend_above(figure, patches, [f"task {task}" for task in tasks])
-    return marked(figure, tables)
+    return mark_figure(figure, tables)
 
 
 _QUICK = TaskData(runs=30)

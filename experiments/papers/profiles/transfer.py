@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.profiles.data import data_row, judged, marked
-from experiments.papers.profiles.machines import DRAWN, HERE, THERE, V2, Machines, TwoMachines, moved
+from experiments.papers.profiles.data import data_row, mark_figure, restrict_verdict
+from experiments.papers.profiles.machines import DRAWN, HERE, THERE, V2, Machines, TwoMachines, move_plan
 from experiments.papers.profiles.plans import plan_from
-from experiments.statistics import Interval, interval, paired, ratio
+from experiments.statistics import Interval, interval, paired_interval, ratio
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.levels import ROUNDING, SHARE
 from experiments.study.measured import column, rows_where
@@ -51,7 +51,7 @@ class Transfer(TwoMachines):
     bounds: tuple[float, ...] = (15.0, 51.0)
 
 
-def _bounded(plan: ReservationPlan, peak: float, bounds: tuple[float, ...]) -> ReservationPlan:
+def _raise_memory(plan: ReservationPlan, peak: float, bounds: tuple[float, ...]) -> ReservationPlan:
     """The plan with memory requests of at least the bounds; one that includes the segmentation asks for the peak."""
     asked = np.asarray(plan.memory, dtype=float)
     return replace(plan, memory=np.maximum(asked, np.where(asked >= peak, bounds[1], bounds[0])))
@@ -71,28 +71,28 @@ def _measure(parameters: Transfer, seed: int) -> Tables:
             past, model = machines.past(samples, repetition)
             rng = machines.stream("new", samples, repetition)
             here = machines.runs.take(rng.choice(len(machines.runs), parameters.new_runs, replace=False))
-            there = machines.slowed(here, "new", samples, repetition)
+            there = machines.slow_down(here, "new", samples, repetition)
             for strategy in (_ALL, V2):
-                plan = _bounded(plan_from(strategy, past, model, parameters.n), model.peak, parameters.bounds)
+                plan = _raise_memory(plan_from(strategy, past, model, parameters.n), model.peak, parameters.bounds)
                 told = {"samples": samples, "repetition": repetition, "strategy": strategy}
-                rows.append({**told, "machine": HERE, "scale": _OWN, **_carried_out(plan, here, machines)})
+                rows.append({**told, "machine": HERE, "scale": _OWN, **_execute(plan, here, machines)})
                 for scale in parameters.scales:
                     scaling = machines.scaling(scale, samples, repetition)
-                    found = _carried_out(moved(plan, scaling), there, machines)
+                    found = _execute(move_plan(plan, scaling), there, machines)
                     # Had the user scaled the work alone, and not the checkpoints and restarts.
-                    spared = _carried_out(moved(plan, scaling, overheads=False), there, machines)
+                    spared = _execute(move_plan(plan, scaling, overheads=False), there, machines)
                     own = {"factor": scaling.factor, "first": scaling.first if strategy == V2 else scaling.factor}
                     unscaled = {"unscaled_overheads_min": spared["reservation_min"]}
                     rows.append({**told, "machine": THERE, "scale": scale, **found, **own, **unscaled})
     return {"": rows, **data_row(bool(parameters.tasks), len(machines.runs))}
 
 
-def _carried_out(plan: ReservationPlan, runs: TaskRuns, machines: Machines) -> dict[str, Any]:
+def _execute(plan: ReservationPlan, runs: TaskRuns, machines: Machines) -> dict[str, Any]:
     done = execute(plan, runs, machines.device, stopping=int(plan.strategy == V2))
     asked = np.asarray(plan.memory, dtype=float)
     covered = float(plan.milestones[asked >= asked.max()][-1])
     return {
-        # Runs whose segmentation goes on after the last reservation that has the memory for it.
+        # Runs with a segmentation that goes on after the last reservation that has the memory for it.
         "segmentations_cut": int(np.count_nonzero(runs.ends[:, machines.heavy] > covered)),
         "walltime_min": float(done.walltime.mean()) / 60,
         "reservation_min": float(done.reserved.mean()) / 60,
@@ -137,7 +137,7 @@ def _judge(tables: Tables) -> Sequence[Verdict]:
     verdicts.append(_hours(tables, scales[0]))
     if "measured" in scales:
         verdicts += _factors(tables)
-    return [judged(tables, verdict) for verdict in verdicts]
+    return [restrict_verdict(tables, verdict) for verdict in verdicts]
 
 
 def _sizes(tables: Tables) -> list[int]:
@@ -193,25 +193,25 @@ def _overlap(tables: Tables, scale: str) -> Verdict:
     claim = f"{scale} factors: no reservation of V2 without the memory for it overlaps the segmentation"
     statement = Statement(claim, "factors are chosen so", _PLACE)
     rule = "holds if the segmentation of no run on KNL outlives the reservations for it"
-    return statement.computed(counts[THERE][0] == 0, rule, f"it does in {told}", DRAWN)
+    return statement.exact_verdict(counts[THERE][0] == 0, rule, f"it does in {told}", DRAWN)
 
 
 def _minutes(tables: Tables, scale: str) -> Verdict:
     there = {"machine": THERE, "scale": scale, "strategy": V2}
     asked = _values(tables, "reservation_min", **there)
-    gap = paired(asked, _values(tables, "unscaled_overheads_min", **there))
+    gap = paired_interval(asked, _values(tables, "unscaled_overheads_min", **there))
     flat = _values(tables, "reservation_min", **{**there, "strategy": _ALL}).mean()
     claim = f"{scale} factors: scaling checkpoints and restarts, too, costs V2 a few minutes"
     told = f"{gap.text('.1f')} min of {asked.mean():.0f} min (All-Ckpt {flat:.0f} min)"
     rule = AtMost(_FEW, "the mean paired difference", "min")
-    return Statement(claim, "a few minutes", _PLACE).judged(rule, gap, told, DRAWN)
+    return Statement(claim, "a few minutes", _PLACE).judge(rule, gap, told, DRAWN)
 
 
 def _hours(tables: Tables, scale: str) -> Verdict:
     """The walltimes do not depend on the factors."""
     found = interval(_values(tables, "walltime_min", machine=THERE, scale=scale, strategy=V2))
     statement = Statement("the walltime on KNL is more than 3 hours", "> 3 h", _PLACE)
-    return statement.judged(Above(_LONG, "the mean walltime", "min"), found, f"{found.text('.0f')} min", DRAWN)
+    return statement.judge(Above(_LONG, "the mean walltime", "min"), found, f"{found.text('.0f')} min", DRAWN)
 
 
 def _factors(tables: Tables) -> list[Verdict]:
@@ -226,7 +226,7 @@ def _factors(tables: Tables) -> list[Verdict]:
         statement = Statement(f"{title}, computed from a few runs", f"{printed:g}", _PLACE)
         rule = Near(printed, SHARE * printed, "the mean factor")
         told = f"{found.text('.2f')}, {values.min():.2f} to {values.max():.2f}"
-        verdicts.append(statement.judged(rule, found, told, f"{remark}; {DRAWN}"))
+        verdicts.append(statement.judge(rule, found, told, f"{remark}; {DRAWN}"))
     return verdicts
 
 
@@ -254,7 +254,7 @@ def _draw(tables: Tables) -> Figure:
     axes.set_xticks(range(len(sizes)), [str(size) for size in sizes])
     dress(axes, x="past runs", y="requested memory (GB)", grid="y")
     legend_above(figure, list(handles.values()), list(handles), columns=2)
-    return marked(figure, tables)
+    return mark_figure(figure, tables)
 
 
 _QUICK = Transfer(runs=30, samples=(5, 20), repetitions=3, n=300)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.profiles.data import DATASET_COLORS, data_row, judged, makespans, marked
+from experiments.papers.profiles.data import DATASET_COLORS, data_row, makespans, mark_figure, restrict_verdict
 from experiments.study.experiment import Experiment, Tables
 from experiments.study.levels import SHARE, close
 from experiments.study.measured import column, rows_where
@@ -71,13 +71,13 @@ def _judge_variation(tables: Tables) -> Sequence[Verdict]:
             continue
         half = float(np.ptp(minutes)) / 2 / float(minutes.mean())
         statement = Statement(f"walltime of {dataset} inputs", f"{middle:g} min +- {100 * spread:g} %", text("2.2"))
-        verdict = statement.computed(
+        verdict = statement.exact_verdict(
             bool(abs(minutes.mean() / middle - 1) <= SHARE and abs(half - spread) <= _SPREAD),
             f"holds if the mean is within {100 * SHARE:g} %, and half the range within {100 * _SPREAD:g} points",
             f"mean {minutes.mean():.1f} min, {minutes.min():.1f} to {minutes.max():.1f} (+- {100 * half:.0f} %), "
             f"standard deviation {100 * minutes.std() / minutes.mean():.1f} %, {minutes.size} runs",
         )
-        verdicts.append(judged(tables, verdict))
+        verdicts.append(restrict_verdict(tables, verdict))
     return verdicts
 
 
@@ -104,7 +104,7 @@ def _draw_variation(tables: Tables) -> Figure:
     axes.set_ylim(bottom=0)
     dress(axes, x="run, by dataset", y="walltime (min)", grid="y")
     legend_above(figure, handles, [f"{name} (band: as printed)" for name in _PRINTED])
-    return marked(figure, tables)
+    return mark_figure(figure, tables)
 
 
 def _measure_repetitions(parameters: Walltimes, seed: int) -> Tables:
@@ -144,7 +144,7 @@ def _judge_repetitions(tables: Tables) -> Sequence[Verdict]:
     statement = Statement("an input takes nearly the same time again", "slight variations", text("2.2"))
     rule = "holds if the largest deviation of one input is less than a third of that between inputs"
     told = f"at most {100 * within:.1f} % for one input, {100 * across:.1f} % between inputs"
-    return [judged(tables, statement.computed(within < across / 3, rule, told))]
+    return [restrict_verdict(tables, statement.exact_verdict(within < across / 3, rule, told))]
 
 
 def _draw_repetitions(tables: Tables) -> Figure:
@@ -162,7 +162,7 @@ def _draw_repetitions(tables: Tables) -> Figure:
     axes.set_xticks(range(1, len(inputs) + 1))
     dress(axes, x="input", y="walltime (min)", grid="y")
     legend_above(figure, list(handles.values()), list(handles))
-    return marked(figure, tables)
+    return mark_figure(figure, tables)
 
 
 def _measure_sizes(parameters: Walltimes, seed: int) -> Tables:
@@ -189,7 +189,7 @@ def _judge_sizes(tables: Tables) -> Sequence[Verdict]:
         statement = Statement(
             f"correlation of size and walltime of {dataset} inputs", f"r = {printed:.2f}", text("2.2")
         )
-        verdicts.append(judged(tables, close(statement, found, printed, _SAME_R, f"r = {found:.2f}")))
+        verdicts.append(restrict_verdict(tables, close(statement, found, printed, _SAME_R, f"r = {found:.2f}")))
     return verdicts
 
 
@@ -209,11 +209,11 @@ def _draw_sizes(tables: Tables) -> Figure:
     axes.set_xlim(left=0)
     dress(axes, x="size of the input (MB)", y="walltime (min)")
     legend_above(figure, handles, names)
-    return marked(figure, tables)
+    return mark_figure(figure, tables)
 
 
-def _closed(figure: str, what: str) -> Experiment:
-    """A figure whose data are not public."""
+def _unpublished(figure: str, what: str) -> Experiment:
+    """A figure without public data."""
 
     def measure(parameters: Nothing, seed: int) -> Tables:
         return {"": [{"figure": figure, "needs": what, "public": 0}]}
@@ -229,7 +229,7 @@ def _closed(figure: str, what: str) -> Experiment:
 
 
 EXPERIMENTS = (
-    _closed("fig1", "memory requested and used by nine applications of Vanderbilt University, six months of 2018"),
+    _unpublished("fig1", "memory requested and used by nine applications of Vanderbilt University, six months of 2018"),
     Experiment(
         "profiles-fig2",
         "SLANT: walltimes of the inputs of two datasets",
@@ -263,5 +263,5 @@ EXPERIMENTS = (
         _draw_sizes,
         single_runs=True,
     ),
-    _closed("fig5", "brain images before and after segmentation, of both datasets"),
+    _unpublished("fig5", "brain images before and after segmentation, of both datasets"),
 )

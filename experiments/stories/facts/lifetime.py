@@ -1,4 +1,4 @@
-"""The facts of one job, from which its story is told: runs, preemptions, loans, and all of them together.
+"""The facts of one job, from which its story is written: runs, preemptions, loans, and all of them together.
 
 Times are ticks, those of :class:`Facts` on the clock of the job table.
 """

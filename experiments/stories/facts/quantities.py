@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 
 from workloads.ground.units import SECOND
 
-__all__ = ["Moment", "NodeTicks", "Ticks", "as_json", "moments", "moved"]
+__all__ = ["Moment", "NodeTicks", "Ticks", "as_json", "moments", "shift_clock"]
 
 #: A point in time, a duration, and an amount of the machine [ticks, ticks, node-ticks].
 Moment = int
@@ -41,25 +41,25 @@ def moments(facts: Any) -> Iterator[int]:
                 yield value
 
 
-def moved(facts: T, by: int) -> T:
+def shift_clock(facts: T, by: int) -> T:
     """The same facts on another clock, which shows ``by`` ticks more.
 
     >>> from experiments.stories.facts.queueing import AtHead
-    >>> moved(AtHead(5, 7, by=3), 1000)
+    >>> shift_clock(AtHead(5, 7, by=3), 1000)
     AtHead(since=1005, until=1007, by=3)
     """
-    return cast(T, _moved(facts, by)) if by else facts
+    return cast(T, _shift(facts, by)) if by else facts
 
 
-def _moved(facts: Any, by: int) -> Any:
+def _shift(facts: Any, by: int) -> Any:
     if isinstance(facts, tuple):
-        return tuple([_moved(item, by) for item in facts])
+        return tuple([_shift(item, by) for item in facts])
     if not is_dataclass(facts):
         return facts
     values: list[Any] = []
     for name, quantity in _quantities(facts.__class__):
         value = getattr(facts, name)
-        values.append(value + by if quantity == "Moment" and value is not None else _moved(value, by))
+        values.append(value + by if quantity == "Moment" and value is not None else _shift(value, by))
     return facts.__class__(*values)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from experiments.stories.facts import service
-from experiments.stories.reading.causes import cause_of
+from experiments.stories.reading.causes import parse_cause
 from experiments.stories.reading.chronicle import Chronicle
 from experiments.stories.reading.ledger import Ledger
 from experiments.stories.reading.lives import Booking, JobHistory
@@ -41,8 +41,8 @@ def on_demand_facts(
         heard=booking is not None,
         reserved=tuple(booking.gains) if booking is not None else (),
         plan=tuple(_plan(chronicle, ledger, job.job_id)),
-        timed_out=_closed(booking, "time-out"),
-        withdrawn=_closed(booking, "withdraw"),
+        timed_out=_end_time(booking, "time-out"),
+        withdrawn=_end_time(booking, "withdraw"),
         own=booking.total if booking is not None and arrived else 0,
         lacking=lacking,
         room=room,
@@ -52,7 +52,7 @@ def on_demand_facts(
     )
 
 
-def _closed(booking: Booking | None, ending: str) -> int | None:
+def _end_time(booking: Booking | None, ending: str) -> int | None:
     """When a reservation ended, if it ended so."""
     if booking is None or booking.until is None or booking.ending != ending:
         return None
@@ -69,16 +69,16 @@ def _helpers(chronicle: Chronicle, ledger: Ledger, job_id: int) -> Iterator[serv
             returned[item.job_id] = returned.get(item.job_id, 0) + (item.nodes or 0)
     for place in ledger.named.get(job_id, ()):
         entry = chronicle.entries[place]
-        kind = cause_of(entry.cause).kind
+        kind = parse_cause(entry.cause).kind
         how = "shrunk" if entry.event == "shrink" else _HOW.get(kind, "preempted")
         nodes = loans.get((entry.time, entry.job_id))
         if how == "planned":
             # It lends when its nodes are taken, at the latest when its warning is over.
-            last = max(entry.time, _vacated(chronicle, place))
+            last = max(entry.time, _vacate_time(chronicle, place))
             taken = [item for item in lent if item.job_id == entry.job_id and entry.time <= item.time <= last]
             nodes = taken[0].nodes if taken else None
         elif how == "tenant":
-            nodes = chronicle.borrowed(entry.job_id, job_id, entry.time)
+            nodes = chronicle.count_borrowed(entry.job_id, job_id, entry.time)
         elif how == "shrunk" and nodes is None:
             nodes = entry.before - entry.after
         back = returned.pop(entry.job_id, 0) if how != "tenant" else 0
@@ -93,14 +93,14 @@ def _gatherings(chronicle: Chronicle, ledger: Ledger, life: JobHistory) -> Itera
         ends = [(stint.place, stint.since) for stint in life.stints]
         ends += [(spell.place, spell.since) for spell in life.spells]
         until = min((time for after, time in ends if after > place), default=since)
-        owing = [item for item in warned if item < place and _vacated(chronicle, item) > since]
+        owing = [item for item in warned if item < place and _vacate_time(chronicle, item) > since]
         jobs = {chronicle.entries[item].job_id for item in owing}
         yield service.Gathering(since, until, tuple(sorted(jobs)))
 
 
-def _vacated(chronicle: Chronicle, place: int) -> int:
+def _vacate_time(chronicle: Chronicle, place: int) -> int:
     """When the run that is warned there gave up its nodes."""
-    stint = chronicle.stopped_at(place)
+    stint = chronicle.stop_at(place)
     return stint.until if stint is not None and stint.until is not None else 0
 
 
@@ -108,14 +108,14 @@ def _plan(chronicle: Chronicle, ledger: Ledger, job_id: int) -> Iterator[service
     done = {
         chronicle.entries[place].job_id
         for place in ledger.named.get(job_id, ())
-        if cause_of(chronicle.entries[place].cause).kind == "planned"
+        if parse_cause(chronicle.entries[place].cause).kind == "planned"
     }
     for item in ledger.plans.get(job_id, ()):
         if item.job_id is None:
             continue
         outcome = ""
         if item.decision == "plan":
-            dropped = "dropped" if ledger.dropped(item.job_id, job_id) else "void"
+            dropped = "dropped" if ledger.is_dropped(item.job_id, job_id) else "void"
             outcome = "done" if item.job_id in done else dropped
         yield service.Plan(
             what="expect" if item.decision == "expect" else "preempt",

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from experiments.stories.facts import lifetime, queueing
-from experiments.stories.facts.quantities import moved
+from experiments.stories.facts.quantities import shift_clock
 from experiments.stories.gathering.arrivals import on_demand_facts
 from experiments.stories.gathering.happenings import happenings
 from experiments.stories.gathering.waitparts import WaitParts
-from experiments.stories.reading.causes import cause_of
+from experiments.stories.reading.causes import parse_cause
 from experiments.stories.reading.chronicle import Chronicle
 from experiments.stories.reading.ledger import Ledger
 from experiments.stories.reading.lives import JobHistory, Spell, Stint
@@ -50,8 +50,8 @@ class Biographer:
         job, record = life.job, recording.record[job_id]
         came = record.submit is not None and record.start is not None
         service, origin = None, recording.origin
-        if self._chronicle.served_on_demand(job_id):
-            service = moved(on_demand_facts(self._chronicle, self._ledger, life, record, self._tolerance), origin)
+        if self._chronicle.serves_on_demand(job_id):
+            service = shift_clock(on_demand_facts(self._chronicle, self._ledger, life, record, self._tolerance), origin)
         return lifetime.Facts(
             job_id=job_id,
             type=job.type.value,
@@ -74,11 +74,11 @@ class Biographer:
             lost=record.lost,
             told=self._chronicle.told,
             windows=any(not name.startswith("failure ") for name in self._chronicle.outages.values()),
-            waits=moved(tuple(self._wait(spell) for spell in life.spells), origin),
-            runs=moved(tuple(self._run(stint, number) for number, stint in enumerate(life.stints)), origin),
-            loans=moved(tuple(self._loans(job_id)), origin),
+            waits=shift_clock(tuple(self._wait(spell) for spell in life.spells), origin),
+            runs=shift_clock(tuple(self._run(stint, number) for number, stint in enumerate(life.stints)), origin),
+            loans=shift_clock(tuple(self._loans(job_id)), origin),
             on_demand=service,
-            others=moved(tuple(self._others(life)), origin),
+            others=shift_clock(tuple(self._others(life)), origin),
         )
 
     def _others(self, life: JobHistory) -> Iterator[lifetime.Other]:
@@ -130,7 +130,7 @@ class Biographer:
 
     def _passing(self, place: int) -> queueing.Passing:
         entry = self._chronicle.entries[place]
-        return queueing.Passing(entry.time, entry.job_id, entry.after, cause_of(entry.cause).kind)
+        return queueing.Passing(entry.time, entry.job_id, entry.after, parse_cause(entry.cause).kind)
 
     def _run(self, stint: Stint, number: int) -> lifetime.RunFacts:
         cause = self._cause(stint.place)
@@ -160,7 +160,7 @@ class Biographer:
 
     def _cause(self, place: int) -> lifetime.Cause:
         entry = self._chronicle.entries[place]
-        return replace(cause_of(entry.cause), reason=self._ledger.reason(entry.time, entry.job_id))
+        return replace(parse_cause(entry.cause), reason=self._ledger.reason(entry.time, entry.job_id))
 
     def _resize(self, place: int) -> lifetime.Resize:
         entry = self._chronicle.entries[place]

@@ -1,18 +1,18 @@
 """Happenings: what else happened in an instant in which a promise moved.
 
-What is told happened then, and is of a kind that moves promises in that direction; no more is claimed.
+A reported event happened then, and is of a kind that moves promises in that direction; no more is claimed.
 """
 
 from __future__ import annotations
 
 from experiments.stories.facts.queueing import Happening
-from experiments.stories.reading.causes import cause_of
+from experiments.stories.reading.causes import parse_cause
 from experiments.stories.reading.chronicle import Chronicle
 from workloads.ground.units import to_ticks
 
 __all__ = ["happenings"]
 
-#: Kinds that move a promise, the likeliest first; only those of the first line that has any are told.
+#: Kinds that move a promise, the likeliest first; only those of the first line that has any are reported.
 _FORWARD = (
     ("ended early", "timed out", "came early", "outage"),
     ("shrunk", "warned", "preempted"),
@@ -83,7 +83,7 @@ def _of(chronicle: Chronicle, place: int) -> Happening | None:
         early = chronicle.early(place)
         return Happening("ended early", entry.job_id, early) if early else Happening("ended", entry.job_id)
     if entry.event == "submit":
-        if not chronicle.served_on_demand(entry.job_id):
+        if not chronicle.serves_on_demand(entry.job_id):
             return Happening("eligible" if entry.cause == "eligible" else "submitted", entry.job_id)
         estimated = chronicle.lives[entry.job_id].job.estimated_arrival
         if estimated is not None and chronicle.lives[entry.job_id].booking is not None:
@@ -92,7 +92,7 @@ def _of(chronicle: Chronicle, place: int) -> Happening | None:
                 return Happening("came early", entry.job_id, early)
         return Happening("arrived", entry.job_id)
     if entry.event == "start":
-        cause = cause_of(entry.cause)
+        cause = parse_cause(entry.cause)
         kind = {"returned": "resumed", "tenant": "tenant", "arrival": "arrived"}.get(cause.kind, "started")
         return None if cause.kind == "arrival" else Happening(kind, entry.job_id)
     if entry.event in ("reserve", "gather", "hold"):

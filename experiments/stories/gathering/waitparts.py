@@ -18,7 +18,7 @@ from simulator.results.integrals import integral
 
 __all__ = ["WaitParts"]
 
-#: Kinds of jobs that have nodes, in the order in which they are told.
+#: Kinds of jobs that have nodes, in the order of the sentences.
 _OCCUPANTS = ("before", "ahead", "on-demand", "passed")
 
 
@@ -133,7 +133,7 @@ class WaitParts:
         if place < spell.place:
             return "before"
         stint = self._chronicle.stints[place]
-        came = self._chronicle.served_on_demand(job_id) and stint.spell is None
+        came = self._chronicle.serves_on_demand(job_id) and stint.spell is None
         return "on-demand" if came else "ahead"
 
     @cached_property

@@ -1,6 +1,6 @@
 """Causes: the reasons in the event log, read in one place.
 
-A cause that is not known here keeps its own words, so that it is told rather than dropped.
+A cause that is not known here keeps its own words, so that it is shown rather than dropped.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 
 from experiments.stories.facts.lifetime import Cause
 
-__all__ = ["cause_of"]
+__all__ = ["parse_cause"]
 
 _WORDS = {"in order", "backfilled", "tenant", "arrival", "warning over", "next reservation", "runs already", "resumes"}
 _NAMING = (
@@ -20,12 +20,12 @@ _NAMING = (
 )
 
 
-def cause_of(text: str) -> Cause:
+def parse_cause(text: str) -> Cause:
     """The cause that a text of the event log states.
 
-    >>> cause_of("planned for 17")
+    >>> parse_cause("planned for 17")
     Cause(kind='planned', job_id=17, text='planned for 17', reason='')
-    >>> cause_of("the roof leaks").kind
+    >>> parse_cause("the roof leaks").kind
     'other'
     """
     if not text:

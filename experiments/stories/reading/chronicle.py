@@ -54,7 +54,7 @@ class Chronicle:
             self.decisions[decision.decision].append(decision)
         played = Playback(recording, self.decisions["draw"] if self.told else None)
         self.lives, self.stints, self.instants = played.lives, played.stints, played.instants
-        self.served_on_demand = played.served_on_demand
+        self.serves_on_demand = played.serves_on_demand
         self.outages = {entry.job_id: entry.cause for entry in self.entries if entry.job_id not in self.lives}
 
     @property
@@ -83,7 +83,7 @@ class Chronicle:
         following = self.instants[at + 1].place if at + 1 < len(self.instants) else len(self.entries)
         return range(self.instants[at].place, following)
 
-    def stopped_at(self, place: int) -> Stint | None:
+    def stop_at(self, place: int) -> Stint | None:
         """The run that is warned or preempted at that place of the log."""
         return self._stopped.get(place)
 
@@ -91,7 +91,7 @@ class Chronicle:
         """By how much the run that ends there ended before its walltime was over."""
         return self._ended[place].early if place in self._ended else 0
 
-    def borrowed(self, job_id: int, lender: int, time: int) -> int | None:
+    def count_borrowed(self, job_id: int, lender: int, time: int) -> int | None:
         """Nodes that a run which is stopped at that time had borrowed of a reservation; None: not known."""
         found = [stint.draws.get(lender) for stint in self.lives[job_id].stints if stint.stopped == time]
         return found[0] if found else None

@@ -53,10 +53,10 @@ class HeldNodes:
         self._gathering[job_id] = None
 
     def keep(self, job_id: int, nodes: int) -> None:
-        """So many nodes are held for a preempted job."""
+        """Nodes are held for a preempted job."""
         self._kept[job_id] = nodes
 
-    def left(self, job_id: int) -> None:
+    def leave_queue(self, job_id: int) -> None:
         """It no longer waits for nodes."""
         self._gathering.pop(job_id, None)
         self._kept.pop(job_id, None)
@@ -69,7 +69,7 @@ class HeldNodes:
             self._booked[entry.job_id] = entry.after
 
     def holders(self, held: int) -> tuple[int, ...]:
-        """The holders of so many held nodes: on-demand jobs, and outages by their negative numbers."""
+        """The holders of the held nodes: on-demand jobs, and outages by their negative numbers."""
         if not held:
             return ()
         idle = {job_id: booking.total - self._lent[job_id] for job_id, booking in self._open.items()}

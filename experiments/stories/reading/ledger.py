@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from experiments.stories.facts.lifetime import Cause
-from experiments.stories.reading.causes import cause_of
+from experiments.stories.reading.causes import parse_cause
 from experiments.stories.reading.chronicle import Chronicle
 from simulator.machine.decisions import Decision
 
@@ -50,7 +50,7 @@ class Ledger:
         self.named: dict[int, list[int]] = defaultdict(list)
         for place, entry in enumerate(chronicle.entries):
             if entry.event in ("shrink", "warn", "preempt"):
-                other = cause_of(entry.cause).job_id
+                other = parse_cause(entry.cause).job_id
                 if other is not None:
                     self.named[other].append(place)
 
@@ -58,7 +58,7 @@ class Ledger:
         """The policy's own words on an action."""
         return self._reasons.get((time, job_id), "")
 
-    def dropped(self, job_id: int, other: int) -> bool:
+    def is_dropped(self, job_id: int, other: int) -> bool:
         """Whether its planned preemption was not needed any more."""
         return (job_id, other) in self._dropped
 

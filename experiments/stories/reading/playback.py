@@ -91,7 +91,7 @@ class Playback:
                 self._draws[draw.job_id, draw.time][draw.other] = draw.nodes or 0
         self._read()
 
-    def served_on_demand(self, job_id: int) -> bool:
+    def serves_on_demand(self, job_id: int) -> bool:
         """Whether it is an on-demand job, and the mechanism treats it as one."""
         return not self._baseline and self.lives[job_id].job.type is JobType.ON_DEMAND
 
@@ -133,13 +133,13 @@ class Playback:
             state.eligible = entry.time
             if entry.cause != "eligible":
                 state.submit = entry.time
-        if event == "submit" and not self.served_on_demand(job_id):
+        if event == "submit" and not self.serves_on_demand(job_id):
             return self._enter(place, entry, "next" if life.spells or life.stints else "submit")
         if event == "submit":
             life.arrival = entry.time
             self._close(life, entry.time, "arrived")
         elif event in ("requeue", "wait"):
-            self._holdings.left(job_id)
+            self._holdings.leave_queue(job_id)
             return self._enter(place, entry, event)
         elif event == "start":
             self._start(place, entry, life)
@@ -167,7 +167,7 @@ class Playback:
         else:
             if event == "cancel":
                 self._leave(job_id, entry.time)
-                self._holdings.left(job_id)
+                self._holdings.leave_queue(job_id)
             life.others.append(place)
         return None
 
@@ -196,7 +196,7 @@ class Playback:
         if state.job.type is JobType.STOCHASTIC:
             self._ask(state, entry, why)
         # A copy: it stays what it is while it waits.
-        urgent = self.served_on_demand(entry.job_id)
+        urgent = self.serves_on_demand(entry.job_id)
         spell = Spell(copy(state), place, entry.time, why, urgent, cause=entry.cause)
         self._waiting[entry.job_id] = spell
         self.lives[entry.job_id].spells.append(spell)
@@ -229,13 +229,13 @@ class Playback:
         stint = Stint(entry.job_id, place, entry.time, entry.cause, spell, [(entry.time, entry.after)])
         stint.draws = self._draws.get((entry.job_id, entry.time), {})
         self._holdings.lend(stint.draws)
-        self._holdings.left(entry.job_id)
+        self._holdings.leave_queue(entry.job_id)
         state = self._states[entry.job_id]
         run: Run | None = None
         if state.job.type is JobType.STOCHASTIC:
             stint.expected_end = entry.time + state.walltime
         else:
-            run = self._begun(state, entry)
+            run = self._begin(state, entry)
             run.nodes = entry.after
             run.begin()
             stint.expected_end = run.expected_end
@@ -244,7 +244,7 @@ class Playback:
         self.stints[place] = stint
         life.stints.append(stint)
 
-    def _begun(self, state: JobState, entry: Entry) -> Run:
+    def _begin(self, state: JobState, entry: Entry) -> Run:
         since = state.job.running_since
         if entry.cause != "runs already" or since is None:
             return begin_run(state, entry.time)

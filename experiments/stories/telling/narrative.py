@@ -9,10 +9,10 @@ from experiments.stories.facts.quantities import moments
 from experiments.stories.facts.queueing import Wait
 from experiments.stories.telling import queued, running
 from experiments.stories.telling.on_demand import on_demand_lines
-from experiments.stories.telling.phrases import Clock, amount, count, duration, jobs, listed, wrapped
+from experiments.stories.telling.phrases import Clock, amount, count, duration, jobs, join_items, wrap
 from workloads.ground.jobids import job_id_text
 
-__all__ = ["tell", "told_reasons"]
+__all__ = ["tell", "wait_reasons"]
 
 #: Names in a list.
 _SHORT = 5
@@ -42,7 +42,7 @@ def tell(
     unit
         What sizes count: ``nodes`` or ``processors``.
     everything
-        Whether long lists are told to their end.
+        Whether long lists are shown to their end.
 
     Returns
     -------
@@ -51,17 +51,17 @@ def tell(
     """
     most = None if everything else _SHORT
     clock = Clock(first, epoch, list(moments(facts)), zone)
-    head = [*wrapped(f"{_who(facts)} {_summary(facts)}", unit=unit), *wrapped(clock.about)]
-    # Sorted by time alone: what is of one instant keeps the order in which it is told.
+    head = [*wrap(f"{_who(facts)} {_summary(facts)}", unit=unit), *wrap(clock.about)]
+    # Sorted by time alone: sentences of one instant keep their order.
     lines = sorted(_lines(facts, clock, most), key=lambda line: line[0])
     width = max((len(clock.at(time)) for time, _ in lines), default=0)
     margin = " " * (width + 2)
-    story = [line for time, text in lines for line in wrapped(text, f"{clock.at(time):>{width}}  ", margin, unit=unit)]
+    story = [line for time, text in lines for line in wrap(text, f"{clock.at(time):>{width}}  ", margin, unit=unit)]
     blocks = [head, story, *_sections(facts, clock, most, unit)]
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
-def told_reasons(facts: Facts, first: int, epoch: float | None) -> list[tuple[str, str]]:
+def wait_reasons(facts: Facts, first: int, epoch: float | None) -> list[tuple[str, str]]:
     """Why a job waited, of all its waits: pairs of a duration and a reason; headings have no duration."""
     clock = Clock(first, epoch, list(moments(facts)))
     return [pair for wait in facts.waits for pair in queued.reasons(wait, facts, clock, _SHORT)]
@@ -94,7 +94,7 @@ def _summary(facts: Facts) -> str:
     endings = {"completed": "completed", "killed": "was killed at its walltime", "cancelled": "was cancelled"}
     ended = endings.get(facts.status, f"was {facts.status}")
     told.append(f"{ended} {duration(facts.end - facts.submit)} after its submit")
-    return f"{listed(told, None)}." + (f" It lost {amount(facts.lost)}." if facts.lost else "")
+    return f"{join_items(told, None)}." + (f" It lost {amount(facts.lost)}." if facts.lost else "")
 
 
 def _times_over(number: int) -> str:
@@ -110,11 +110,11 @@ def _lines(facts: Facts, clock: Clock, most: int | None) -> Iterator[tuple[int, 
         wait = None
         if run.wait is not None:
             wait = facts.waits[run.wait]
-            yield from _queued(wait, clock, most)
+            yield from _wait_sentences(wait, clock, most)
             told = run.wait + 1
         yield from running.run_lines(facts, number, wait, most)
     for wait in facts.waits[told:]:
-        yield from _queued(wait, clock, most)
+        yield from _wait_sentences(wait, clock, most)
     for other in facts.others:
         cause = f" ({other.cause})" if other.cause else ""
         if other.event == "cancel":
@@ -127,7 +127,7 @@ def _lines(facts: Facts, clock: Clock, most: int | None) -> Iterator[tuple[int, 
         yield other.time, f"The log says: {other.event}, {other.before} to {other.after} nodes{cause}."
 
 
-def _queued(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, str]]:
+def _wait_sentences(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, str]]:
     eligible = wait.why == "submit" and wait.cause == "eligible"
     began = {
         "submit": "It became eligible" if eligible else "It was submitted",
@@ -149,19 +149,19 @@ def _queued(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, s
             f"{count(wait.ahead_nodes, 'node')}; {free}.",
         )
     else:
-        names = listed([job_id_text(job_id) for job_id in wait.ahead], most)
+        names = join_items([job_id_text(job_id) for job_id in wait.ahead], most)
         asked = f"which asked for {count(wait.ahead_nodes, 'node')} together"
         yield wait.since, f"{began} behind {count(len(wait.ahead), 'job')} ({names}), {asked}; {free}."
     yield from queued.standing(wait, clock, most)
 
 
 def _sections(facts: Facts, clock: Clock, most: int | None, unit: str) -> Iterator[list[str]]:
-    """What is told after the story."""
+    """Remarks after the story."""
     for wait in facts.waits:
         yield queued.section(wait, facts, clock, most, unit)
-    yield [line for loan in facts.loans for line in wrapped(_loan(loan, clock), "", "  ", unit=unit)]
+    yield [line for loan in facts.loans for line in wrap(_loan(loan, clock), "", "  ", unit=unit)]
     if not facts.told:
-        yield wrapped(
+        yield wrap(
             "Promises, loans and expected losses were not recorded with this run; 'holdfast run --events' records them."
         )
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from experiments.stories.facts.lifetime import Facts
 from experiments.stories.facts.service import Gain, Helper, OnDemand, Plan
-from experiments.stories.telling.phrases import Clock, amount, count, duration, jobs, listed
+from experiments.stories.telling.phrases import Clock, amount, count, duration, jobs, join_items
 from workloads.ground.jobids import job_id_text
 
-__all__ = ["given_back", "on_demand_lines"]
+__all__ = ["on_demand_lines", "return_sentence"]
 
 
 def on_demand_lines(facts: Facts, service: OnDemand, clock: Clock, most: int | None) -> Iterator[tuple[int, str]]:
@@ -20,7 +20,7 @@ def on_demand_lines(facts: Facts, service: OnDemand, clock: Clock, most: int | N
             announced = f", announcing its arrival for {clock.at(service.estimated, service.notice)}"
         ignored = "" if service.heard else f"; {facts.mechanism} ignores notices"
         yield service.notice, f"It gave notice{announced}{ignored}."
-    yield from _reserved(facts, service.reserved, clock, most)
+    yield from _reservation_sentences(facts, service.reserved, clock, most)
     if service.plan and service.notice is not None:
         yield service.notice, _plan(service.plan, service.notice, clock, most)
     if service.timed_out is not None:
@@ -46,17 +46,19 @@ def on_demand_lines(facts: Facts, service: OnDemand, clock: Clock, most: int | N
             yield gathering.since, f"It waited for {whom}."
 
 
-def given_back(service: OnDemand, most: int | None) -> str:
+def return_sentence(service: OnDemand, most: int | None) -> str:
     """Nodes that its end gave back to their lenders; empty without lenders."""
     told: list[str] = []
     for helper in service.helpers:
         if helper.how != "tenant" and helper.nodes:
             unit = "" if told else " node" if helper.nodes == 1 else " nodes"
             told.append(f"{helper.returned} of {helper.nodes}{unit} to job {job_id_text(helper.job_id)}")
-    return f" It gave back {listed(told, most)}." if told else ""
+    return f" It gave back {join_items(told, most)}." if told else ""
 
 
-def _reserved(facts: Facts, gains: tuple[Gain, ...], clock: Clock, most: int | None) -> Iterator[tuple[int, str]]:
+def _reservation_sentences(
+    facts: Facts, gains: tuple[Gain, ...], clock: Clock, most: int | None
+) -> Iterator[tuple[int, str]]:
     few = most is None or len(gains) <= most + 1
     cut = len(gains) if few or most is None else most - 1
     for gain in gains[:cut]:
@@ -89,7 +91,7 @@ def _plan(plan: tuple[Plan, ...], made: int, clock: Clock, most: int | None) -> 
     told = []
     counted = [f"{job_id_text(item.job_id)} by {clock.at(item.at, made)}" for item in plan if item.what == "expect"]
     if counted:
-        told.append(f"to count on the end of job{'s' if len(counted) > 1 else ''} {listed(counted, most)}")
+        told.append(f"to count on the end of job{'s' if len(counted) > 1 else ''} {join_items(counted, most)}")
     outcomes = {"done": "done", "dropped": "not needed in the end", "void": "no longer possible"}
     for item in plan:
         if item.what == "preempt":
@@ -124,4 +126,4 @@ def _helpers(helpers: tuple[Helper, ...], at: int, most: int | None) -> str:
         if helper.time == at and helper.how in ("shrunk", "preempted"):
             nodes = f", {helper.nodes}" if helper.nodes else ""
             told.append(f"job {job_id_text(helper.job_id)} ({helper.how}{nodes})")
-    return listed(told, most) if told else ""
+    return join_items(told, most) if told else ""

@@ -12,7 +12,7 @@ from workloads.ground.jobids import job_id_text
 from workloads.ground.units import SECOND
 from workloads.ground.wording import in_unit
 
-__all__ = ["Clock", "amount", "count", "duration", "jobs", "listed", "percent", "wrapped"]
+__all__ = ["Clock", "amount", "count", "duration", "jobs", "join_items", "percent", "wrap"]
 
 #: Columns of a terminal.
 WIDTH = 80
@@ -34,7 +34,7 @@ class Clock:
     epoch
         Seconds since 1970 at which that clock stands at 0; None: it is not known, and times are since the first submit.
     times
-        Times of the story [ticks]: they decide whether days and seconds are told.
+        Times of the story [ticks]: they decide whether days and seconds are shown.
     zone
         What dates are in.
     """
@@ -79,10 +79,10 @@ class Clock:
         return f"{sign}{days} d {text}" if self._days else f"{sign}{text}"
 
 
-def wrapped(text: str, first: str = "", rest: str = "", *, unit: str = "nodes") -> list[str]:
+def wrap(text: str, first: str = "", rest: str = "", *, unit: str = "nodes") -> list[str]:
     """Lines of at most 80 characters, the first and the others with these margins; sizes count ``unit``.
 
-    >>> wrapped("It waited for 3 nodes.", rest="  ")
+    >>> wrap("It waited for 3 nodes.", rest="  ")
     ['It waited for 3 nodes.']
     """
     glued = _GLUED.sub(_GLUE, in_unit(text, unit))
@@ -138,10 +138,10 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def listed(items: Sequence[str], most: int | None) -> str:
+def join_items(items: Sequence[str], most: int | None) -> str:
     """Some of them, and how many more there are.
 
-    >>> listed(["a", "b", "c"], None), listed(["a", "b", "c", "d"], 2)
+    >>> join_items(["a", "b", "c"], None), join_items(["a", "b", "c", "d"], 2)
     ('a, b and c', 'a, b and 2 more')
     """
     # One more name is as short as saying that there is one more.
@@ -155,4 +155,4 @@ def jobs(ids: Sequence[int], most: int | None = 5, kind: str = "") -> str:
     >>> jobs([7]), jobs([7, 9], kind="on-demand ")
     ('job 7', 'on-demand jobs 7 and 9')
     """
-    return f"{kind}job{'s' if len(ids) > 1 else ''} {listed([job_id_text(job_id) for job_id in ids], most)}"
+    return f"{kind}job{'s' if len(ids) > 1 else ''} {join_items([job_id_text(job_id) for job_id in ids], most)}"

@@ -8,13 +8,13 @@ from itertools import pairwise
 
 from experiments.stories.facts.lifetime import Facts
 from experiments.stories.facts.queueing import Happening, Occupancy, PartOfWait, Promise, Wait
-from experiments.stories.telling.phrases import Clock, count, duration, jobs, listed, percent, wrapped
+from experiments.stories.telling.phrases import Clock, count, duration, jobs, join_items, percent, wrap
 from workloads.ground.jobids import job_id_text
 from workloads.ground.units import SECOND
 
-__all__ = ["LITTLE", "first_promise", "kept", "section", "standing"]
+__all__ = ["LITTLE", "compare_promises", "first_promise", "section", "standing"]
 
-#: Moves of a promise that are told of one wait, at its beginning and at its end.
+#: Moves of a promise that are listed for one wait, at its beginning and at its end.
 _MOVES = 2
 #: A wait below this needs no explanation [ticks].
 LITTLE = 60 * SECOND
@@ -49,7 +49,7 @@ def standing(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, 
             told.add(promise.time)
         if interval.since > wait.since:
             again = " again" if number else ""
-            yield interval.since, f"It was now first in the queue{again}{_promised(promise, clock)}."
+            yield interval.since, f"It was now first in the queue{again}{_promise_clause(promise, clock)}."
         if interval.by is not None:
             yield interval.until, f"Job {interval.by} moved ahead of it."
             told.add(interval.until)
@@ -75,10 +75,10 @@ def standing(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, 
 
 def first_promise(wait: Wait, clock: Clock) -> str:
     """What it was promised as it came."""
-    return _promised(next((item for item in wait.promises if item.time == wait.since), None), clock)
+    return _promise_clause(next((item for item in wait.promises if item.time == wait.since), None), clock)
 
 
-def _promised(promise: Promise | None, clock: Clock) -> str:
+def _promise_clause(promise: Promise | None, clock: Clock) -> str:
     if promise is None or promise.at is None:
         return ""
     return f", and it was promised a start by {clock.at(promise.at, promise.time)}"
@@ -114,10 +114,10 @@ def _when(happened: tuple[Happening, ...], most: int | None) -> str:
                 "ended before its walltime" if kind == "ended early" else _HAPPENED.get(kind, f"had the event {kind}")
             )
         told.append(f"{jobs(ids, most)} {verb if len(ids) == 1 else verb.replace('was ', 'were ')}")
-    return f"When {listed(told, None)},"
+    return f"When {join_items(told, None)},"
 
 
-def kept(wait: Wait) -> str:
+def compare_promises(wait: Wait) -> str:
     """How the start compares with the promises."""
     times = [promise.at for promise in wait.promises if promise.at is not None]
     if not times or wait.until == wait.since:
@@ -138,7 +138,7 @@ def section(wait: Wait, facts: Facts, clock: Clock, most: int | None, unit: str)
     lines = [heading]
     for spent, text in rest:
         margin = f"  {spent:>{width}}  " if spent else "  "
-        lines += wrapped(text, margin, " " * len(margin), unit=unit)
+        lines += wrap(text, margin, " " * len(margin), unit=unit)
     return lines
 
 
@@ -157,7 +157,7 @@ def reasons(wait: Wait, facts: Facts, clock: Clock, most: int | None) -> list[tu
     for part in wait.parts:
         text = _part(part, wait, facts, most)
         if part.kind == "full":
-            text += _occupied(wait.occupancy, part.ticks * facts.machine, most)
+            text += _occupancy_sentence(wait.occupancy, part.ticks * facts.machine, most)
         pairs.append((duration(part.ticks), text))
     passing = _passing(wait, most)
     return [*pairs, ("", passing)] if passing else pairs
@@ -170,7 +170,7 @@ def _part(part: PartOfWait, wait: Wait, facts: Facts, most: int | None) -> str:
     if part.kind == "held":
         whom = f" for on-demand {jobs(part.jobs, most)}" if part.jobs else " for others"
         if part.outages:
-            whom = f" for {listed([*([whom[5:]] if part.jobs else []), *part.outages], most)}"
+            whom = f" for {join_items([*([whom[5:]] if part.jobs else []), *part.outages], most)}"
         return f"At least {need} idle, but too many of them were held{whom}."
     if part.kind == "first":
         if part.jobs:
@@ -189,7 +189,7 @@ def _part(part: PartOfWait, wait: Wait, facts: Facts, most: int | None) -> str:
     return f"{turn} the rule ({facts.backfilling}) let this job wait."
 
 
-def _occupied(occupancy: tuple[Occupancy, ...], whole: int, most: int | None) -> str:
+def _occupancy_sentence(occupancy: tuple[Occupancy, ...], whole: int, most: int | None) -> str:
     """Use of the machine in that time."""
     told: list[str] = []
     for item in sorted(occupancy, key=lambda item: -item.node_ticks):
@@ -203,7 +203,7 @@ def _occupied(occupancy: tuple[Occupancy, ...], whole: int, most: int | None) ->
             "on-demand": "on-demand jobs that started meanwhile",
             "passed": "jobs behind it in the queue",
         }[item.kind]
-        names = listed([job_id_text(job_id) for job_id in item.jobs], most)
+        names = join_items([job_id_text(job_id) for job_id in item.jobs], most)
         told.append(f"{share} ran {what} ({names})")
     return f" {'; '.join(told)}."
 
@@ -224,6 +224,6 @@ def _passing(wait: Wait, most: int | None) -> str:
         names: list[str] = []
         for job_id, sizes in starts.items():
             unit = "" if names else " node" if sizes == [1] else " nodes"
-            names.append(f"{job_id_text(job_id)} ({listed([str(size) for size in sizes], most)}{unit})")
-        told.append(f"{count(len(starts), 'job')} {verb}: {listed(names, most)}")
+            names.append(f"{job_id_text(job_id)} ({join_items([str(size) for size in sizes], most)}{unit})")
+        told.append(f"{count(len(starts), 'job')} {verb}: {join_items(names, most)}")
     return "; ".join(told) + "." if told else ""

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from experiments.stories.facts.lifetime import Cause, Facts, Resize, RunFacts, Stop
 from experiments.stories.facts.queueing import Wait
 from experiments.stories.telling import queued
-from experiments.stories.telling.on_demand import given_back
-from experiments.stories.telling.phrases import amount, count, duration, listed
+from experiments.stories.telling.on_demand import return_sentence
+from experiments.stories.telling.phrases import amount, count, duration, join_items
 from workloads.ground.jobids import job_id_text
 
 __all__ = ["run_lines"]
 
-#: Changes of the size that are told of one run, at its beginning and at its end.
+#: Changes of the size that are listed for one run, at its beginning and at its end.
 _SIZES = 2
 
 
@@ -32,30 +32,30 @@ def run_lines(facts: Facts, number: int, wait: Wait | None, most: int | None) ->
         Names in a list; None: all.
     """
     run = facts.runs[number]
-    yield run.start, _started(facts, number, wait, most)
+    yield run.start, _start_sentence(facts, number, wait, most)
     sizes = run.resizes
     cut = most is not None and len(sizes) > 2 * _SIZES + 1
     for resize in sizes[:_SIZES] if cut else sizes:
-        yield resize.time, _resized(resize)
+        yield resize.time, _resize_sentence(resize)
     if cut:
         hidden = [resize.after for resize in sizes[_SIZES:-_SIZES]]
         told = f"Its size then changed {len(hidden)} more times, between {min(hidden):,} and {max(hidden):,} nodes."
         yield sizes[_SIZES].time, told
         for resize in sizes[-_SIZES:]:
-            yield resize.time, _resized(resize)
+            yield resize.time, _resize_sentence(resize)
     if run.ending == "cancel":
         if run.stop is not None:
-            yield from _stopped(facts, run, run.stop)
+            yield from _stop_sentences(facts, run, run.stop)
         yield run.end, f"Its user cancelled it{'' if run.stop else ' while it ran'}."
     elif run.stop is not None:
-        yield from _stopped(facts, run, run.stop)
+        yield from _stop_sentences(facts, run, run.stop)
     elif run.slot is not None:
         yield run.end, _slot_over(run)
     else:
-        yield run.end, _ended(facts, run, most)
+        yield run.end, _end_sentence(facts, run, most)
 
 
-def _started(facts: Facts, number: int, wait: Wait | None, most: int | None) -> str:
+def _start_sentence(facts: Facts, number: int, wait: Wait | None, most: int | None) -> str:
     run = facts.runs[number]
     size = count(run.nodes, "node")
     if run.nodes < facts.nodes:
@@ -69,7 +69,7 @@ def _started(facts: Facts, number: int, wait: Wait | None, most: int | None) -> 
         told = f"It was backfilled: it started{again} on {size}, before its turn"
     elif kind == "tenant":
         owners = [f"{nodes} of job {job_id_text(job_id)}" for job_id, nodes in run.tenant_of]
-        whose = f" ({listed(owners, most)})" if owners else ""
+        whose = f" ({join_items(owners, most)})" if owners else ""
         told = f"It started{again} as a tenant, on {size} reserved for on-demand jobs{whose}"
     elif kind == "returned":
         part = f"{run.returned} of which" if 0 < run.returned < run.nodes else "which"
@@ -83,7 +83,7 @@ def _started(facts: Facts, number: int, wait: Wait | None, most: int | None) -> 
         told = f"It started on its {size}{_instantly(facts)}"
     else:
         told = f"It started{again} on {size}" + (f" ({run.cause.text})" if run.cause.text else "")
-    return f"{told}{queued.kept(wait) if wait is not None else ''}.{_words(run.cause)}"
+    return f"{told}{queued.compare_promises(wait) if wait is not None else ''}.{_words(run.cause)}"
 
 
 def _instantly(facts: Facts) -> str:
@@ -94,7 +94,7 @@ def _instantly(facts: Facts) -> str:
     return f", {when}: {'an instant start' if service.instant else 'no instant start'}"
 
 
-def _resized(resize: Resize) -> str:
+def _resize_sentence(resize: Resize) -> str:
     cause, change = resize.cause, count(abs(resize.after - resize.before), "node")
     verb = "shrank" if resize.after < resize.before else "expanded"
     told = f"It {verb} from {resize.before:,} to {count(resize.after, 'node')}"
@@ -107,7 +107,7 @@ def _resized(resize: Resize) -> str:
     return f"{told}.{_words(cause)}"
 
 
-def _stopped(facts: Facts, run: RunFacts, stop: Stop) -> Iterator[tuple[int, str]]:
+def _stop_sentences(facts: Facts, run: RunFacts, stop: Stop) -> Iterator[tuple[int, str]]:
     nodes = count(run.resizes[-1].after if run.resizes else run.nodes, "node")
     lost = f" It lost {amount(stop.lost)}" if stop.lost else " It lost nothing"
     if facts.type == "malleable":
@@ -139,7 +139,7 @@ def _why(cause: Cause) -> str:
         return f"by the plan for on-demand job {_beneficiary(cause)}"
     if cause.kind == "dismissed":
         return f"as a tenant of on-demand job {_beneficiary(cause)}, which had arrived"
-    return f"({cause.text})" if cause.text else "for a reason that the log does not tell"
+    return f"({cause.text})" if cause.text else "for a reason that the log does not give"
 
 
 def _why_that_one(facts: Facts, stop: Stop) -> str:
@@ -157,8 +157,8 @@ def _why_that_one(facts: Facts, stop: Stop) -> str:
     return f"{seen} Job {stop.spared}, which was spared, would have lost less: {least}."
 
 
-def _ended(facts: Facts, run: RunFacts, most: int | None) -> str:
-    back = given_back(facts.on_demand, most) if facts.on_demand is not None else ""
+def _end_sentence(facts: Facts, run: RunFacts, most: int | None) -> str:
+    back = return_sentence(facts.on_demand, most) if facts.on_demand is not None else ""
     checkpoints = f" Its last run had written {count(run.checkpoints, 'checkpoint')}." if run.checkpoints else ""
     if run.ending == "kill":
         return f"It was killed at its walltime.{checkpoints}{back}"

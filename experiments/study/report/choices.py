@@ -1,4 +1,4 @@
-"""The choices that the documentation tells of, as parts of a page.
+"""The choices that the documentation explains, as parts of a page.
 
 The documentation is the one place where they are written. It is beside the packages in a checkout, and a copy of it is
 inside this package where Holdfast was installed from a wheel.
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-__all__ = ["section_html", "section_of", "sentence_html"]
+__all__ = ["page_section", "section_html", "sentence_html"]
 
 _HERE = Path(__file__).parent
 _PLACES = (_HERE.parents[2] / "docs", _HERE / "docs")
 
 
-def section_of(page: str, heading: str) -> str:
+def page_section(page: str, heading: str) -> str:
     """The text under a heading of a page of the documentation, up to the next heading; Markdown.
 
     Raises
@@ -39,7 +39,7 @@ def section_of(page: str, heading: str) -> str:
 
 def section_html(page: str, heading: str) -> str:
     """The same as HTML, without links: they lead to files that a reader of the report need not have."""
-    text = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", section_of(page, heading))
+    text = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", page_section(page, heading))
     html: str = _markdown().render(text)
     return html
 

@@ -14,12 +14,12 @@ from typing import Any
 from experiments.output.pagepolicy import with_policy
 from experiments.study.experiment import Experiment
 from experiments.study.parameters import data_files
-from experiments.study.publications import PUBLICATIONS, Publication, paper_of
+from experiments.study.publications import PUBLICATIONS, Publication, paper_key
 from experiments.study.report.choices import section_html, sentence_html
 from experiments.study.report.importance import Belief, belief, groups
 from experiments.study.reproduction import Done, Reproduction
 from experiments.study.times import took
-from experiments.study.verdicts import Outcome, remaining, shown_p
+from experiments.study.verdicts import Outcome, format_p, remaining
 from experiments.tables import cell_text
 from workloads.ground.files import atomic_open
 
@@ -105,7 +105,7 @@ class Entry:
 
     @property
     def alt(self) -> str:
-        """Text for readers who do not see the picture."""
+        """Text for readers that do not see the picture."""
         return f"{self.experiment.title}. {self.tally.words[0].upper()}{self.tally.words[1:]}."
 
     @property
@@ -168,7 +168,7 @@ def render_report(done: Sequence[Done], how: Reproduction, times: Mapping[str, f
         lstrip_blocks=True,
     )
     environment.filters["sentence"] = sentence_html
-    environment.filters["p"] = shown_p
+    environment.filters["p"] = format_p
     known = how.catalogue()
     chapters = _chapters([_entry(known[item.id], item, how, times) for item in done])
     html = environment.get_template("report.html").render(
@@ -189,7 +189,7 @@ def render_report(done: Sequence[Done], how: Reproduction, times: Mapping[str, f
 def _chapters(entries: Sequence[Entry]) -> list[Chapter]:
     chapters = []
     for key, paper in PUBLICATIONS.items():
-        own = [entry for entry in entries if paper_of(entry.experiment.id) == key]
+        own = [entry for entry in entries if paper_key(entry.experiment.id) == key]
         if own:
             choices = [(heading, section_html(page, heading)) for page, heading in paper.choices]
             chapters.append(Chapter(paper, own, Tally.of([entry.done for entry in own]), choices))

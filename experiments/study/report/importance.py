@@ -12,7 +12,7 @@ from itertools import zip_longest
 from textwrap import shorten
 from typing import NamedTuple
 
-from experiments.study.publications import PUBLICATIONS, Publication, paper_of
+from experiments.study.publications import PUBLICATIONS, Publication, paper_key
 from experiments.study.reproduction import Done
 from experiments.study.verdicts import Outcome, Verdict
 
@@ -38,8 +38,8 @@ class Told(NamedTuple):
 
     @property
     def paper(self) -> Publication:
-        """Of whose experiments it is."""
-        return PUBLICATIONS[paper_of(self.names[0])]
+        """The paper of its experiment."""
+        return PUBLICATIONS[paper_key(self.names[0])]
 
     @property
     def printed(self) -> bool:
@@ -80,19 +80,19 @@ class Group(NamedTuple):
         return self.found[len(self.first) :]
 
 
-def _refuted(item: Told) -> bool:
+def _is_refuted(item: Told) -> bool:
     return item.verdict.survives and item.verdict.outcome is Outcome.FAILS
 
 
-def _confirmed(item: Told) -> bool:
+def _is_confirmed(item: Told) -> bool:
     return item.verdict.survives and item.verdict.outcome is Outcome.HOLDS and not item.verdict.by_construction
 
 
 _GROUPS: Sequence[tuple[str, str, Callable[[Told], bool]]] = (
-    ("A paper says it, and it does not hold", "fails", lambda item: item.printed and _refuted(item)),
-    ("A paper says it, and it holds", "holds", lambda item: item.printed and _confirmed(item)),
-    ("We expected it, and it does not hold", "fails", lambda item: not item.printed and _refuted(item)),
-    ("We expected it, and it holds", "holds", lambda item: not item.printed and _confirmed(item)),
+    ("A paper says it, and it does not hold", "fails", lambda item: item.printed and _is_refuted(item)),
+    ("A paper says it, and it holds", "holds", lambda item: item.printed and _is_confirmed(item)),
+    ("We expected it, and it does not hold", "fails", lambda item: not item.printed and _is_refuted(item)),
+    ("We expected it, and it holds", "holds", lambda item: not item.printed and _is_confirmed(item)),
     (
         "Decided alone, but not after Holm's correction",
         "",
@@ -123,14 +123,14 @@ def _statements(done: Sequence[Done]) -> list[Told]:
     seen: dict[tuple[str, str, str, Outcome], list[tuple[Verdict, str]]] = {}
     for item in sorted(done, key=lambda item: _place(item.id)):
         for verdict in item.verdicts:
-            key = (paper_of(item.id), verdict.claim, verdict.printed, verdict.outcome)
+            key = (paper_key(item.id), verdict.claim, verdict.printed, verdict.outcome)
             seen.setdefault(key, []).append((verdict, item.id))
     return [Told(own[0][0], tuple(dict.fromkeys(name for _, name in own))) for own in seen.values()]
 
 
 def _place(name: str) -> int:
     """Of an experiment among the main ones of its paper; the others come after them."""
-    main = PUBLICATIONS[paper_of(name)].main
+    main = PUBLICATIONS[paper_key(name)].main
     return main.index(name) if name in main else len(main)
 
 
@@ -162,7 +162,7 @@ class Belief(NamedTuple):
 def belief(done: Sequence[Done]) -> Belief:
     """What to believe of the paper of these experiments."""
     statements = _statements(done)
-    holds, fails = ([item for item in statements if fits(item)] for fits in (_confirmed, _refuted))
+    holds, fails = ([item for item in statements if fits(item)] for fits in (_is_confirmed, _is_refuted))
     decided = len(holds) + len(fails)
     comparable = sum(
         item.verdict.outcome is not Outcome.NOT_COMPARABLE and not item.verdict.by_construction for item in statements

@@ -45,7 +45,7 @@ def with_notes(table: str) -> str:
         return table
     letters = dict(zip(shared, _LETTERS, strict=False))
     notes = [f"* ({letter}) {phrase}" for phrase, letter in letters.items()]
-    return "\n".join([*head, *(row.noted(letters) for row in rows), "", "Notes:", "", *notes])
+    return "\n".join([*head, *(row.mark(letters) for row in rows), "", "Notes:", "", *notes])
 
 
 class _Row:
@@ -55,7 +55,7 @@ class _Row:
         self.cells, last = line.removesuffix(" |").rsplit(" | ", 1)
         self.outcome, *self.phrases = last.split("; ")
 
-    def noted(self, letters: dict[str, str]) -> str:
+    def mark(self, letters: dict[str, str]) -> str:
         marks = [letters[phrase] for phrase in self.phrases if phrase in letters]
         rest: Sequence[str] = [phrase for phrase in self.phrases if phrase not in letters]
         outcome = f"{self.outcome} ({', '.join(marks)})" if marks else self.outcome

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.study.experiment import Experiment, all_experiments, judged, read_tables
+from experiments.study.experiment import Experiment, all_experiments, judge_experiment, read_tables
 from experiments.study.parameters import data_files
-from experiments.study.publications import PUBLICATIONS, Publication, paper_of
-from experiments.study.redraw import found_experiments
+from experiments.study.publications import PUBLICATIONS, Publication, paper_key
+from experiments.study.redraw import find_experiments
 from experiments.study.report.notes import with_notes
 from experiments.study.times import Cost, read_costs, took
-from experiments.study.verdicts import HYPOTHESIS, Outcome, Verdict, remaining, shown_p
+from experiments.study.verdicts import HYPOTHESIS, Outcome, Verdict, format_p, remaining
 from workloads.ground.errors import InputError
 from workloads.ground.files import atomic_open, decode_text, read_bytes
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import PIL.Image
     from matplotlib.figure import Figure
 
-__all__ = ["MOST_BYTES", "answers_of", "contents", "page"]
+__all__ = ["MOST_BYTES", "contents", "find_answers", "page"]
 
 #: A picture may be so large [bytes].
 MOST_BYTES = 96 * 1024
@@ -69,7 +69,7 @@ def _section(item: Experiment, answer: str) -> str:
     ]
     if item.choices:
         parts.append(
-            f"{PUBLICATIONS[paper_of(item.id)].silent}:\n\n" + "\n".join(f"* {choice}" for choice in item.choices)
+            f"{PUBLICATIONS[paper_key(item.id)].silent}:\n\n" + "\n".join(f"* {choice}" for choice in item.choices)
         )
     return "\n\n".join([*parts, f"<!-- answer {item.id} -->\n\n{answer}\n\n<!-- end -->"])
 
@@ -77,7 +77,7 @@ def _section(item: Experiment, answer: str) -> str:
 def contents(experiments: Iterable[Experiment], answers: Mapping[str, str]) -> str:
     """The page that leads to the others; it counts the verdicts of the answers."""
     found = list(experiments)
-    counts = {item.id: _counted(answers.get(item.id, "")) for item in found}
+    counts = {item.id: _count_verdicts(answers.get(item.id, "")) for item in found}
     parts = [
         "# Experiments",
         "What is reproduced from four papers, and what we asked beyond them. `holdfast experiment ID -o DIR` runs one, "
@@ -89,7 +89,7 @@ def contents(experiments: Iterable[Experiment], answers: Mapping[str, str]) -> s
     ]
     sections, whole = [], []
     for paper in PUBLICATIONS.values():
-        own = [item for item in found if paper_of(item.id) == paper.key]
+        own = [item for item in found if paper_key(item.id) == paper.key]
         if own:
             rows = [
                 _counts_row((f"[{item.id}]({paper.key}.md#{item.id})", _plain(item.question)), counts[item.id])
@@ -102,7 +102,7 @@ def contents(experiments: Iterable[Experiment], answers: Mapping[str, str]) -> s
     return "\n\n".join([*parts, "\n".join([*_counts_head("paper"), *rows]), *sections]) + "\n"
 
 
-def _counted(answer: str) -> Counter[str]:
+def _count_verdicts(answer: str) -> Counter[str]:
     return Counter(re.findall(rf"\| \*\*({'|'.join(_COUNTED)})\*\*", answer))
 
 
@@ -115,7 +115,7 @@ def _counts_row(cells: Sequence[str], numbers: Counter[str]) -> str:
     return f"| {' | '.join([*map(str, cells), *(str(numbers[name] or '') for name in _COUNTED)])} |"
 
 
-def answers_of(text: str) -> dict[str, str]:
+def find_answers(text: str) -> dict[str, str]:
     """The answers on a page, by experiment."""
     return dict(re.findall(r"<!-- answer (\S+) -->\n\n(.*?)\n\n<!-- end -->", text, flags=re.DOTALL))
 
@@ -134,8 +134,8 @@ def _answer(item: Experiment, directory: Path, pictures: Path) -> str:
         with atomic_open(pictures / f"{item.id}.png", "wb") as file:
             file.write(_small_png(item.draw(tables)))
         parts.append(f"![{_plain(item.title)}]({pictures.name}/{item.id}.png)")
-    verdicts = judged(item, tables, record)
-    paper = PUBLICATIONS[paper_of(item.id)]
+    verdicts = judge_experiment(item, tables, record)
+    paper = PUBLICATIONS[paper_key(item.id)]
     columns = [paper.statement.lower(), *(["printed"] if paper.printed else []), "measured", "verdict"]
     head = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
     parts.append(with_notes("\n".join([*head, *(_line(verdict, paper.printed) for verdict in verdicts)])))
@@ -172,7 +172,7 @@ def _line(verdict: Verdict, with_printed: bool) -> str:
     printed = _plain(verdict.printed)
     if verdict.source is not HYPOTHESIS:
         printed = f"{printed} ({_plain(str(verdict.source))})"
-    told = [_plain(part) for part in (verdict.rule, shown_p(verdict), verdict.remark) if part]
+    told = [_plain(part) for part in (verdict.rule, format_p(verdict), verdict.remark) if part]
     words = [f"**{verdict.counted_as}**"]
     if verdict.by_construction:
         words.append(_plain(verdict.construction))
@@ -184,21 +184,21 @@ def _line(verdict: Verdict, with_printed: bool) -> str:
 def _sizes(item: Experiment, record: Mapping[str, Any]) -> str:
     files = data_files(item.parameters)
 
-    def sizes_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    def select_sizes(parameters: Mapping[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in parameters.items() if name not in files}
 
-    own = sizes_of(record["parameters"])
+    own = select_sizes(record["parameters"])
 
     def apart(parameters: Any) -> list[str]:
         """The settings with which the command measures the same."""
-        whole = sizes_of(json.loads(json.dumps(asdict(parameters), default=str)))
+        whole = select_sizes(json.loads(json.dumps(asdict(parameters), default=str)))
         return [
             f"--set {name}={','.join(map(str, value)) if isinstance(value, list) else value}"
             for name, value in own.items()
             if whole.get(name) != value
         ]
 
-    sizes = "the sizes of the paper" if PUBLICATIONS[paper_of(item.id)].printed else "its own sizes"
+    sizes = "the sizes of the paper" if PUBLICATIONS[paper_key(item.id)].printed else "its own sizes"
     others = apart(item.parameters)
     if others:
         sizes = "the small sizes of `--quick`" if not apart(item.quick) else f"`{' '.join(others)}`"
@@ -263,7 +263,7 @@ def _palette(image: PIL.Image.Image, most: int) -> PIL.Image.Image:
 
 
 def _plain(text: str) -> str:
-    """A text whose signs mean nothing to Markdown."""
+    """A text with its signs escaped for Markdown."""
     return re.sub(r"([\\|*_<>`\[\]])", r"\\\1", text)
 
 
@@ -274,14 +274,14 @@ def main(words: Sequence[str]) -> None:
     pictures = docs / "images"
     pictures.mkdir(parents=True, exist_ok=True)
     known = all_experiments()
-    measured = {item.id: item for item in found_experiments(directory)}
+    measured = {item.id: item for item in find_experiments(directory)}
     told: dict[str, str] = {}
     for paper in PUBLICATIONS.values():
-        own = [item for item in known.values() if paper_of(item.id) == paper.key]
+        own = [item for item in known.values() if paper_key(item.id) == paper.key]
         if not own:
             continue
         path = docs / f"{paper.key}.md"
-        answers = answers_of(path.read_text(encoding="utf-8")) if path.exists() else {}
+        answers = find_answers(path.read_text(encoding="utf-8")) if path.exists() else {}
         answers |= {item.id: _answer(item, directory, pictures) for item in own if item.id in measured}
         with atomic_open(path) as file:
             file.write(page(paper, own, answers))

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.study.experiment import read_tables
-from experiments.study.redraw import found_experiments
-from experiments.study.rulebook import RULES, Entry, differences, digests, recorded, renewed
+from experiments.study.redraw import find_experiments
+from experiments.study.rulebook import RULES, Entry, differences, digests, read_record, renew_entries
 from workloads.ground.files import atomic_open
 
 __all__ = ["main"]
@@ -32,15 +32,15 @@ def main(words: Sequence[str], path: Path = RULES) -> None:
         The record.
     """
     directory, date = Path(words[0]), datetime.now(UTC).date().isoformat()
-    record = {name: dict(entries) for name, entries in recorded(path).items()}
-    for item in found_experiments(directory):
+    record = {name: dict(entries) for name, entries in read_record(path).items()}
+    for item in find_experiments(directory):
         found = digests(item.judge(read_tables(item.id, directory)))
         for line in differences(item.id, found, record) if item.id in record else ():
             print(line)
-        record[item.id] = renewed(record.get(item.id, {}), found, date)
+        record[item.id] = renew_entries(record.get(item.id, {}), found, date)
     with atomic_open(path) as file:
         file.write(_lines(record))
-    recorded.cache_clear()
+    read_record.cache_clear()
 
 
 def _lines(record: Mapping[str, Mapping[str, Entry]]) -> str:

@@ -56,20 +56,20 @@ def to_document(model: WaitModel, **about: Any) -> dict[str, Any]:
     return {
         **about,
         "unit": "s",
-        "all": _fit_shown(model.all),
+        "all": _fit_entry(model.all),
         "classes": [
             {
                 "nodes_from": each.nodes_from,
                 "nodes_to": each.nodes_to,
                 "fallback": each.fallback,
-                **_fit_shown(each.fit),
+                **_fit_entry(each.fit),
             }
             for each in model.classes
         ],
     }
 
 
-def _fit_shown(fit: WaitFit) -> dict[str, Any]:
+def _fit_entry(fit: WaitFit) -> dict[str, Any]:
     shown = {name: getattr(fit, name) for name in _KEYS}
     if fit.unconstrained is not None:
         shown["unconstrained"] = {name: getattr(fit.unconstrained, field) for field, name in _LINE.items()}
@@ -91,10 +91,10 @@ def from_document(told: object) -> WaitModel:
         If a key is missing, unknown, or its value not legal; says the key, what is legal and what came.
     """
     top = _object(told, "the document", ("holdfast", "source", "unit", "all", "classes"))
-    if _needed(top, "unit", "", "'s'") != "s":
+    if _require(top, "unit", "", "'s'") != "s":
         raise ParameterError("unit", "'s'", top["unit"])
-    everyone = _fit(_object(_needed(top, "all", "", "an object"), "all", _KEYS), "all")
-    rows = _needed(top, "classes", "", "a list")
+    everyone = _fit(_object(_require(top, "all", "", "an object"), "all", _KEYS), "all")
+    rows = _require(top, "classes", "", "a list")
     if not isinstance(rows, list):
         raise ParameterError("classes", "a list", rows)
     classes: list[SizeClass] = []
@@ -107,11 +107,11 @@ def from_document(told: object) -> WaitModel:
 
 def _class(row: object, where: str, begin: int, last: bool) -> SizeClass:
     found = _object(row, where, ("nodes_from", "nodes_to", "fallback", *_KEYS))
-    first = _needed(found, "nodes_from", where, str(begin))
+    first = _require(found, "nodes_from", where, str(begin))
     if isinstance(first, bool) or first != begin:
         raise ParameterError(f"{where}.nodes_from", f"{begin}: classes begin at 1 and leave no gap", first)
     legal = "null in the last class" if last else f"a whole number of at least {begin}"
-    end = _needed(found, "nodes_to", where, legal)
+    end = _require(found, "nodes_to", where, legal)
     if last != (end is None) or (not last and not is_whole(end, begin)):
         raise ParameterError(f"{where}.nodes_to", legal, end)
     fallback = found.get("fallback", False)
@@ -122,9 +122,9 @@ def _class(row: object, where: str, begin: int, last: bool) -> SizeClass:
 
 def _fit(found: Mapping[str, Any], where: str) -> WaitFit:
     values: dict[str, Any] = {
-        name: _number(_needed(found, name, where, law[0]), f"{where}.{name}", law) for name, law in _PRICES.items()
+        name: _number(_require(found, name, where, law[0]), f"{where}.{name}", law) for name, law in _PRICES.items()
     }
-    values |= {name: _known(found.get(name), f"{where}.{name}", law) for name, law in _WORTH.items()}
+    values |= {name: _optional_number(found.get(name), f"{where}.{name}", law) for name, law in _WORTH.items()}
     pairs, line = found.get("pairs"), found.get("unconstrained")
     if pairs is not None and not is_whole(pairs, 0):
         raise ParameterError(f"{where}.pairs", "a whole number of at least 0, or null", pairs)
@@ -137,10 +137,10 @@ def _line(told: object, where: str) -> Line:
     values: dict[str, Any] = {}
     for field, name in _LINE.items():
         if name in _PRICES:  # without the bounds that prices have
-            value = _needed(found, name, where, _NUMBER[0])
+            value = _require(found, name, where, _NUMBER[0])
             values[field] = _number(value, f"{where}.{name}", _NUMBER)
         else:
-            values[field] = _known(found.get(name), f"{where}.{name}", _WORTH[name])
+            values[field] = _optional_number(found.get(name), f"{where}.{name}", _WORTH[name])
     return Line(**values)
 
 
@@ -154,13 +154,13 @@ def _object(told: object, where: str, known: Iterable[str]) -> Mapping[str, Any]
     return told
 
 
-def _needed(found: Mapping[str, Any], name: str, where: str, legal: str) -> Any:
+def _require(found: Mapping[str, Any], name: str, where: str, legal: str) -> Any:
     if name not in found:
         raise InputError(f"{where}.{name} must be {legal}, and is missing".removeprefix("."))
     return found[name]
 
 
-def _known(value: object, name: str, law: tuple[str, float, float]) -> float | None:
+def _optional_number(value: object, name: str, law: tuple[str, float, float]) -> float | None:
     return None if value is None else _number(value, name, law)
 
 

@@ -17,7 +17,7 @@ from policies.planning.waits.model import LEAST_ALPHA, SizeClass, WaitFit, WaitM
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.numbers import is_whole
 
-__all__ = ["LEAST_PAIRS", "Bins", "binned", "fit_waits", "size_classes"]
+__all__ = ["LEAST_PAIRS", "Bins", "bin_pairs", "fit_waits", "size_classes"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -160,7 +160,7 @@ class Bins(NamedTuple):
     pairs: Ints
 
 
-def binned(walltimes: Floats, waits: Floats, groups: int = 20) -> Bins:
+def bin_pairs(walltimes: Floats, waits: Floats, groups: int = 20) -> Bins:
     """Mean waits of about ``groups`` groups of equally many pairs by walltime; equal walltimes stay together.
 
     Parameters
@@ -168,7 +168,7 @@ def binned(walltimes: Floats, waits: Floats, groups: int = 20) -> Bins:
     walltimes, waits
         Shape (n,), n >= 1.
     groups
-        At most so many; fewer where many walltimes are equal.
+        Largest number of groups; fewer where many walltimes are equal.
     """
     order = np.argsort(walltimes, kind="stable")
     x, y = walltimes[order], waits[order]
@@ -208,7 +208,7 @@ def _tells_a_line(x: Floats) -> bool:
 
 def _fit(x: Floats, y: Floats) -> WaitFit:
     free, line = least_squares(x, y), least_squares_above(x, y, LEAST_ALPHA)
-    bins = binned(x, y)
+    bins = bin_pairs(x, y)
     return WaitFit(
         line.slope,
         line.intercept,

@@ -87,7 +87,7 @@ def least_squares_above(x: Floats, y: Floats, least_slope: float) -> Line:
     flat = max(0.0, float(y.mean()) - least_slope * float(x.mean()))
     steep = max(least_slope, float(x @ y) / float(x @ x))
     edges = [(least_slope, flat), (steep, 0.0)]
-    slope, intercept = min(edges, key=lambda edge: _left_over(x, y, *edge))
+    slope, intercept = min(edges, key=lambda edge: _residual(x, y, *edge))
     moved = (slope > least_slope) + (intercept > 0)  # coefficients that do not stand at their bounds: at most one
     spread = _spread(x, y, slope, intercept, moved)
     return Line(
@@ -100,13 +100,13 @@ def least_squares_above(x: Floats, y: Floats, least_slope: float) -> Line:
     )
 
 
-def _left_over(x: Floats, y: Floats, slope: float, intercept: float) -> float:
+def _residual(x: Floats, y: Floats, slope: float, intercept: float) -> float:
     rest = y - (slope * x + intercept)
     return float(rest @ rest)
 
 
 def _spread(x: Floats, y: Floats, slope: float, intercept: float, fitted: int) -> float:
-    return math.sqrt(_left_over(x, y, slope, intercept) / (len(x) - fitted))
+    return math.sqrt(_residual(x, y, slope, intercept) / (len(x) - fitted))
 
 
 def _r_squared(x: Floats, y: Floats, slope: float, intercept: float) -> float | None:
@@ -114,4 +114,4 @@ def _r_squared(x: Floats, y: Floats, slope: float, intercept: float) -> float | 
     if float(np.ptp(y)) == 0:
         return None
     about = y - y.mean()
-    return 1.0 - _left_over(x, y, slope, intercept) / float(about @ about)
+    return 1.0 - _residual(x, y, slope, intercept) / float(about @ about)

@@ -44,7 +44,7 @@ class WaitFit:
     alpha_error, gamma_error [s], r_squared, spread [s]
         As of a :class:`~policies.planning.waits.lines.Line`.
     r_squared_means
-        R^2 of the line for the mean waits of the groups of :func:`.binned`, weighted by their
+        R^2 of the line for the mean waits of the groups of :func:`.bin_pairs`, weighted by their
         pairs: whether the *means* are on the line.
     unconstrained
         The line without the bounds alpha >= :data:`LEAST_ALPHA` and gamma >= 0.

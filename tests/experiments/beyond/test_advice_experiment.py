@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.beyond.advice_paid import EXPERIMENTS, REQUESTS, FollowedAdvice, paid
-from experiments.beyond.schedules import EASY, SIMULATED, Schedule, moments_of, past_of
+from experiments.beyond.advice_paid import EXPERIMENTS, REQUESTS, FollowedAdvice, response_time
+from experiments.beyond.schedules import EASY, SIMULATED, Schedule, draw_moments, read_past
 from experiments.study.experiment import Resources, Row
 from experiments.study.verdicts import Outcome
 from policies.planning.plan import ReservationPlan
@@ -23,19 +23,19 @@ YEAR = Schedule("generated", SIMULATED, "", 400, 0)
 
 
 def test_the_replay_of_the_own_request_is_the_schedule() -> None:
-    past = past_of(YEAR)
-    for place in moments_of(YEAR, 5, 0).waiting:
+    past = read_past(YEAR)
+    for place in draw_moments(YEAR, 5, 0).waiting:
         plan = ReservationPlan([past.job(place).walltime], False)
-        assert paid(YEAR, place, plan) == pytest.approx(past.ends[place] - past.submits[place], abs=1e-3)
+        assert response_time(YEAR, place, plan) == pytest.approx(past.ends[place] - past.submits[place], abs=1e-3)
 
 
 def test_a_request_that_is_too_short_is_paid_twice() -> None:
     """The whole year is simulated again: with the job as one that runs into its walltime, and with a second one."""
-    past = past_of(YEAR)
-    place = next(place for place in moments_of(YEAR, 9, 0).waiting if past.ends[place] - past.starts[place] > 1200)
+    past = read_past(YEAR)
+    place = next(place for place in draw_moments(YEAR, 9, 0).waiting if past.ends[place] - past.starts[place] > 1200)
     runtime = past.ends[place] - past.starts[place]
     first = 600.0
-    response = paid(YEAR, place, ReservationPlan([first, runtime], False))
+    response = response_time(YEAR, place, ReservationPlan([first, runtime], False))
     trace = generate(ThetaYear(jobs=400), 0)
     jobs = as_rigid(trace)
     short = replace(jobs[place], runtime=first, walltime=first)

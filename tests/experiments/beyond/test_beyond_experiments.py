@@ -12,9 +12,9 @@ import pytest
 
 from experiments.beyond import front, honesty, minimum_size, notice_lead, on_demand_share, real_traces
 from experiments.beyond.front import DEFAULT, Point, Standing, standings
-from experiments.beyond.honesty import declared_rigid, malleable_projects
+from experiments.beyond.honesty import declare, malleable_projects
 from experiments.beyond.on_demand_share import bearable, crossing
-from experiments.beyond.trace_pairs import cut, described, generated_like
+from experiments.beyond.trace_pairs import cut, describe_trace, generate_like
 from experiments.study.evidence import Finding, difference
 from experiments.study.experiment import Resources, Row, find_experiment, read_tables, run_experiment
 from experiments.study.hypotheses import Hypothesis, verdicts
@@ -251,7 +251,7 @@ def test_a_lie_changes_one_project_and_nothing_of_what_its_jobs_take_undisturbed
         assert len(own) >= 5 and all(honest[place].type is JobType.MALLEABLE for place in own)
         for place in own:
             truth = honest[place]
-            daly, bare = (declared_rigid(truth, rigid[place], variant) for variant in honesty.VARIANTS)
+            daly, bare = (declare(truth, rigid[place], variant) for variant in honesty.VARIANTS)
             for lie in (daly, bare):
                 assert lie.type is JobType.RIGID and lie.min_nodes is None
                 assert (lie.job_id, lie.submit, lie.nodes, lie.runtime, lie.walltime, lie.project) == (
@@ -322,7 +322,7 @@ def test_an_order_that_is_reversed_does_not_carry_over() -> None:
     for row in rows:
         if row["dataset"] == "year" and row["mechanism"] == SIX[5]:
             row["turnaround_h"] += (-30.0, 30.0, -30.0, 30.0)[row["trace"]]
-    carried = {(row["carried"], row["metric"]): row for row in real_traces.carried_rows(rows)}
+    carried = {(row["carried"], row["metric"]): row for row in real_traces.ranking_rows(rows)}
     assert {words for words, _ in carried} == {
         "from generated years to the log of a year", "from types by project to types by campaign",
     }  # fmt: skip
@@ -335,15 +335,15 @@ def test_an_order_that_is_reversed_does_not_carry_over() -> None:
     nothing = carried["from generated years to the log of a year", "utilization"]
     assert (nothing["decided"], nothing["tau"]) == (0, None)
     given, missing = ({"year": real, "sample": real} for real in (True, False))
-    told = {words: real_traces._carried_verdict(carried[words, "turnaround_h"], given) for words, _ in carried}
+    told = {words: real_traces._ranking_verdict(carried[words, "turnaround_h"], given) for words, _ in carried}
     assert told["from generated years to the log of a year"].outcome is Outcome.FAILS
     assert told["from types by project to types by campaign"].outcome is Outcome.HOLDS
     open_ones = real | {"reversed": 0, "same": 6, "open": 9}
-    assert real_traces._carried_verdict(open_ones, given).outcome is Outcome.UNDECIDED
-    stand_in = real_traces._carried_verdict(real, missing)
+    assert real_traces._ranking_verdict(open_ones, given).outcome is Outcome.UNDECIDED
+    stand_in = real_traces._ranking_verdict(real, missing)
     assert stand_in.outcome is Outcome.NOT_COMPARABLE and "no trace was given" in stand_in.remark
     assert "the stand-in for the year" in stand_in.claim and "real" not in stand_in.claim
-    assert real_traces._carried_verdict(nothing, given).outcome is Outcome.NOT_COMPARABLE
+    assert real_traces._ranking_verdict(nothing, given).outcome is Outcome.NOT_COMPARABLE
 
 
 def test_an_observation_fares_alike_if_both_decide_it_alike(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -365,7 +365,7 @@ def test_an_observation_fares_alike_if_both_decide_it_alike(monkeypatch: pytest.
 def test_a_generated_twin_has_the_length_the_load_and_the_machine_of_the_trace() -> None:
     trace = cut(generate(ThetaYear(jobs=1200, nodes=2000, work_per_job=250.0), 5), 1000)
     assert len(trace.jobs) == 1000 and max(job.submit for job in trace.jobs) < 1.1e6
-    own, twin = described(trace, "project"), described(generated_like(trace, 6), "project")
+    own, twin = describe_trace(trace, "project"), describe_trace(generate_like(trace, 6), "project")
     assert twin["jobs"] == 1000 and twin["nodes"] == 2000
     assert twin["days"] == pytest.approx(own["days"], rel=0.02)
     assert twin["load"] == pytest.approx(own["load"], rel=0.02)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.beyond.departures import departures_of, in_hindsight
+from experiments.beyond.departures import count_departures, in_hindsight
 from experiments.beyond.forecast_quality import EXPERIMENTS, Forecasts
-from experiments.beyond.schedules import EASY, SIMULATED, Schedule, by_walltime, moments_of, past_of
+from experiments.beyond.schedules import EASY, SIMULATED, Schedule, by_walltime, draw_moments, read_past
 from experiments.beyond.scores import LEVELS, METHODS, rank, score, within
 from experiments.forecast.pasts import Past
 from experiments.study.experiment import Resources, Row, read_tables, run_experiment
@@ -56,15 +56,15 @@ def test_rows_are_what_happened_to_jobs_that_had_to_wait(tables: Any) -> None:
 
 
 def test_state_and_rule_tell_which_jobs_start_at_once() -> None:
-    past = past_of(YEAR)
+    past = read_past(YEAR)
     for place in range(40, 400, 9):
         at_once = by_walltime(past, place) == past.submits[place]
         assert at_once == (past.starts[place] == past.submits[place])
 
 
 def test_a_schedule_that_follows_the_rule_does_not_depart_from_it() -> None:
-    past = past_of(YEAR)
-    found = departures_of(past)
+    past = read_past(YEAR)
+    found = count_departures(past)
     assert found.waited == np.sum(past.starts - past.submits > 60) > 50
     assert found[1:] == (0.0, 0.0, 0.0)
     for place in range(40, 400, 9):
@@ -80,19 +80,20 @@ def test_departures_are_counted() -> None:
         return Past(Trace(tuple(rows), 4), 4)
 
     # One job holds all nodes until 1,000 s. Then the third goes before the second, which asks for less.
-    found = departures_of(log((0.0, 0.0, 4, 1000.0), (10.0, 1990.0, 2, 100.0), (20.0, 980.0, 3, 1000.0)))
+    found = count_departures(log((0.0, 0.0, 4, 1000.0), (10.0, 1990.0, 2, 100.0), (20.0, 980.0, 3, 1000.0)))
     assert found == (2, 0.5, 0.0, 0.0)
     # A smaller one may go before it.
     assert (
-        departures_of(log((0.0, 0.0, 4, 1000.0), (10.0, 1990.0, 4, 100.0), (20.0, 980.0, 2, 1000.0))).overtaken == 0.0
+        count_departures(log((0.0, 0.0, 4, 1000.0), (10.0, 1990.0, 4, 100.0), (20.0, 980.0, 2, 1000.0))).overtaken
+        == 0.0
     )
     # All nodes are free from 100 s on; the second job waits for 900 s more. The queue was there from 50 s on.
-    found = departures_of(log((0.0, 0.0, 4, 100.0), (50.0, 950.0, 2, 100.0)))
+    found = count_departures(log((0.0, 0.0, 4, 100.0), (50.0, 950.0, 2, 100.0)))
     assert found == (1, 0.0, 1.0, pytest.approx(900 / 950))
 
 
 def test_more_moments_begin_with_the_same() -> None:
-    few, many = (moments_of(YEAR, count, 0).waiting for count in (5, 9))
+    few, many = (draw_moments(YEAR, count, 0).waiting for count in (5, 9))
     assert many[:5] == few
 
 
@@ -186,7 +187,7 @@ def made(count: int, inside: float, gaps: Sequence[float]) -> list[Row]:
 def test_coverage_is_judged_by_its_rule(count: int, inside: float, expected: tuple[Outcome, Outcome]) -> None:
     verdicts = EXPERIMENT.judge({"": made(count, inside, (1, 2, 3, 4, 5))})
     assert tuple(verdict.outcome for verdict in verdicts[:2]) == expected
-    assert verdicts[0].remark.endswith(f"as told, ends included: {100 * (inside + 0.2 * (1 - inside)):.1f} %")
+    assert verdicts[0].remark.endswith(f"as reported, ends included: {100 * (inside + 0.2 * (1 - inside)):.1f} %")
     # The other logs were not given.
     assert {verdict.outcome for verdict in verdicts[3:]} == {Outcome.NOT_COMPARABLE}
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.beyond.sensitivity import FACTORS, METRICS, Sensitivity, elementary_effects, swapped_pairs
+from experiments.beyond.sensitivity import FACTORS, METRICS, Sensitivity, elementary_effects, swap_shares
 from experiments.study.experiment import find_experiment, read_tables, run_experiment
 from experiments.study.rules import Outcome
 from experiments.study.simulated import SIX
@@ -50,7 +50,7 @@ def test_pairs_change_their_order_where_lines_cross() -> None:
     values = np.stack([places[:, 0], np.full(len(places), 0.5), np.full(len(places), 2.0)], axis=1)
     expected = np.zeros((3, len(FACTORS)))
     expected[:, 0] = 1 / 3
-    assert swapped_pairs(places, values) == pytest.approx(expected)
+    assert swap_shares(places, values) == pytest.approx(expected)
 
 
 def _rows(effect: str) -> list[dict[str, Any]]:

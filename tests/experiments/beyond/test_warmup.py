@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.beyond.transients import daily, mser, smoothed
+from experiments.beyond.transients import daily, mser, smooth
 from experiments.beyond.warmup import METRICS, Warmup
 from experiments.study.experiment import find_experiment
 from experiments.study.rules import Outcome
@@ -53,8 +53,8 @@ def test_mser_cuts_where_the_rest_is_known_best() -> None:
 
 def test_welchs_curve_keeps_its_ends_and_its_mean() -> None:
     line = np.arange(30.0)
-    assert smoothed(line, 5) == pytest.approx(line)
-    assert smoothed(np.array([0.0, np.nan, 4.0, 4.0, 4.0]), 1) == pytest.approx([0.0, 2.0, 4.0, 4.0, 4.0])
+    assert smooth(line, 5) == pytest.approx(line)
+    assert smooth(np.array([0.0, np.nan, 4.0, 4.0, 4.0]), 1) == pytest.approx([0.0, 2.0, 4.0, 4.0, 4.0])
 
 
 def _tables(moved: float, late: int) -> dict[str, list[dict[str, Any]]]:

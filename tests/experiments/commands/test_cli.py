@@ -290,7 +290,10 @@ WRONG_WORDS = {
     "no lead": (["run", "{year}", "-o", "{tmp}/out", "--notice-lead", "soon,15m"], "--notice-lead must be a duration"),
     "no warning": (["run", "{year}", "-o", "{tmp}/out", "--warning=-1"], "--warning must be a duration of at least 0"),
     "no time-out": (["run", "{year}", "-o", "{tmp}/out", "--timeout", "9" * 5000], "--timeout must be a"),
-    "no smallest size": (["run", "{year}", "-o", "{tmp}/out", "--min-share", "1_0"], "--min-share must be a number"),
+    "no smallest size": (
+        ["run", "{year}", "-o", "{tmp}/out", "--min-share", "1_0"],
+        "--min-share must be a share",
+    ),
     "unwritable directory": (["run", "{table}", "-o", "{tmp}/prose.txt/out", "--nodes", "16"], "prose.txt"),
     "unwritable file": (["generate", "-o", "{tmp}/none/year.swf", "--jobs", "9"], "none"),
     "no jobs": (["generate", "-o", "{tmp}/out", "--jobs", "0"], "--jobs"),

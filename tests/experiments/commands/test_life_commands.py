@@ -11,7 +11,7 @@ import pytest
 from experiments.cli import main
 from experiments.figures.recording.gantt import plot_gantt
 from experiments.placement.spans import place_nodes
-from experiments.planning.loop import waits_of
+from experiments.planning.loop import wait_samples
 from experiments.planning.waitpairs import pairs_of_results
 from simulator import simulate
 from tests.support.jobs import malleable, on_demand, rigid
@@ -96,7 +96,7 @@ def test_waits_decided_before_a_starting_state_are_no_pairs(log: Path) -> None:
     assert (pairs.walltimes.tolist(), pairs.waits.tolist()) == ([80.0], [0.0])
     assert pairs.left_out["outside the window of the run"] == 2
     result = simulate(read_job_table(out / "jobs.csv").jobs, 4)
-    walltimes, waits, _ = waits_of(result, read_job_table(out / "jobs.csv").jobs)
+    walltimes, waits, _ = wait_samples(result, read_job_table(out / "jobs.csv").jobs)
     assert (walltimes.tolist(), waits.tolist()) == ([80.0], [0.0])
 
 

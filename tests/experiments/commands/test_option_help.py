@@ -5,15 +5,18 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Iterator
+from importlib import import_module
 
 import pytest
 
 from experiments.cli import COMMANDS, main
+from experiments.parsing import Reader
 from tests.test_docs import command_parser
+from workloads.ground.parameters import Declared, declared
 
 #: What stands for a value in the help: the kind of thing, never a question.
 METAVARS = re.compile(
-    r"NAME|TIME(,TIME)?|N|N,N,\.\.\.|O,R,M|NUMBER|SHARE(,SHARE)?|SEED|UNIT|DIR|FILE(\.\w+)?|PATTERN|ADDRESS|KEY=VALUE|NAME=VALUE|ROLE=COLUMN|COLUMN=VALUE,\.\.\.|\{[\w,.-]+\}"
+    r"NAME|TIME(,TIME)?|N|N,N,\.\.\.|O,R,M|NUMBER|SHARE(,SHARE)?|SEED|UNIT|DIR|FILE(\.\w+)?|PATTERN|ADDRESS|KEY=VALUE|NAME=VALUE|ROLE=COLUMN(,\.\.\.)?|COLUMN=VALUE,\.\.\.|\{[\w,.-]+\}"
 )
 #: Words with which no help begins, because a noun or a verb should.
 NOT_FIRST = re.compile(
@@ -39,10 +42,31 @@ def test_every_option_says_what_it_is(command: str) -> None:
         if not action.required:
             said = re.search(r"\(default:? ([^)]+)\)", action.help)
             assert said, f"{name}: {action.help}"
-            if isinstance(action.default, str):
-                assert re.match(rf"{re.escape(action.default)}\b", said[1]), f"{name}: {action.help}"
         if action.metavar == "TIME":
             assert re.search(r"\[s\b", action.help), f"{name}: {action.help}"
+
+
+def declarations() -> Iterator[tuple[str, Declared]]:
+    for command in COMMANDS:
+        module = import_module(f"experiments.commands.{command.replace('-', '_')}")
+        names = getattr(module, "SUBCOMMANDS", None)
+        for holder in [module] if names is None else map(module.subcommand, names):
+            for item in declared(holder.Arguments):
+                yield f"{holder.__name__} {item.option}", item
+
+
+def test_the_default_in_the_help_reads_as_the_default() -> None:
+    seen = 0
+    for name, item in declarations():
+        shown = re.search(r"\(default ([^)]+)\)", item.help)
+        if item.type is bool or item.required or item.default in (None, "", ()):
+            continue
+        assert shown is not None, name
+        word = re.split(r"[:,] ", shown[1])[0]
+        read = Reader(item, None).read
+        assert (tuple(map(read, [word])) if item.parameter.repeated else read(word)) == item.default, name
+        seen += 1
+    assert seen > 80
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -16,7 +16,7 @@ import pytest
 from experiments import cli
 from experiments.figures.planning.plans import plot_plan
 from experiments.planning.document import clock, plan_table
-from experiments.planning.laws import LAWS, law_of, read_runs, unit_of
+from experiments.planning.laws import LAWS, make_law, parse_unit, read_runs
 from policies.planning.costs import CostModel
 from tests.fuzz.plans import command_line, fault
 from tests.places import GOLDEN, ROOT
@@ -133,16 +133,16 @@ def test_files_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_means_are_those_before_truncation_and_mu_has_a_unit(capsys: pytest.CaptureFixture[str]) -> None:
-    law = law_of("lognormal", {"mean": "21h", "std": "20h", "max": "80h"})
+    law = make_law("lognormal", {"mean": "21h", "std": "20h", "max": "80h"})
     assert law.upper == 80 * 3600
     assert law.mean() < 21 * 3600
     sigma = math.sqrt(math.log1p((20 / 21) ** 2))
     mu = math.log(21) - sigma**2 / 2
-    by_logarithm = law_of("lognormal", {"mu": repr(mu), "sigma": repr(sigma), "max": "80h"}, unit_of("h"))
+    by_logarithm = make_law("lognormal", {"mu": repr(mu), "sigma": repr(sigma), "max": "80h"}, parse_unit("h"))
     hours = np.linspace(0.5, 79, 9) * 3600
     assert by_logarithm.sf(hours) == pytest.approx(law.sf(hours), rel=1e-9)
     # Without --min and --max a normal law is cut at 0 only.
-    assert law_of("truncated-normal", {"mean": "1h", "std": "1h"}).lower == 0
+    assert make_law("truncated-normal", {"mean": "1h", "std": "1h"}).lower == 0
     told = plan(capsys, "gamma --shape 2 --scale 30m --max 2h --n 50 --checkpoint 1m --restart 1m")
     assert told["reservations"][-1]["milestone"] == pytest.approx(7200)
 
@@ -262,7 +262,7 @@ def test_long_plans_are_cut_in_the_table(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_picture_shows_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
     told = plan(capsys, "uniform --min 1h --max 20h --checkpoint 2h --restart 30m --n 200")
-    figure = plot_plan(told, law_of("uniform", {"min": "1h", "max": "20h"}))
+    figure = plot_plan(told, make_law("uniform", {"min": "1h", "max": "20h"}))
     _, bars, needed = figure.axes
     rows = told["reservations"]
     widths = [patch.get_width() for patch in bars.patches]  # type: ignore[attr-defined]

@@ -221,7 +221,7 @@ WRONG_WORDS: list[tuple[list[str], str]] = [
     (["--stochastic-share", "2"], "--stochastic-share must be a share from 0 to 1, not '2'"),
     (["--stochastic-share", "-0.1"], "--stochastic-share must be a share from 0 to 1"),
     (["--stochastic-share", "nan"], "--stochastic-share must be a share from 0 to 1"),
-    (["--stochastic-share", "half"], "--stochastic-share must be a number, not 'half'"),
+    (["--stochastic-share", "half"], "--stochastic-share must be a share from 0 to 1, not 'half'"),
     (["--stochastic-share", "0.5", "--plan", "optimum"], "unknown planning strategy 'optimum': did you mean optimal"),
     (["--stochastic-share", "0.5", "--plan", ""], "plan"),
     (["--stochastic-share", "0.5", "--plan", "masi q=3"], "unknown parameter of the strategy masi 'q'"),
@@ -331,11 +331,11 @@ def test_a_plan_of_the_plan_command_is_a_plan_of_a_table(tmp_path: Path) -> None
     for row in rows(tmp_path / "out" / "reservations-baseline.csv"):
         lengths[int(row["job_id"])].append(to_ticks(float(row["length"])))
     for number, runtime in enumerate(runtimes):
-        whole = planned.extended(runtime)
-        count = int(planned.reservations_of(runtime))
+        whole = planned.extend(runtime)
+        count = int(planned.count_reservations(runtime))
         assert lengths[number] == pytest.approx([to_ticks(x) for x in whole.length[:count]], abs=3)
     paid = [float(row["paid_cost"]) for row in rows(tmp_path / "out" / "stochastic-baseline.csv")]
-    assert paid == pytest.approx(planned.cost_of(runtimes).tolist(), abs=1e-4)
+    assert paid == pytest.approx(planned.paid_cost(runtimes).tolist(), abs=1e-4)
     configuration = json.loads((tmp_path / "out" / "run.json").read_text())
     assert list(configuration["plans"]) == ["the plan.json"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import warnings
 from collections import Counter, defaultdict
 from dataclasses import replace
 from itertools import pairwise
@@ -20,7 +21,7 @@ from matplotlib.patches import Rectangle
 from experiments.cli import main
 from experiments.exports import EXPORTS, export_result
 from experiments.exports.batsim import COLUMNS
-from experiments.placement.ranges import size, text_of
+from experiments.placement.ranges import format_ranges, size
 from experiments.placement.spans import DOWN, HELD, place_nodes
 from policies.mechanism import BASELINE, MECHANISMS
 from policies.planning.costs import CostModel
@@ -31,7 +32,7 @@ from tests.strategies.lives import lively_mixes
 from tests.strategies.mixes import Mix
 from tests.strategies.outages import outages_for
 from tests.support.jobs import malleable, on_demand, resealed, rigid, stochastic
-from workloads.ground.errors import InputError
+from workloads.ground.errors import FormatWarning, InputError
 from workloads.ground.units import SECOND, to_ticks
 from workloads.hybrid.assignment import Assignment, assign
 from workloads.logs.swf import read_swf
@@ -193,6 +194,33 @@ def test_the_size_of_a_resized_job_is_its_average(tmp_path: Path) -> None:
 # Batsim and evalys.
 
 
+@pytest.mark.parametrize("name", ["out.swf", "jobs.csv"])
+def test_formats_without_eligible_times_say_that_holds_are_lost(tmp_path: Path, name: str) -> None:
+    jobs = [rigid(1, 0, 2, 60), rigid(2, 5, 2, 60, eligible=500.0), rigid(3, 5, 2, 60, eligible=5.0)]
+    path = tmp_path / name
+    with pytest.warns(FormatWarning, match="has no field for eligible times: 1 job was held"):
+        export_result(simulate(jobs, 2), path)
+    if name.endswith("swf"):
+        assert "; Note: SWF has no field for eligible times: 1 job was held" in path.read_text()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        export_result(simulate(jobs[::2], 2), path)
+        export_result(simulate(jobs, 2), tmp_path / "out.json")
+
+
+def test_a_command_says_in_one_line_that_holds_are_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, out = tmp_path / "table.csv", tmp_path / "out"
+    write_job_table([rigid(1, 0, 2, 60, eligible=90.0)], table)
+    assert main(["run", str(table), "--nodes", "2", "--mechanism", "baseline", "--events", "-o", str(out)]) == 0
+    capsys.readouterr()
+    assert main(["export", str(out), "-o", str(tmp_path / "a.swf")]) == 0
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == (
+        f"holdfast export: {tmp_path / 'a.swf'}: SWF has no field for eligible times: 1 job was held after its submit, "
+        "which counts as waiting here"
+    )
+
+
 def rows_of(path: Path) -> list[dict[str, str]]:
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
@@ -328,7 +356,7 @@ def test_evalys_agrees(result: Result, tmp_path: Path) -> None:
             drawn[job_id, node].append((start, start + to_ticks(patch.get_width())))
     placed: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     for span in place_nodes(result):
-        for node in nodes_of(text_of(span.nodes)) if span.kind != HELD else ():
+        for node in nodes_of(format_ranges(span.nodes)) if span.kind != HELD else ():
             placed[span.job_id, node].append((span.start + result.origin, span.end + result.origin))
     assert {key: joined_up(spans) for key, spans in drawn.items()} == {
         key: joined_up(spans) for key, spans in placed.items()
@@ -602,7 +630,7 @@ def test_parquet_tables_are_those_of_the_result(result: Result, tmp_path: Path) 
     for name, frame in (("events", result.events), ("timeline", result.timeline())):
         assert list(tables[name]) == list(frame)
         assert tables[name].to_numpy().tolist() == frame.to_numpy().tolist()
-    assert tables["nodes"]["ranges"].tolist() == [text_of(span.nodes) for span in place_nodes(result)]
+    assert tables["nodes"]["ranges"].tolist() == [format_ranges(span.nodes) for span in place_nodes(result)]
     assert tables["nodes"]["nodes"].tolist() == [size(span.nodes) for span in place_nodes(result)]
 
 

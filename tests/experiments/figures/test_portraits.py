@@ -20,7 +20,7 @@ from experiments.figures.recording.queue import plot_queue
 from experiments.figures.recording.timeaxis import TimeAxis
 from experiments.figures.recording.uses import plot_use
 from experiments.figures.style import save
-from experiments.gantt.columns import columns_of
+from experiments.gantt.columns import page_columns
 from experiments.recordings.windows import Window
 from experiments.timelines.calls import calls
 from simulator import simulate
@@ -175,7 +175,7 @@ def test_withdrawn_jobs_are_in_no_wait_and_have_a_story() -> None:
     recording = simulate(jobs, 4)
     shown = [text.get_text().split("\n")[1] for text in plot_wait_map(recording).axes[0].texts]
     assert shown == ["2"]
-    columns = columns_of(recording)["jobs"]
+    columns = page_columns(recording)["jobs"]
     assert [columns["statuses"][status] for status in columns["status"]] == ["completed", "withdrawn", "completed"]
     assert columns["start"] == [0, 600, 3600]
     call = calls(simulate([on_demand(1, 0, 4, 100, running_since=10)], 4, "N-PAA"))[0]

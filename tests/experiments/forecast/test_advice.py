@@ -164,7 +164,7 @@ def advised(**others: object) -> Advice:
 def test_a_short_request_fits_the_hole() -> None:
     # One node is free until job 1 ends, at 9,000 + 7,200 s by its walltime: a hole of 6,200 s before the wide job.
     advice = advised(walltimes=[1000.0, 6200.0, 6300.0], checkpoint=60.0, restart=30.0)
-    own, best = advice.named("own"), advice.best
+    own, best = advice.request_for("own"), advice.best
     assert own is not None
     places = {request.walltime: place for place, request in enumerate(advice.requests)}
     assert np.all(advice.waits[:, places[1000.0]] == 0)
@@ -222,7 +222,7 @@ def test_a_waiting_job_keeps_its_place_and_asks_for_less() -> None:
     state = replace(STATE, jobs=(*STATE.jobs, SeenJob(3, 9_600.0, 1, 10_000.0, "ann"), SeenJob(4, 9_700.0, 1, 6000.0)))
     advice = advise(state, HISTORY, job=3, walltimes=[6200.0, 20_000.0], draws=8, arrivals="none")
     assert max(request.walltime for request in advice.requests) == 10_000.0
-    own = advice.named("own")
+    own = advice.request_for("own")
     assert own is not None
     assert (own.nodes, own.walltime) == (1, 10_000.0)
     places = {request.walltime: place for place, request in enumerate(advice.requests)}
@@ -374,6 +374,6 @@ def test_runtimes_of_a_file_or_a_distribution(log: str, tmp_path: Path, capsys: 
 @pytest.mark.pictures("plot_advice")
 def test_the_picture() -> None:
     for advice in (advised(walltimes=[3000.0]), advised(sizes={2: 0.5}, walltimes=[3000.0])):
-        left, right = plot_advice(advice).axes
+        left, right = plot_advice(advice.rows(), advice.responses).axes
         assert left.get_xscale() == "log"
-        assert len(right.get_lines()) == 1 + (advice.best is not advice.named("own"))
+        assert len(right.get_lines()) == 1 + (advice.best is not advice.request_for("own"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.forecast.history import history_of
+from experiments.forecast.history import read_history
 from experiments.forecast.pasts import Past
 from experiments.forecast.states import state_at, state_of_queue
 from workloads.logs.squeue import QueueRow
@@ -34,7 +34,7 @@ def test_states_of_a_log(at: float, waiting: list[int], running: list[int]) -> N
 def test_histories_count_jobs_from_when_they_were_eligible() -> None:
     trace = Trace(JOBS, 8)
     for at, count in ((200.0, 2), (320.0, 3)):
-        known = history_of(trace, at).submitted
+        known = read_history(trace, at).submitted
         assert [job.submit for job in known] == sorted({0.0, 20.0, 300.0})[:count]
         assert list(Past(trace, 8).history(at).submitted) == list(known)
 

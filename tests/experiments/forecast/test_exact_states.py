@@ -11,10 +11,10 @@ import pytest
 from experiments import cli
 from experiments.forecast.advice import advise
 from experiments.forecast.forecasts import forecast
-from experiments.forecast.history import history_of
+from experiments.forecast.history import read_history
 from experiments.forecast.pasts import Past
 from experiments.forecast.priors import prior_state
-from experiments.forecast.sources import read_log, trace_of
+from experiments.forecast.sources import read_log, result_trace
 from experiments.forecast.states import MachineState, state_at
 from experiments.recordings.archive import read_recording
 from experiments.stories.reading.playback import Playback
@@ -87,7 +87,7 @@ def starts_from(state: MachineState, jobs: list[Job], **options: str) -> dict[in
 def check(jobs: list[Job], **options: str) -> int:
     """Compare the rest of a simulation from several states; the number of starts compared."""
     result = run(jobs, **options)
-    trace = trace_of(result)
+    trace = result_trace(result)
     true = {job.job_id: job.submit + (job.wait or 0.0) for job in trace.jobs}
     compared = 0
     for place in (25, 50, 75):
@@ -115,7 +115,7 @@ def test_an_order_that_was_learned(backfilling: str, tmp_path: Path) -> None:
 
 def differences(jobs: list[Job], state: MachineState, **options: str) -> tuple[int, int]:
     """How many starts differ from the simulation's, with what the state knows of the past and without it."""
-    true = {job.job_id: job.submit + (job.wait or 0.0) for job in trace_of(run(jobs, **options)).jobs}
+    true = {job.job_id: job.submit + (job.wait or 0.0) for job in result_trace(run(jobs, **options)).jobs}
 
     def wrong(given: MachineState) -> int:
         found = starts_from(given, jobs, **options)
@@ -138,7 +138,7 @@ def test_what_a_state_knows_of_the_past_decides(options: dict[str, str]) -> None
     with_it = without_it = 0
     for seed in range(4):
         jobs = jobs_of(seed)
-        trace = trace_of(run(jobs, **options))
+        trace = result_trace(run(jobs, **options))
         known, unknown = differences(jobs, state_at(trace, trace.jobs[50].submit, NODES), **options)
         with_it, without_it = with_it + known, without_it + unknown
     assert with_it == 0
@@ -146,7 +146,7 @@ def test_what_a_state_knows_of_the_past_decides(options: dict[str, str]) -> None
 
 
 def test_the_states_of_a_past_know_as_much() -> None:
-    trace = trace_of(run(jobs_of(3), backfilling="slurm"))
+    trace = result_trace(run(jobs_of(3), backfilling="slurm"))
     past = Past(trace, NODES)
     for place in (20, 60):
         at = trace.jobs[place].submit
@@ -160,7 +160,7 @@ def test_the_states_of_a_past_know_as_much() -> None:
 
 def test_usage_is_what_a_ledger_of_node_seconds_says() -> None:
     """Against a sum over short slices of time, each counting half after a half-life."""
-    trace = trace_of(run(jobs_of(4, 30)))
+    trace = result_trace(run(jobs_of(4, 30)))
     at, half_life, step = trace.jobs[20].submit, 5000.0, 0.5
     usage = state_at(trace, at, NODES).prior.usage
     assert usage is not None
@@ -182,7 +182,7 @@ def test_a_forecast_with_known_runtimes_is_the_rest_of_the_simulation(order: str
     """Through the interface, where jobs run for their walltimes and no job comes."""
     for backfilling in BACKFILLING:
         jobs = [replace(job, runtime=job.walltime) for job in jobs_of(5)]
-        trace = trace_of(run(jobs, order=order, backfilling=backfilling))
+        trace = result_trace(run(jobs, order=order, backfilling=backfilling))
         state = state_at(trace, trace.jobs[-1].submit, NODES)
         found = forecast(state, None, draws=1, order=order, backfilling=backfilling)
         true = {job.job_id: job.submit + (job.wait or 0.0) for job in trace.jobs}
@@ -194,14 +194,14 @@ def test_a_forecast_with_known_runtimes_is_the_rest_of_the_simulation(order: str
 def test_advice_tries_a_job_in_the_same_state(options: dict[str, str]) -> None:
     """The advice's wait of a job that keeps its request is that of the forecast."""
     jobs = jobs_of(6)
-    trace = trace_of(run(jobs, **options))
+    trace = result_trace(run(jobs, **options))
     at = trace.jobs[-1].submit
-    state, history = state_at(trace, at, NODES), history_of(trace, at)
+    state, history = state_at(trace, at, NODES), read_history(trace, at)
     told = forecast(state, history, draws=2, **options)
     changed = 0
     for job in state.waiting[:6]:
         waits = advise(state, history, job=job.job_id, draws=2, walltimes=[job.walltime], **options)
-        own = waits.named("own")
+        own = waits.request_for("own")
         assert own is not None
         column = waits.waits[:, waits.requests.index(own)]
         assert column.tolist() == told.waits[:, told.ids.index(job.job_id)].tolist()
@@ -240,7 +240,7 @@ def replayed(log: Path, directory: Path, *more: str) -> Result:
 def test_a_replay_from_a_starting_state_is_the_rest_of_the_whole_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    trace = trace_of(run([replace(job, walltime=60.0 * (job.walltime // 60 + 1)) for job in jobs_of(7)], **{
+    trace = result_trace(run([replace(job, walltime=60.0 * (job.walltime // 60 + 1)) for job in jobs_of(7)], **{
         "order": MULTIFACTOR, "backfilling": "slurm",
     }))  # fmt: skip
     log = write_sacct(tmp_path / "log.txt", trace)
@@ -268,7 +268,7 @@ def test_a_replay_from_a_starting_state_is_the_rest_of_the_whole_one(
 def test_a_log_that_is_cut_at_a_starting_state_goes_on(order: str) -> None:
     options = {"order": order, "backfilling": "slurm"}
     jobs = jobs_of(10)
-    trace = trace_of(run(jobs, **options))
+    trace = result_trace(run(jobs, **options))
     cut = starting_state(replace(trace, nodes=NODES), 12_000)
     true = {job.job_id: job.submit + (job.wait or 0.0) for job in trace.jobs}
     result = simulate(as_rigid(cut), NODES, prior=prior_state(cut), events=False, **options)
@@ -279,7 +279,7 @@ def test_a_log_that_is_cut_at_a_starting_state_goes_on(order: str) -> None:
 
 def test_the_queue_is_explained_with_the_usage_of_the_time_before(tmp_path: Path) -> None:
     """In the order of the queue at each start, jobs in front of it had the better priority then."""
-    trace = trace_of(run(jobs_of(8), order="fairshare half_life=7200", backfilling="none"))
+    trace = result_trace(run(jobs_of(8), order="fairshare half_life=7200", backfilling="none"))
     cut = starting_state(replace(trace, nodes=NODES), 12_000)
     prior = prior_state(cut)
     options = {"order": "fairshare half_life=7200", "backfilling": "none"}
@@ -297,7 +297,7 @@ def test_a_directory_of_results_has_the_nodes_of_its_jobs(tmp_path: Path) -> Non
     write_job_table(jobs, tmp_path / "jobs.csv")
     words = ["run", str(tmp_path / "jobs.csv"), "--nodes", str(NODES), "--mechanism", "baseline"]
     assert cli.main([*words, "--backfilling", "slurm", "-o", str(tmp_path / "out")]) == 0
-    fresh, kept = trace_of(run(jobs, backfilling="slurm")), read_log(tmp_path / "out")
+    fresh, kept = result_trace(run(jobs, backfilling="slurm")), read_log(tmp_path / "out")
     assert [job.node_list for job in kept.jobs] == [job.node_list for job in fresh.jobs]
     assert all(len(nodes_in(job.node_list)) == job.nodes for job in kept.jobs)
     at = kept.jobs[50].submit

@@ -19,9 +19,9 @@ from experiments import cli
 from experiments.forecast import forecasts, futures
 from experiments.forecast.forecasts import Forecast, forecast
 from experiments.forecast.futures import Drawing, Future
-from experiments.forecast.history import History, history_of
+from experiments.forecast.history import History, read_history
 from experiments.forecast.runs import PastRun
-from experiments.forecast.sources import trace_of
+from experiments.forecast.sources import result_trace
 from experiments.forecast.states import MachineState, SeenJob, state_at
 from experiments.forecast.telling import document, sentence, table
 from policies.backfilling import BACKFILLING
@@ -52,7 +52,7 @@ def random_jobs(seed: int, count: int = 60, *, exact: bool = True, gap: float = 
 
 
 def scheduled(jobs: list[Job], **options: object) -> Trace:
-    return trace_of(simulate(jobs, NODES, events=False, **options))
+    return result_trace(simulate(jobs, NODES, events=False, **options))
 
 
 @pytest.mark.parametrize("backfilling", list(BACKFILLING))
@@ -98,7 +98,7 @@ def test_nothing_after_the_time_is_read(seed: int, share: float, other: int, wee
         if not state.waiting:
             return state
         try:
-            history = history_of(log, at, least=3)
+            history = read_history(log, at, least=3)
         except InputError:
             return state
         return document(forecast(state, history, draws=4, seed=1))
@@ -113,7 +113,7 @@ def test_nothing_after_the_time_is_read(seed: int, share: float, other: int, wee
 def test_the_number_of_workers_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = scheduled(random_jobs(5, exact=False))
     at = trace.jobs[-1].submit
-    state, history = state_at(trace, at, NODES), history_of(trace, at)
+    state, history = state_at(trace, at, NODES), read_history(trace, at)
     monkeypatch.setattr(futures, "_WORTH_A_WORKER", 1)
     one, three = (forecast(state, history, draws=7, seed=2, workers=workers) for workers in (1, 3))
     assert one.starts.tobytes() == three.starts.tobytes()
@@ -123,13 +123,13 @@ def test_the_number_of_workers_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
 def test_few_draws_are_left_to_few_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = scheduled(random_jobs(5))
     at = trace.jobs[-1].submit
-    drawing = Drawing(state_at(trace, at, NODES), history_of(trace, at), Future(), 7, 0)
+    drawing = Drawing(state_at(trace, at, NODES), read_history(trace, at), Future(), 7, 0)
     easy, slow = Options(), Options.of(backfilling="conservative")
-    assert drawing.shared_out(3, easy) == [range(7)]
-    assert drawing.shared_out(3, slow) == [range(2), range(2, 4), range(4, 7)]
+    assert drawing.divide_draws(3, easy) == [range(7)]
+    assert drawing.divide_draws(3, slow) == [range(2), range(2, 4), range(4, 7)]
     monkeypatch.setattr(futures, "_WORTH_A_WORKER", 2 * len(drawing.state.jobs))
-    assert [len(part) for part in drawing.shared_out(9, easy)] == [2, 2, 3]
-    assert len(drawing.shared_out(9, easy, simulations=5)) == 7
+    assert [len(part) for part in drawing.divide_draws(9, easy)] == [2, 2, 3]
+    assert len(drawing.divide_draws(9, easy, simulations=5)) == 7
 
 
 # The state.
@@ -167,7 +167,7 @@ def test_one_sentence_each() -> None:
     with pytest.raises(InputError, match="records no waits"):
         state_at(Trace((TraceJob(1, 0.0, 1, 5.0, 5.0),)), 0.0, NODES)
     with pytest.raises(InputError, match="no run had ended by then"):
-        history_of(trace, trace.jobs[0].submit)
+        read_history(trace, trace.jobs[0].submit)
     with pytest.raises(InputError, match="the 2 running jobs use 12 nodes, and must use at most the 10 nodes"):
         MachineState(9.0, 10, tuple(SeenJob(number, 0.0, 6, 60.0, start=1.0) for number in (1, 2)))
     with pytest.raises(InputError, match="job 1 asks for 6 nodes, and must ask for at most the 5 nodes"):
@@ -226,7 +226,7 @@ def test_a_running_job_is_compared_with_longer_runs_only() -> None:
 def test_a_job_keeps_its_numbers_when_another_is_asked_for() -> None:
     trace = scheduled(random_jobs(2, exact=False))
     at = trace.jobs[-1].submit
-    state, history = state_at(trace, at, NODES), history_of(trace, at)
+    state, history = state_at(trace, at, NODES), read_history(trace, at)
     alone = Drawing(state, history, Future("none"), 5, 1).runtimes
     beside = Drawing(state.with_job(1, 60.0)[0], history, Future("none"), 5, 1).runtimes
     assert np.array_equal(alone, beside[:, :-1])
@@ -238,7 +238,7 @@ def test_jobs_to_come_are_those_of_the_same_hours_of_a_week_before() -> None:
     jobs = tuple(TraceJob(day, 86_400.0 * day + 43_200.0, day % 7 + 1, 60.0, 600.0, wait=0.0) for day in range(21))
     trace = Trace((*jobs, TraceJob(99, 3 * week + 10.0, 1, 60.0, 600.0, wait=50.0)), NODES)
     at = 3 * week + 10.0
-    drawing = Drawing(state_at(trace, at, NODES), history_of(trace, at), Future("weeks", 2 * week), 3, 0)
+    drawing = Drawing(state_at(trace, at, NODES), read_history(trace, at), Future("weeks", 2 * week), 3, 0)
     for draw in range(3):
         coming = [
             job for job in drawing.table(draw) if (job.submit or 0.0) > at and (job.submit or 0.0) % 86_400 == 43_200
@@ -255,14 +255,14 @@ def test_jobs_that_come_after_the_last_start_need_not_be_made(monkeypatch: pytes
     assert at > week
     queue = [TraceJob(1000 + n, at, 9 + n % 3, 900.0, 9000.0, wait=9e4) for n in range(8)]
     trace = Trace((*past, *queue), NODES)
-    drawing = Drawing(state_at(trace, at, NODES), history_of(trace, at), Future(), 2, 0)
+    drawing = Drawing(state_at(trace, at, NODES), read_history(trace, at), Future(), 2, 0)
     whole = drawing.table(1)
     least = [job for job in whole if (job.submit or 0.0) <= at + 3e4]
     assert drawing.table(1, 3e4) == least
     assert len(drawing.state.jobs) < len(least) < len(whole)
 
     def starts() -> bytes:
-        return forecast(drawing.state, history_of(trace, at), draws=3, backfilling="conservative").starts.tobytes()
+        return forecast(drawing.state, read_history(trace, at), draws=3, backfilling="conservative").starts.tobytes()
 
     lazily = starts()
     monkeypatch.setattr(forecasts, "_REACH", 1e9)
@@ -272,7 +272,7 @@ def test_jobs_that_come_after_the_last_start_need_not_be_made(monkeypatch: pytes
 def test_sketches_start_every_job_when_full_simulations_do(monkeypatch: pytest.MonkeyPatch) -> None:
     trace = scheduled(random_jobs(6, 120, exact=False))
     at = trace.jobs[-1].submit
-    state, history = state_at(trace, at, NODES), history_of(trace, at)
+    state, history = state_at(trace, at, NODES), read_history(trace, at)
     # Jobs to come by the hundred: every past job is submitted again within some hours.
     week = 7 * 86_400.0
     history.submitted = tuple(replace(job, submit=job.submit - week) for job in history.submitted)
@@ -349,7 +349,7 @@ def test_intervals_are_calibrated_on_simulated_schedules() -> None:
             state = state_at(trace, float(at), NODES)
             if not state.waiting:
                 continue
-            found = forecast(state, history_of(trace, float(at)), draws=100, seed=seed, arrivals="none")
+            found = forecast(state, read_history(trace, float(at)), draws=100, seed=seed, arrivals="none")
             real = {job.job_id: job.submit + (job.wait or 0.0) for job in trace.jobs}
             job_id = found.ids[int(stream(seed, "which", int(at)).integers(len(found.ids)))]
             place = found.ids.index(job_id)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from experiments.forecast.moments import moment_of, moment_told
+from experiments.forecast.moments import format_moment, parse_moment
 from workloads.ground.errors import InputError, ParameterError
 from workloads.logs.trace import Trace, TraceJob
 
@@ -28,17 +28,17 @@ UNDATED = Trace(JOBS, nodes=8, source="a.swf")
     ],
 )
 def test_a_duration_after_the_first_submit_or_a_date(text: str, time: float) -> None:
-    assert moment_of(text, DATED, "--at") == time
+    assert parse_moment(text, DATED, "--at") == time
 
 
 def test_what_is_no_time_is_refused_and_so_is_a_date_without_a_calendar() -> None:
     for wrong in ("noon", "2022-13-01", "20 parsecs", ""):
         with pytest.raises(ParameterError, match="--at must be a time after the first submit, such as 20d"):
-            moment_of(wrong, DATED, "--at")
+            parse_moment(wrong, DATED, "--at")
     with pytest.raises(InputError, match=r"--at: 2022-03-02 is a date, but a\.swf has no dates; give a duration"):
-        moment_of("2022-03-02", UNDATED, "--at")
+        parse_moment("2022-03-02", UNDATED, "--at")
 
 
 def test_a_time_is_told_as_it_would_be_written() -> None:
-    assert moment_told(86400.0, DATED) == "2022-03-02 00:00 UTC"
-    assert moment_told(3600.0 * 2.5, UNDATED) == "1.5 h after the first submit"
+    assert format_moment(86400.0, DATED) == "2022-03-02 00:00 UTC"
+    assert format_moment(3600.0 * 2.5, UNDATED) == "1.5 h after the first submit"

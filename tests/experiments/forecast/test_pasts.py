@@ -12,8 +12,8 @@ from scipy.stats import binom
 
 from experiments.forecast.baselines import PastWaits, queues
 from experiments.forecast.futures import Drawing, Future
-from experiments.forecast.history import History, history_of
-from experiments.forecast.likeness import INDEPENDENT, Likeness, likeness_of
+from experiments.forecast.history import History, read_history
+from experiments.forecast.likeness import INDEPENDENT, Likeness, estimate_likeness
 from experiments.forecast.pasts import Past
 from experiments.forecast.runs import PastRun, Runs
 from experiments.forecast.states import SeenJob, state_at
@@ -43,7 +43,7 @@ def test_a_past_tells_what_a_state_and_a_history_tell(log: Trace) -> None:
         plain, told = state_at(log, at, NODES), past.state(at)
         assert sorted(told.jobs, key=lambda item: item.job_id) == sorted(plain.jobs, key=lambda item: item.job_id)
         assert (told.nodes, told.origin) == (plain.nodes, plain.origin)
-        known, found = history_of(log, at, least=5), past.history(at)
+        known, found = read_history(log, at, least=5), past.history(at)
         assert (len(found), found.likeness) == (len(known), known.likeness)
         assert list(found.submitted) == list(known.submitted)
         assert list(found.runs.pairs()) == list(known.runs.pairs())
@@ -99,21 +99,21 @@ def runs_alike(anyone: float, user: float, request: float, users: int = 5) -> Ru
 
 
 def test_the_likeness_of_runs_is_estimated_from_past_states() -> None:
-    found = likeness_of(runs_alike(0.2, 0.4, 0.7))
+    found = estimate_likeness(runs_alike(0.2, 0.4, 0.7))
     # That of different users is told by the hours alone, whose number is small.
     assert found.anyone == pytest.approx(0.2, abs=0.15)
     assert (found.user, found.request) == pytest.approx((0.4, 0.7), abs=0.1)
     assert found.mean == pytest.approx(0.0, abs=0.12)
     assert found.spread == pytest.approx(1.0, abs=0.12)
-    alone = likeness_of(runs_alike(0.0, 0.0, 0.0))
+    alone = estimate_likeness(runs_alike(0.0, 0.0, 0.0))
     # 30 states with 0.1 count beside the 100 of the past, so that a short past makes no forecast too sure.
     assert alone[:3] == pytest.approx(np.full(3, 30 * 0.1 / 130), abs=0.03)
     # Runs without times, or that are all the same, tell nothing.
-    assert likeness_of(Runs([PastRun(1, 100.0, 0.5, "ann")] * 100)) == INDEPENDENT
+    assert estimate_likeness(Runs([PastRun(1, 100.0, 0.5, "ann")] * 100)) == INDEPENDENT
     # What ends later changes nothing.
     runs = runs_alike(0.2, 0.4, 0.7)
-    early = Runs([run for run in map(runs.run, range(runs.timed())) if (run.end or 0.0) <= 500_000.0])
-    assert likeness_of(runs.until(500_000.0)) == likeness_of(early) != found
+    early = Runs([run for run in map(runs.run, range(runs.count_timed())) if (run.end or 0.0) <= 500_000.0])
+    assert estimate_likeness(runs.until(500_000.0)) == estimate_likeness(early) != found
 
 
 def test_runs_that_differ_more_than_those_before_them_are_drawn_wider() -> None:
@@ -124,7 +124,7 @@ def test_runs_that_differ_more_than_those_before_them_are_drawn_wider() -> None:
         for number, share in enumerate(ndtr(level / 30.0).tolist())
         for _ in range(2)
     ]
-    found = likeness_of(Runs(sorted(runs, key=lambda run: run.end or 0.0)))
+    found = estimate_likeness(Runs(sorted(runs, key=lambda run: run.end or 0.0)))
     # Pairs of runs follow a random walk. Around the mean of the last 25 the next pair has the variance 1 + 25 / 3, and
     # these have 1 + 25 / 6.
     assert found.spread == pytest.approx(math.sqrt((1 + 25 / 3) / (1 + 25 / 6)), abs=0.15)
@@ -134,7 +134,7 @@ def test_runs_that_differ_more_than_those_before_them_are_drawn_wider() -> None:
 def test_equal_runs_share_their_levels(share: float) -> None:
     shares = [0.1, 0.2, 0.2, 0.2, 0.2, 0.2, 0.6, 0.6, 0.9, 1.0]
     runs = [PastRun(1, 100.0, other, "", "", 0.0, float(at), 200.0 + at) for at, other in enumerate(shares)]
-    seen = Runs([*runs, PastRun(1, 100.0, share, "", "", 50.0, 1000.0, 1090.0)]).compared(10, 1000.0, 10)
+    seen = Runs([*runs, PastRun(1, 100.0, share, "", "", 50.0, 1000.0, 1090.0)]).compare_run(10, 1000.0, 10)
     assert seen is not None
     levels = np.linspace(np.mean(np.less(shares, share)), np.mean(np.less_equal(shares, share)), 100_001)
     assert seen.apart == pytest.approx(np.mean(abs(levels - 0.5)), abs=1e-4)
@@ -147,12 +147,12 @@ def test_runs_in_past_states_are_compared_with_longer_runs_alone() -> None:
     found = Runs([*runs, later])
     # All runs are its only group. When it waits 3 of 10 are shorter; having run for 20 s, 0 of 7. One is equal.
     for at, rank, others in ((1000.0, 4.0 / 11, shares), (1070.0, 1.0 / 8, shares[3:])):
-        seen = found.compared(10, at, 10)
+        seen = found.compare_run(10, at, 10)
         assert seen is not None
         assert seen.score == pytest.approx(ndtri(rank))
         assert seen.residual == pytest.approx(300.0 * (0.4 - np.mean(others)))
         assert seen.deviation == pytest.approx(300.0 * np.std(others))
-    assert found.compared(10, 1000.0, 11) is None
+    assert found.compare_run(10, 1000.0, 11) is None
 
 
 def test_draws_are_as_likely_as_the_history_says(log: Trace) -> None:

@@ -15,9 +15,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from experiments import cli
-from experiments.gantt.columns import KINDS, columns_of
+from experiments.gantt.columns import KINDS, page_columns
 from experiments.gantt.page import write_gantt
-from experiments.placement.rectangles import rectangles_of
+from experiments.placement.rectangles import cut_rectangles
 from experiments.placement.spans import HELD, Span, place_nodes
 from experiments.recordings.windows import Window
 from experiments.stories.story import explain
@@ -69,7 +69,7 @@ def test_rectangles_cover_what_the_placement_covers(table: Table, mechanism: str
     spans = place_nodes(result)
     times = sorted({time for span in spans for time in (span.start, span.end)})
     at = {time: place for place, time in enumerate(times)}
-    rectangles = rectangles_of(spans)
+    rectangles = cut_rectangles(spans)
     assert rectangles == sorted(rectangles)
     assert cells((item.kind, item.job_id, at[item.start], at[item.end], range(item.low, item.high))
                  for item in rectangles) == cells(
@@ -88,16 +88,16 @@ def test_a_holder_that_has_nothing_for_a_while_has_two_rectangles() -> None:
         Span(HELD, 1, 0, 20, 30, ((0, 2), (3, 4))),
         Span(HELD, 1, 0, 30, 40, ((0, 2),)),
     ]
-    found = [(item.start, item.end, item.low, item.high) for item in rectangles_of(spans)]
+    found = [(item.start, item.end, item.low, item.high) for item in cut_rectangles(spans)]
     assert found == [(0, 10, 0, 4), (20, 30, 3, 4), (20, 40, 0, 2)]
     # The first part is no wider at the beginning than at the end.
     again = [Span(HELD, 1, 0, 0, 10, ((0, 4),)), Span(HELD, 1, 0, 20, 30, ((0, 4),))]
-    assert [(item.start, item.end) for item in rectangles_of(again)] == [(0, 10), (20, 30)]
+    assert [(item.start, item.end) for item in cut_rectangles(again)] == [(0, 10), (20, 30)]
 
 
 def test_columns_are_the_result_in_seconds() -> None:
     recording = recorded()
-    columns = columns_of(recording)
+    columns = page_columns(recording)
     assert (columns["mechanism"], columns["nodes"], columns["base"], columns["dates"]) == ("CUP-PAA", 16, NOON, True)
     jobs = columns["jobs"]
     assert jobs["id"] == [1, 2, 3, 4, 5, 6, 7]
@@ -125,7 +125,7 @@ def test_columns_are_the_result_in_seconds() -> None:
     assert seen == {
         (item.job_id, item.kind, round(item.start / 1e6), round(item.end / 1e6), item.low, item.high,
          item.ending == "preempt")
-        for item in rectangles_of(place_nodes(recording))
+        for item in cut_rectangles(place_nodes(recording))
     }  # fmt: skip
     # Step functions: the value of the last step up to a time.
     use, times = columns["use"], list(accumulate(columns["use"]["d_time"]))
@@ -136,32 +136,32 @@ def test_columns_are_the_result_in_seconds() -> None:
 def test_the_longest_waits_have_the_reasons_of_explain() -> None:
     jobs = [rigid(1, 0, 4, 7200), rigid(2, 60, 4, 600), rigid(3, 120, 2, 600)]
     recording = simulate(jobs, 4, decisions=True)
-    columns = columns_of(recording)
+    columns = page_columns(recording)
     assert set(columns["reasons"]) == {"1", "2"}
     told = " ".join(str(explain(recording, 2)).split())
     for spent, text in columns["reasons"]["1"]:
         assert f"{spent} {text}".strip() in told
     assert columns["reasons"]["1"][0] == ("", "Why it waited 1 h 59 min:")
-    assert columns_of(simulate(jobs[:1], 4))["reasons"] == {}
+    assert page_columns(simulate(jobs[:1], 4))["reasons"] == {}
 
 
 def test_causes_name_jobs_and_nothing_else() -> None:
     jobs = [rigid(1, 0, 8, 3600), on_demand(2, 100, 2, 60)]
     outage = Outage(OutageKind.FAILURE, 500, 600, 1, place=0.5, name="no. 2")
-    log = columns_of(simulate(jobs, 8, "N-PAA", outages=[outage]))["log"]
+    log = page_columns(simulate(jobs, 8, "N-PAA", outages=[outage]))["log"]
     told = {(log["causes"][cause], other) for cause, other in zip(log["cause"], log["other"], strict=True)}
     assert {("for #", 2), ("returned by #", 2), ("failure 1 (no. 2)", 0)} <= told
     assert all(("#" in cause) == (other != 0) for cause, other in told)
 
 
 def test_a_window_leaves_out_what_is_not_in_it() -> None:
-    columns = columns_of(recorded(), Window("2022-03-02", "2022-03-03"))
+    columns = page_columns(recorded(), Window("2022-03-02", "2022-03-03"))
     assert columns["jobs"]["id"] == [7]
     assert (columns["base"], columns["length"]) == (NOON + 12 * 3600, 86400)
     assert columns["jobs"]["start"] == [18 * 3600]
-    assert columns_of(recorded(), Window(0, "1h"))["jobs"]["id"] == [1, 2, 3, 4]
+    assert page_columns(recorded(), Window(0, "1h"))["jobs"]["id"] == [1, 2, 3, 4]
     with pytest.raises(InputError, match="no job runs in this window"):
-        columns_of(recorded(), Window("2022-03-04", "2022-03-05"))
+        page_columns(recorded(), Window("2022-03-04", "2022-03-05"))
 
 
 def test_the_page_is_the_same_bytes_and_nothing_breaks_out(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_the_page_is_the_same_bytes_and_nothing_breaks_out(tmp_path: Path) -> No
     assert len(re.findall(r"<script", html)) == 2
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, flags=re.DOTALL)
     assert found is not None
-    assert json.loads(found[1]) == json.loads(json.dumps(columns_of(recorded())))
+    assert json.loads(found[1]) == json.loads(json.dumps(page_columns(recorded())))
     assert set(json.loads(found[1])["jobs"]["projects"]) == {EVIL, MORE, "climate", "beamline"}
     # It asks for nothing from anywhere.
     assert not re.search(r"https?://|src=[\"'][^\"']|@import|url\(", html)

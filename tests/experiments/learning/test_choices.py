@@ -160,7 +160,7 @@ def test_a_trained_network_is_an_arrival_strategy(tmp_path: Path) -> None:
     assert network.answers == ANSWERS
     network.save(tmp_path / "net.npz")
     for number in (0, 4, 9):
-        reward = environment.reward_of(network, number)
+        reward = environment.episode_reward(network, number)
         jobs = environment.episodes[number]
         result = simulate(jobs, NODES, f"CUA-learned model={tmp_path / 'net.npz'}")
         assert -summarize(result)["turnaround_h"] == reward
@@ -179,7 +179,7 @@ def test_a_network_that_scores_by_one_column_is_its_strategy() -> None:
     least[CONSEQUENCES.index("jobs")] = -1.0
     network = ScoringNetwork(least, np.zeros(1), np.ones(1), ANSWERS)
     # Only waiting hits no job.
-    assert environment.reward_of(network, 4) == played(environment, 4, ANSWERS.index("WAIT"))[0]
+    assert environment.episode_reward(network, 4) == played(environment, 4, ANSWERS.index("WAIT"))[0]
 
 
 def test_episodes_are_made_from_seeds() -> None:

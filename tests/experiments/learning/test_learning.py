@@ -124,7 +124,7 @@ def test_training_is_the_same_again_and_finds_short_jobs() -> None:
     first = SteppedSimulation(environment.episodes[0], NODES, backfilling="none")
     while first.asks:
         first.choose(0)
-    assert environment.reward_of(network, 0) > -summarize(first.result())["bounded_slowdown"]
+    assert environment.episode_reward(network, 0) > -summarize(first.result())["bounded_slowdown"]
 
 
 def test_orders_are_compared_slice_by_slice() -> None:

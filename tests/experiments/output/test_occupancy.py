@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments import cli
-from experiments.figures.recording.portraits import PORTRAITS, drawn_beside, portrait_path
+from experiments.figures.recording.portraits import PORTRAITS, existing_pictures, portrait_path
 from experiments.output.occupancy import check_fresh, check_kind
 from experiments.output.seals import arriving, is_manifest, seal
 from tests.places import GOLDEN
@@ -59,7 +59,7 @@ def test_a_replaced_run_leaves_nothing_of_its_own(tmp_path: Path, capsys: pytest
     pictures = [portrait_path(out, kind, "N-PAA").with_suffix(".png") for kind in PORTRAITS]
     for path in (*pictures, out / "mine.png"):
         path.touch()
-    assert set(drawn_beside(out)) == set(pictures)
+    assert set(existing_pictures(out)) == set(pictures)
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     capsys.readouterr()
     assert cli.main([*words, "baseline"]) == 2

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from experiments import cli
-from experiments.papers.checkpoint.batch import STRATEGY_NAMES, Instance, draw_instance, law_named, plan_for, run_batch
+from experiments.papers.checkpoint.batch import STRATEGY_NAMES, Instance, draw_instance, find_law, plan_for, run_batch
 from experiments.papers.checkpoint.printed import APPLICATIONS, TABLE_4
 from experiments.statistics import Interval, interval
 from experiments.study.comparison import everywhere, gain, interval_text
@@ -51,7 +51,7 @@ def test_a_batch_is_a_plain_queue(strategy: str, overhead: float) -> None:
     assert found["execution_stretch"] == pytest.approx(float(np.mean([sum(job) for job in jobs] / times)), rel=1e-6)
     assert found["utilization"] == pytest.approx(float(times.sum()) / (7 * max(ends)), rel=1e-6)
     assert found["efficiency"] == pytest.approx(float(times.sum()) / sum(map(sum, jobs)), rel=1e-6)
-    asked = [plans[name].extended(times.max()) for name in instance.applications]
+    asked = [plans[name].extend(times.max()) for name in instance.applications]
     reserved = [float(plan.length[: len(job)].sum()) for plan, job in zip(asked, jobs, strict=True)]
     assert found["reserved_s"] == pytest.approx(float(np.mean(reserved)), rel=1e-6)
     assert found["reservations"] == np.mean([len(job) for job in jobs])
@@ -85,7 +85,7 @@ def test_an_instance_is_drawn_once_for_all() -> None:
     assert one.applications.count("Qball") == 50
     assert one.applications != tuple(sorted(one.applications))
     own = one.runtimes[[name == "FCA" for name in one.applications]]
-    assert abs(own.mean() - law_named("FCA").mean()) < 6 * own.std() / np.sqrt(70)
+    assert abs(own.mean() - find_law("FCA").mean()) < 6 * own.std() / np.sqrt(70)
     assert {name: runs.size for name, runs in one.past.items()} == {"Qball": 5, "FCA": 5}
     # The runs that HPC knows are none of those that are submitted.
     assert not np.isin(one.past["FCA"], one.runtimes).any()
@@ -93,7 +93,7 @@ def test_an_instance_is_drawn_once_for_all() -> None:
 
 def test_hpc_is_the_mean_of_five_runs_and_longer_by_half() -> None:
     past = np.array([100.0, 200.0, 150.0, 300.0, 250.0])
-    plan = plan_for("masi", "Qball", past).extended(500.0)
+    plan = plan_for("masi", "Qball", past).extend(500.0)
     np.testing.assert_allclose(plan.milestones, [200.0, 300.0, 450.0, 675.0])
     assert not plan.checkpointed.any()
 

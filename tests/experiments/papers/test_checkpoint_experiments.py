@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 from experiments.papers.checkpoint.periodic import as_published_costs
-from experiments.papers.checkpoint.planned import Cells, cells_for, converged, equal_costs, least_cost, planned
+from experiments.papers.checkpoint.planned import Cells, cells_for, equal_costs, least_cost, limit_cost, make_plan
 from experiments.papers.checkpoint.printed import APPLICATIONS, TABLE_2
 from experiments.papers.checkpoint.workload import application_law
 from experiments.study.experiment import all_experiments, read_tables, run_experiment
@@ -146,7 +146,7 @@ def test_the_applications() -> None:
 def test_nothing_beats_the_floor() -> None:
     for name in ("exponential", "uniform", "weibull"):
         law, costs = bounded(TABLE_1[name]), replace(equal_costs(0.1), beta=0.5, gamma=0.05)
-        best, floor = converged(law, costs, 500), least_cost(law, costs, 500)
+        best, floor = limit_cost(law, costs, 500), least_cost(law, costs, 500)
         assert 0.98 * best < floor < best
     # One cell: every job takes no time, and still pays for a reservation.
     assert least_cost(uniform(1.0, 3.0), CostModel(gamma=0.5), 1) == pytest.approx(1.5)
@@ -164,7 +164,7 @@ def test_the_papers_own_grids_are_planned_for_beyond_what_users_may_ask_for(monk
     monkeypatch.setattr("policies.planning.strategies.MOST_OPTIMAL", 500)
     with pytest.raises(ParameterError, match="from 1 to 500"):
         optimal(law, costs, n=570, grid="equal-time")
-    assert planned("optimal", law, costs, Cells(570, "equal-time")) == plan
+    assert make_plan("optimal", law, costs, Cells(570, "equal-time")) == plan
 
 
 def test_theorem_3_can_fail(measured: Callable[[str], Path]) -> None:

@@ -15,7 +15,7 @@ from experiments.papers.incomplete import degree as incomplete_degree
 from experiments.papers.incomplete import estimators as incomplete_estimators
 from experiments.papers.incomplete import fits as incomplete_fits
 from experiments.papers.incomplete import loss as incomplete_loss
-from experiments.papers.incomplete.applications import applications, strategy_of
+from experiments.papers.incomplete.applications import applications, best_strategy
 from experiments.papers.incomplete.draws import PUBLISHED
 from experiments.papers.incomplete.estimators import Setting, measure_losses
 from experiments.papers.incomplete.loss import Summary, summaries
@@ -143,13 +143,13 @@ def test_mixtures_and_shifts_are_checked() -> None:
 
 def test_every_strategy_ends_with_the_bound_and_loses_what_theorem_1_says() -> None:
     application = applications()["normal"]
-    milestones = strategy_of(from_samples([6.0, 9.0, 11.0]), 20.0, 500)
+    milestones = best_strategy(from_samples([6.0, 9.0, 11.0]), 20.0, 500)
     assert milestones[-1] == 20.0
     needed = np.append(1.0, application.law.sf(milestones[:-1]))
     assert application.cost(milestones) == pytest.approx(float(milestones @ needed))
     assert application.loss(milestones) > 0
     # Discretised finely, the true law itself loses nothing.
-    assert application.loss(strategy_of(application.law, 20.0, 500)) == pytest.approx(0, abs=1e-5)
+    assert application.loss(best_strategy(application.law, 20.0, 500)) == pytest.approx(0, abs=1e-5)
 
 
 @pytest.mark.system
@@ -308,7 +308,7 @@ def test_a_density_is_added_up_to_its_cdf() -> None:
     from workloads.fits import Fit
 
     fit = Fit("norm", None, 0.0, {"loc": 5.0, "scale": 2.0})
-    times, cdf, added = incomplete_fits._added_up(fit, 2000)
+    times, cdf, added = incomplete_fits._integrate_density(fit, 2000)
     assert cdf[0] == pytest.approx(0.01)
     assert added == pytest.approx(cdf, abs=1e-6)
     assert np.all(np.diff(times) > 0)

@@ -15,12 +15,12 @@ from experiments.papers.incomplete import sampling as incomplete_sampling
 from experiments.papers.incomplete.logs import (
     FIGURE_6,
     RunLog,
-    generated_log,
+    generate_log,
     likeness,
-    logged_applications,
-    measured_logs,
+    list_applications,
+    read_logs,
 )
-from experiments.papers.incomplete.sampling import Logs, measure_logs, optimum_of, plan_of
+from experiments.papers.incomplete.sampling import Logs, fit_plan, measure_logs, optimal_plan
 from experiments.study.experiment import Resources, find_experiment, run_experiment
 from experiments.study.verdicts import Outcome, Verdict
 from tests.shared_data import shared_file
@@ -34,9 +34,9 @@ SMALL = Logs(applications=("cerebellum",), runs=60, sizes=(6, 30), repetitions=2
 
 @pytest.mark.system
 def test_the_logs_have_the_printed_numbers_of_runs() -> None:
-    assert [logged_applications()[name].runs for name in FIGURE_6] == [718, 1151, 17416, 3774, 2411, 17416]
-    assert len(generated_log("cerebellum", 0)) == 718
-    whole = generated_log("whole-brain", 0)
+    assert [list_applications()[name].runs for name in FIGURE_6] == [718, 1151, 17416, 3774, 2411, 17416]
+    assert len(generate_log("cerebellum", 0)) == 718
+    whole = generate_log("whole-brain", 0)
     assert 3 <= whole.times.min() < 4
     assert 70 < whole.times.max() <= 78
     assert whole.interarrival == pytest.approx(365 * 24 / 17416)
@@ -45,7 +45,7 @@ def test_the_logs_have_the_printed_numbers_of_runs() -> None:
 @pytest.mark.system
 @pytest.mark.parametrize("name", [*FIGURE_6, "orbital"])
 def test_sessions_do_not_change_the_law(name: str) -> None:
-    log = generated_log(name, 3)
+    log = generate_log(name, 3)
     assert log.law is not None
     # Were the times themselves alike within sessions, 7 sessions would not be a sample of the law.
     assert stats.kstest(log.times, log.law.cdf).pvalue > 0.01
@@ -54,8 +54,8 @@ def test_sessions_do_not_change_the_law(name: str) -> None:
 @pytest.mark.system
 @pytest.mark.parametrize(("name", "lag"), [("orbital", 1), ("whole-brain", 5), ("surface", 10)])
 def test_runs_are_as_alike_as_their_sessions_say(name: str, lag: int) -> None:
-    application = logged_applications()[name]
-    ranks = stats.rankdata(generated_log(name, 5, 60_000).times)
+    application = list_applications()[name]
+    ranks = stats.rankdata(generate_log(name, 5, 60_000).times)
     # Geometric sessions: both runs in one with probability p^lag; else in the next one, mostly.
     together = (1 - 1 / application.session) ** lag
     latent = application.likeness * (together + (1 - together) * application.drift)
@@ -67,15 +67,15 @@ def test_the_surface_law_is_that_of_figure_2() -> None:
     from experiments.papers.incomplete.behaviour import Inputs, _measure_inputs
 
     rows = _measure_inputs(Inputs(runs=5000), 1)[""]
-    law = logged_applications()["surface"].law
+    law = list_applications()["surface"].law
     assert stats.kstest([row["time_h"] for row in rows], law.cdf).pvalue > 0.01
 
 
 def test_logs_are_checked() -> None:
     with pytest.raises(UnknownNameError, match="surface"):
-        generated_log("surfaces", 0)
+        generate_log("surfaces", 0)
     with pytest.raises(ParameterError, match="runs"):
-        generated_log("surface", 0, 1)
+        generate_log("surface", 0, 1)
     with pytest.raises(ParameterError, match="lags"):
         likeness([1.0, 2.0, 3.0], 5, 3, np.random.default_rng(0))
 
@@ -102,11 +102,11 @@ def write_makespans(path: Path, rows: list[tuple[str, float]]) -> str:
 
 def test_measured_logs_are_one_a_dataset_and_all(tmp_path: Path) -> None:
     path = write_makespans(tmp_path / "m.csv", [("A", 3600), ("B", 7200), ("A", 1800)])
-    logs = measured_logs(path)
+    logs = read_logs(path)
     assert {name: log.times.tolist() for name, log in logs.items()} == {"A": [1, 0.5], "B": [2], "all": [1, 2, 0.5]}
-    assert list(measured_logs(write_makespans(tmp_path / "one.csv", [("A", 1), ("A", 2)]))) == ["A"]
+    assert list(read_logs(write_makespans(tmp_path / "one.csv", [("A", 1), ("A", 2)]))) == ["A"]
     with pytest.raises(InputError, match="above 0"):
-        measured_logs(write_makespans(tmp_path / "zero.csv", [("A", 0)]))
+        read_logs(write_makespans(tmp_path / "zero.csv", [("A", 0)]))
 
 
 def cost_by_hand(reservations: list[float], times: np.ndarray) -> float:
@@ -124,17 +124,17 @@ def test_the_optimum_is_the_cheapest_of_all_sequences() -> None:
     values = sorted(set(times))
     sequences = ([*chosen, values[-1]] for k in range(len(values)) for chosen in itertools.combinations(values[:-1], k))
     best = min(cost_by_hand(list(sequence), times) for sequence in sequences)
-    plan = optimum_of(RunLog("x", "x", times))
-    assert plan.cost_of(times).mean() == pytest.approx(best)
+    plan = optimal_plan(RunLog("x", "x", times))
+    assert plan.paid_cost(times).mean() == pytest.approx(best)
     assert cost_by_hand(plan.milestones.tolist(), times) == pytest.approx(best)
 
 
 def test_strategies_end_with_the_samples_or_with_the_bound() -> None:
     samples = Samples.of([2.0, 4.0, 6.0])
     # A mean spacing more than the largest sample, whatever the law's own end is.
-    assert plan_of(exponential(3.0), samples, 50).milestones[-1] == pytest.approx(8.0)
-    assert plan_of(from_samples([2.0, 4.0, 6.0]), samples, 50).milestones[-1] == 6.0
-    assert plan_of(exponential(3.0), Samples.of([2.0, 6.0], 20.0), 50).milestones[-1] == 20.0
+    assert fit_plan(exponential(3.0), samples, 50).milestones[-1] == pytest.approx(8.0)
+    assert fit_plan(from_samples([2.0, 4.0, 6.0]), samples, 50).milestones[-1] == 6.0
+    assert fit_plan(exponential(3.0), Samples.of([2.0, 6.0], 20.0), 50).milestones[-1] == 20.0
 
 
 @pytest.mark.system
@@ -142,11 +142,11 @@ def test_rows_cost_what_reservations_cost(monkeypatch: pytest.MonkeyPatch) -> No
     made = []
 
     def remembered(*arguments: Any) -> Any:
-        made.append(plan_of(*arguments))
+        made.append(fit_plan(*arguments))
         return made[-1]
 
-    monkeypatch.setattr(incomplete_sampling, "plan_of", remembered)
-    log = generated_log("cerebellum", 4, 60)
+    monkeypatch.setattr(incomplete_sampling, "fit_plan", remembered)
+    log = generate_log("cerebellum", 4, 60)
     rows = measure_logs(SMALL, ["consecutive", "random"], 4)
     assert len(rows) == len(made) == 2 * 2 * 2 * 4
     for row, plan in zip(rows, made, strict=True):
@@ -164,12 +164,12 @@ def test_samples_are_windows_or_scattered() -> None:
     log = RunLog("x", "x", np.arange(1.0, 41.0))
     for repetition in range(20):
         task = incomplete_sampling._Task("x", "consecutive", 10, repetition, 1, SMALL)
-        assert np.all(np.diff(incomplete_sampling._drawn(log, task)) == 1)
-        scattered = incomplete_sampling._drawn(log, replace(task, sampling="random"))
+        assert np.all(np.diff(incomplete_sampling._draw_past(log, task)) == 1)
+        scattered = incomplete_sampling._draw_past(log, replace(task, sampling="random"))
         assert len(set(scattered)) == 10
         assert np.ptp(scattered) > 10
     whole = incomplete_sampling._Task("x", "consecutive", 40, 0, 1, SMALL)
-    assert incomplete_sampling._drawn(log, whole).tolist() == log.times.tolist()
+    assert incomplete_sampling._draw_past(log, whole).tolist() == log.times.tolist()
 
 
 @pytest.mark.system

@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.paperreadings import FACTORS, Reading, named_reading
 from experiments.papers.hybrid.designs import resolution_five, year_blocks
 from experiments.papers.hybrid.factors import (
     CROSSED,
-    FACTORS,
-    Choice,
     crossed_choices,
-    named_choice,
     neighbours,
 )
 from experiments.papers.hybrid.fidelity import checkpoint_stage, score_readings
 from experiments.papers.hybrid.printedlevels import LEVELS
-from experiments.papers.hybrid.readings import Readings, best_score, rank_measured
+from experiments.papers.hybrid.readings import PAPER, Readings, best_score, rank_measured
 from experiments.papers.hybrid.search import measured_outlook, outlook, promising_readings, screening_responses
 from experiments.study.experiment import find_experiment, read_tables, run_experiment
 from experiments.study.rules import Above, AtMost, Below, Near, Outcome
@@ -39,24 +37,24 @@ DESIGN = crossed_choices(FOUR, resolution_five(4))
 
 
 def test_readings_are_named_by_what_is_not_at_its_default() -> None:
-    choice = named_choice("backfill_length=runtime projects=even victims=malleable-first")
+    choice = named_reading("backfill_length=runtime projects=even victims=malleable-first")
     assert choice.options == {"backfill_length": "runtime"}
     assert choice.preset == "runtime-backfilling+even-projects"
     assert choice.mechanism("CUA-PAA") == "CUA-PAA victims=malleable-first"
-    assert named_choice(choice.name) == choice
-    assert named_choice("tenants=none node_mtbf=1y").assignment == {"node_mtbf": 365 * 86400.0}
-    both = named_choice("shrink=minimum overhead=seconds walltimes=trace")
+    assert named_reading(choice.name) == choice
+    assert named_reading("tenants=none node_mtbf=1y").assignment == {"node_mtbf": 365 * 86400.0}
+    both = named_reading("shrink=minimum overhead=seconds walltimes=trace")
     assert both.mechanism("CUP-PAA") == "CUP-PAA overhead=seconds"
     assert both.mechanism("CUP-SPAA") == "CUP-SPAA overhead=seconds shrink=minimum"
     assert both.assignment == {"walltimes": "trace"}
-    assert named_choice("utilization=to-last-submit").metrics == {"utilization": "utilization_to_last_submit"}
+    assert named_reading("utilization=to-last-submit").metrics == {"utilization": "utilization_to_last_submit"}
     for wrong in ("tenants=some", "tenants=fits tenants=none"):
         with pytest.raises(InputError, match="tenants=fits"):
-            named_choice(wrong)
+            named_reading(wrong)
 
 
 def test_neighbours_differ_in_one_sentence() -> None:
-    found = neighbours(named_choice("overheads=added tenants=fits"))
+    found = neighbours(named_reading("overheads=added tenants=fits"))
     assert len(found) == len(FACTORS)
     names = {choice.name for choice in found}
     assert {"tenants=fits", "overheads=added"} < names
@@ -86,7 +84,7 @@ def _slower(metric: str, mechanism: str, mix: str) -> float:
     return as_printed(metric, mechanism, mix) + 3.0 * (metric == "turnaround_h" and mechanism != "baseline")
 
 
-def _screening(value: Callable[[Choice], World]) -> Tables:
+def _screening(value: Callable[[Reading], World]) -> Tables:
     """One year for each reading of a design with four sentences; the years differ by their block."""
     tables: Tables = {"screening": [], "screening-checkpoints": []}
     for choice, block in zip(DESIGN, year_blocks(4).tolist(), strict=True):
@@ -143,7 +141,7 @@ def test_the_readings_that_promise_most_are_chosen(screened: Tables) -> None:
 def test_an_interaction_is_predicted() -> None:
     """Two sentences each harm alone, and together they give what is printed."""
 
-    def value(choice: Choice) -> World:
+    def value(choice: Reading) -> World:
         pair = [label in choice.name for label in FOUR[:2]]
         return as_printed if all(pair) or not any(pair) else turned_round
 
@@ -179,7 +177,8 @@ def test_an_undecided_claim_counts_nothing_whatever_its_sign() -> None:
 
 
 def _judged(worlds: Mapping[str, World], best: str, screened: Tables) -> dict[str, Verdict]:
-    tables = {**_tables(worlds), **_tables({best: worlds[best]}, "confirmation"), **screened}
+    tables = {**_tables(worlds, "finalists"), **_tables({best: worlds[best]}, "confirmation"), **screened}
+    tables |= _tables({"default": as_printed, PAPER.name: as_printed})
     return {verdict.claim: verdict for verdict in find_experiment("hybrid-readings").judge(tables)}
 
 
@@ -192,13 +191,13 @@ def test_the_best_reading_is_judged_on_fresh_years(screened: Tables) -> None:
     whole = told["One reading gives all observations of the paper"]
     assert whole.outcome is Outcome.FAILS
     assert whole.measured == "37 hold, 4 do not hold under tenants=fits"
-    assert whole.remark.startswith("6 of 6 printed levels are met")
+    assert whole.remark.startswith("on years that the search has not used; 6 of 6 printed levels are met")
     one = _observation(told, "3c")
     assert (one.outcome, one.remark.split("; ")[:2]) == (
         Outcome.HOLDS,
-        ["by default: does not hold", "holds under 1 of 2 finalists"],
+        ["by default: does not hold", "holds under 1 of 2 readings"],
     )
-    assert told["On fresh years the best reading gives the turnaround, worst mean"].outcome is Outcome.HOLDS
+    assert told["The best reading gives the turnaround, worst mean"].outcome is Outcome.HOLDS
 
 
 def test_what_a_sentence_changes_is_read_from_the_screening(screened: Tables) -> None:
@@ -209,6 +208,36 @@ def test_what_a_sentence_changes_is_read_from_the_screening(screened: Tables) ->
     assert "turnaround, worst mean +3.0 [+3.0, +3.0] h" in told[f"overheads=added{ends}"].measured
 
 
+def test_before_the_search_is_complete_the_preset_is_judged_on_the_years_of_the_start() -> None:
+    without = "overheads=added backfill_length=runtime tenants=fits types=campaign projects=even"
+    without += " malleable_start=requested"
+    tables = _tables({"default": turned_round, PAPER.name: as_printed, without: _slower})
+    told = {verdict.claim: verdict for verdict in find_experiment("hybrid-readings").judge(tables)}
+    stages = told["Each stage of the search has been carried out"]
+    assert stages.outcome is Outcome.FAILS
+    assert (stages.measured, stages.remark) == (
+        "readings: start 3",
+        "not carried out: screening, neighbours, finalists, confirmation",
+    )
+    whole = told["One reading gives all observations of the paper"]
+    assert whole.measured == f"37 hold, 4 do not hold under {PAPER.name}"
+    assert whole.remark.startswith("on the years of the start, as far as the search has come; 6 of 6 printed levels")
+    assert _observation(told, "3c").outcome is Outcome.HOLDS
+    (flip,) = [verdict for claim, verdict in told.items() if claim.startswith("The preset without arrival_takes")]
+    assert flip.outcome is Outcome.FAILS
+    assert "turnaround, worst mean +3.0 [+3.0, +3.0] h" in flip.measured
+    assert flip.remark.startswith("claims that hold: ")
+    assert "lost: " in flip.remark
+    assert "1e" in flip.remark
+    # A part of a screening says nothing of sentences.
+    part = {"screening": _screening(lambda choice: as_printed)["screening"][:50]}
+    assert not [
+        verdict
+        for verdict in find_experiment("hybrid-readings").judge({**tables, **part})
+        if verdict.claim.endswith("changes none of the printed levels")
+    ]
+
+
 def test_wrong_parameters() -> None:
     for wrong, match in (
         ({"factors": ("overheads=added",)}, "factors must be 4 to 17 of overheads=added"),
@@ -216,6 +245,9 @@ def test_wrong_parameters() -> None:
         ({"chosen": 0}, "chosen must be at least 1, not 0"),
         ({"neighbour_traces": 1}, "neighbour_traces"),
         ({"finalists": 0}, "finalists"),
+        ({"until": "end"}, "until must be start or screening or neighbours or finalists or confirmation"),
+        ({"blocks": 2}, "blocks must be 4, or 1 to 3 with until=screening"),
+        ({"flips": ("tenants=some",)}, "flips must be some of overheads=added"),
     ):
         with pytest.raises(ParameterError, match=match):
             Readings(**wrong)  # type: ignore[arg-type]
@@ -235,15 +267,17 @@ def test_readings_are_simulated_as_they_say(tmp_path: Path) -> None:
         neighbour_mixes=("W2",),
         rounds=1,
         finalists=1,
+        flips=("tenants=fits", "shrink=minimum"),
     )
     run_experiment(find_experiment("hybrid-readings"), parameters, 1, tmp_path, "0", workers=1)
     tables = read_tables("hybrid-readings", tmp_path)
     assert len({row["reading"] for row in tables["screening"]}) == 16
     assert {row["trace"] for row in tables["screening"]} == {1, 2}
     assert {row["trace"] for row in tables["confirmation"]} == {1001, 1002}
-    names = list(dict.fromkeys(row["reading"] for row in tables[""]))
-    assert names[0] == "default"
-    assert tables["confirmation"][0]["reading"] == best_score(score_readings(tables)).choice.name
+    names = list(dict.fromkeys(row["reading"] for row in tables["finalists"]))
+    assert names[:2] == ["default", PAPER.name]
+    assert len({row["reading"] for row in tables[""]}) == 4
+    assert tables["confirmation"][0]["reading"] == best_score(score_readings(tables, "finalists")).choice.name
     # The best of the first readings and all its neighbours have been tried.
     assert len({row["reading"] for row in tables["neighbours"]}) >= len(FACTORS)
     until = [row for row in tables["neighbours"] if "utilization=to-last-submit" in row["reading"]]
@@ -251,7 +285,7 @@ def test_readings_are_simulated_as_they_say(tmp_path: Path) -> None:
     assert all(row["utilization"] == row["utilization_to_last_submit"] for row in until)
     opposite = DESIGN[-1]
     block = 1 + int(year_blocks(4)[-1])
-    for stage, choice, own in (("screening", opposite, block), ("", named_choice("default"), 2)):
+    for stage, choice, own in (("screening", opposite, block), ("finalists", named_reading("default"), 2)):
         year = preset_year(choice.preset, ThetaYear(jobs=150))
         jobs = assign(generate(year, own), seed=own, notice_mix="W2", **choice.assignment)
         result = simulate(jobs, 4392, choice.mechanism("CUP-PAA"), events=False, **choice.options)

@@ -11,7 +11,7 @@ import pytest
 
 from experiments import cli
 from experiments.papers.checkpoint import batchreadings as batches
-from experiments.papers.checkpoint.batch import draw_instance, law_named, plan_for, run_batch
+from experiments.papers.checkpoint.batch import draw_instance, find_law, plan_for, run_batch
 from experiments.papers.checkpoint.batchoperation import (
     STRETCHES,
     UTILIZATIONS,
@@ -21,7 +21,7 @@ from experiments.papers.checkpoint.batchoperation import (
 )
 from experiments.papers.checkpoint.batchoperation import operations as batch_operations
 from experiments.papers.incomplete.changes import nearest
-from experiments.papers.incomplete.submissions import Week, draw_week, plans_of, run_week
+from experiments.papers.incomplete.submissions import Week, draw_week, make_plans, run_week
 from experiments.papers.incomplete.weekoperation import WeekMeasure, WeekOperation, measures, operations, replay_week
 from experiments.study.experiment import Resources, find_experiment, read_tables, run_experiment
 from experiments.study.verdicts import Outcome
@@ -70,13 +70,13 @@ def test_a_week_by_hand(release: Any, requeue: Any, ends: list[float], occupied:
 
 def test_the_default_is_the_week_of_figure_8() -> None:
     week = draw_week(("cerebellum", "connectivity"), (10,), 2, 0)
-    plans = plans_of(week, (10,), FEW, 40, doubled=True)
+    plans = make_plans(week, (10,), FEW, 40, doubled=True)
     ones = np.ones(len(week.runtimes), dtype=np.int64)
     for name in ("hpc", "masi 2", "continuous 10"):
         own, other = replay_week(week, plans[name], 2, WeekOperation()), run_week(week, plans[name], ones, 2)
         for column in ("utilization", "stretch", "response_h", "all_done_h"):
             assert own[column] == pytest.approx(other[column], rel=1e-6), (name, column)
-    longer = plans["masi 2"]["cerebellum"].extended(1e6).milestones
+    longer = plans["masi 2"]["cerebellum"].extend(1e6).milestones
     assert longer[-1] / longer[-2] == pytest.approx(2.0)
 
 
@@ -198,7 +198,7 @@ def test_held_reservations_are_a_plain_queue_of_requests(strategy: str) -> None:
     lengths, idle = [], []
     for name, runtime in zip(instance.applications, instance.runtimes.tolist(), strict=True):
         times = spent(plans[name], runtime)
-        lengths.append(plans[name].extended(runtime).length[: len(times)].tolist())
+        lengths.append(plans[name].extend(runtime).length[: len(times)].tolist())
         idle.append(lengths[-1][-1] - times[-1])
     ends = np.array(queued(lengths, 7)) - idle
     asked = np.array([sum(own) for own in lengths])
@@ -216,7 +216,7 @@ def test_each_job_has_last_runs_of_its_own() -> None:
     )
     assert common != own
     assert replay_batch(instance, "masi", BatchOperation(past="own", processors=6)) == own
-    low, high = law_named("Qball").lower, law_named("Qball").upper
+    low, high = find_law("Qball").lower, find_law("Qball").upper
     assert low / instance.runtimes.max() <= own["reserved_stretch"] <= 1.5 * 2.5 * high / instance.runtimes.min()
     # The plans of the laws know no runs.
     plans = [replay_batch(instance, "optimal", BatchOperation(past=past, processors=6)) for past in ("common", "own")]
@@ -296,5 +296,5 @@ def test_wrong_settings_are_one_sentence(
 
 
 def test_measures_name_what_they_are_against() -> None:
-    assert WeekMeasure("hpc same").base_of(10) == "hpc 10"
-    assert WeekMeasure("masi 2").base_of(10) == "masi 2"
+    assert WeekMeasure("hpc same").base_name(10) == "hpc 10"
+    assert WeekMeasure("masi 2").base_name(10) == "masi 2"

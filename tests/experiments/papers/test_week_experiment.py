@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from experiments import cli
-from experiments.papers.incomplete.logs import FIGURE_6, generated_log, logged_applications
-from experiments.papers.incomplete.submissions import draw_week, plans_of, run_week, widths_of
+from experiments.papers.incomplete.logs import FIGURE_6, generate_log, list_applications
+from experiments.papers.incomplete.submissions import draw_week, draw_widths, make_plans, run_week
 from experiments.study.experiment import Resources, find_experiment, read_tables, run_experiment
 from experiments.study.verdicts import Outcome
 from tests.reference.queue import queued, spent
@@ -30,9 +30,9 @@ def test_a_week_is_a_piece_of_the_year() -> None:
     own = int(stream(1, "incomplete", "week", 0).integers(2**31))
     jobs = np.array(week.applications)
     for name in FIGURE_6:
-        log, mine = generated_log(name, own), week.runtimes[jobs == name]
+        log, mine = generate_log(name, own), week.runtimes[jobs == name]
         start = len(week.past[name])
-        assert len(mine) == round(logged_applications()[name].runs * 7 / 365)
+        assert len(mine) == round(list_applications()[name].runs * 7 / 365)
         assert start >= 60
         np.testing.assert_array_equal(np.concatenate((week.past[name], mine)), log.times[: start + len(mine)])
         for number in (10, 60):
@@ -48,7 +48,7 @@ def test_a_week_is_a_piece_of_the_year() -> None:
 
 def test_what_each_strategy_knows() -> None:
     week = draw_week(("cerebellum", "connectivity"), (10,), 2, 0)
-    plans = plans_of(week, (10,), FEW, 40)
+    plans = make_plans(week, (10,), FEW, 40)
     assert list(plans) == ["hpc", "masi", "hpc 10", "continuous 10"]
     for name, past in week.past.items():
         assert plans["hpc"][name].milestones.tolist() == [pytest.approx(3600 * past.max())]
@@ -61,14 +61,14 @@ def test_what_each_strategy_knows() -> None:
         assert continuous.milestones[-1] >= 3600 * week.drawn[name, 10].max() * (1 - 1e-9)
         # All of them go on 1.5 times longer.
         for own in plans.values():
-            longer = own[name].extended(1e6).milestones
+            longer = own[name].extend(1e6).milestones
             assert longer[-1] / longer[-2] == pytest.approx(1.5)
 
 
 @pytest.mark.parametrize("strategy", ["hpc", "masi", "continuous 10", "omniscient"])
 def test_a_week_is_a_plain_queue(strategy: str) -> None:
     week = draw_week(("cerebellum", "connectivity"), (10,), 2, 0)
-    plans = plans_of(week, (10,), FEW, 40).get(strategy, {})
+    plans = make_plans(week, (10,), FEW, 40).get(strategy, {})
     times, submits = 3600 * week.runtimes, 3600 * week.submits
     ones = np.ones(len(times), dtype=np.int64)
     # Two nodes for what takes one third of one, then all too few: nobody waits, and then everybody.
@@ -89,22 +89,22 @@ def test_a_week_is_a_plain_queue(strategy: str) -> None:
 
 def test_what_is_reserved_counts_nodes() -> None:
     week = draw_week(("cerebellum",), (10,), 2, 0)
-    nodes = widths_of(len(week.runtimes), 8, 0, 0)
-    plans = plans_of(week, (10,), FEW, 40)["hpc 10"]
+    nodes = draw_widths(len(week.runtimes), 8, 0, 0)
+    plans = make_plans(week, (10,), FEW, 40)["hpc 10"]
     found = run_week(week, plans, nodes, 16)
     asked = 0.0
     for runtime, width in zip((3600 * week.runtimes).tolist(), nodes.tolist(), strict=True):
-        plan = plans["cerebellum"].extended(runtime)
+        plan = plans["cerebellum"].extend(runtime)
         asked += width * float(plan.length[: len(spent(plan, runtime))].sum())
     assert found["reserved_ratio"] == pytest.approx(asked / (3600 * float(week.runtimes @ nodes)), rel=1e-6)
     assert run_week(week, {}, nodes, 16)["reserved_ratio"] == pytest.approx(1.0)
 
 
 def test_widths_are_powers_of_two() -> None:
-    widths = widths_of(4000, 8, 1, 0)
+    widths = draw_widths(4000, 8, 1, 0)
     assert sorted(set(widths.tolist())) == [1, 2, 4, 8]
     assert min(np.bincount(widths)[[1, 2, 4, 8]]) > 880
-    assert set(widths_of(50, 1, 1, 0).tolist()) == {1}
+    assert set(draw_widths(50, 1, 1, 0).tolist()) == {1}
 
 
 @pytest.mark.system

@@ -15,11 +15,11 @@ from experiments.placement.ranges import (
     Ranges,
     best_fit,
     common,
+    format_ranges,
     highest,
-    joined,
     lowest,
     size,
-    text_of,
+    union,
     without,
 )
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, Span, place_nodes
@@ -379,7 +379,7 @@ def test_ranges_are_sets(one: set[int], other: set[int]) -> None:
     assert size(left) == len(one)
     assert without(left, right) == ranges_of(sorted(one - other))
     assert common(left, right) == ranges_of(sorted(one & other))
-    assert joined(left, without(right, left)) == ranges_of(sorted(one | other))
+    assert union(left, without(right, left)) == ranges_of(sorted(one | other))
     assert all(before[1] < after[0] for before, after in pairwise(left))
 
 
@@ -407,4 +407,4 @@ def test_best_fit_takes_the_narrowest_gap_or_the_widest_ones(nodes: set[int], co
 
 
 def test_text_of_ranges_is_that_of_batsim() -> None:
-    assert text_of(((0, 4), (7, 8), (10, 12))) == "0-3 7 10-11"
+    assert format_ranges(((0, 4), (7, 8), (10, 12))) == "0-3 7 10-11"

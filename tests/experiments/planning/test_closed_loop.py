@@ -10,7 +10,7 @@ import pytest
 
 from experiments import cli
 from experiments.planning.costfile import read_costs
-from experiments.planning.loop import COLUMNS, Round, close_loop, waits_of
+from experiments.planning.loop import COLUMNS, Round, close_loop, wait_samples
 from experiments.tables import read_csv
 from policies.planning.planbook import Planner
 from policies.planning.waits.fitting import fit_waits
@@ -37,7 +37,7 @@ def test_waits_are_those_of_requests() -> None:
     ]
     alone = simulate(jobs, 4, planner=Planner(least=99), plans={"p": _plan(20, 40)})
     # Job 2 asks for 20 s and then, having expired, for 40 s; under the baseline everybody is rigid.
-    rows = sorted(zip(*(part.tolist() for part in waits_of(alone, jobs)), strict=True))
+    rows = sorted(zip(*(part.tolist() for part in wait_samples(alone, jobs)), strict=True))
     starts = {record.job_id: (record.start or 0) / 1e6 for record in alone.records}
     first, second = (item for item in alone.stochastic[0].reservations)
     expected = sorted(
@@ -53,7 +53,7 @@ def test_waits_are_those_of_requests() -> None:
     # Under a mechanism an on-demand job is served otherwise, and its wait is no price of a request.
     served = simulate(jobs, 4, "N-PAA", planner=Planner(least=99), plans={"p": _plan(20, 40)})
     preempted = [item for item in served.stochastic[0].reservations if item.ending == "preempted"]
-    pairs = waits_of(served, jobs)[0].tolist()
+    pairs = wait_samples(served, jobs)[0].tolist()
     assert len(pairs) == 2 + len(served.stochastic[0].reservations) - len(preempted)
 
 
@@ -74,7 +74,7 @@ def test_the_loop_ends_when_new_plans_would_gain_nothing(year: list[Job]) -> Non
     plain = simulate(year, 4392, events=False)
     assert first.prices is None
     assert first.summary["turnaround_h"] == plain.summary()["turnaround_h"]
-    assert first.fitted == fit_waits(*waits_of(plain, year))
+    assert first.fitted == fit_waits(*wait_samples(plain, year))
     for before, after in zip(loop.rounds, loop.rounds[1:], strict=False):
         assert after.prices == before.fitted
         assert not before.stable

@@ -81,7 +81,7 @@ def test_released_series_are_stochastic_jobs_and_held_ones_a_plain_queue(
     assert response.mean() / 3600 == pytest.approx(float(summary["turnaround_h"]), rel=1e-6)
     assert (response / runtimes).mean() == pytest.approx(float(summary["stretch"]), rel=1e-6)
     # Held: a plain queue of what the plan asks for, by the definition of the plan.
-    lengths = [plan.extended(runtime).length[: len(spent(plan, runtime))].tolist() for runtime in runtimes]
+    lengths = [plan.extend(runtime).length[: len(spent(plan, runtime))].tolist() for runtime in runtimes]
     idle = [length[-1] - spent(plan, runtime)[-1] for length, runtime in zip(lengths, runtimes, strict=True)]
     ends = np.array(queued(lengths, nodes, submits)) - idle
     held = replay_series(submits, own, nodes, release="walltime")

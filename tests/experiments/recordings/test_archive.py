@@ -15,7 +15,7 @@ from experiments.recordings.runfile import open_run
 from experiments.tables import write_csv
 from policies.planning.planbook import Planner
 from simulator import Result, simulate
-from simulator.results.records import JobRecord
+from simulator.results.records import JobRecord, Records
 from simulator.results.reservations import stochastic_rows
 from simulator.results.schema import JOBS as JOBS_TABLE
 from tests.support.jobs import malleable, on_demand, resealed, rigid, stochastic
@@ -200,5 +200,5 @@ def test_losses_beyond_what_floats_hold_are_read_exactly(tmp_path: Path) -> None
 @pytest.mark.parametrize(("epoch", "dated"), [(0.0, True), (1.6e9, True), (1e12, False), (-1e12, False), (None, False)])
 def test_a_result_beyond_the_calendar_has_no_dates(epoch: float | None, dated: bool) -> None:
     record = JobRecord(1, JobType.RIGID, 0, 5 * SECOND, 9 * SECOND, 1, 0, 0, 0, "completed", 0)
-    assert _within_calendar(epoch, [record]) == (epoch if dated else None)
-    assert _within_calendar(0.0, [record._replace(end=300_000_000_000 * SECOND)]) is None
+    assert _within_calendar(epoch, Records.of([record])) == (epoch if dated else None)
+    assert _within_calendar(0.0, Records.of([record._replace(end=300_000_000_000 * SECOND)])) is None

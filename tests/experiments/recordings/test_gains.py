@@ -10,7 +10,7 @@ import pytest
 import holdfast as hf
 from experiments.cli import main
 from experiments.recordings.gains import Gains, gains
-from experiments.statistics import clustered, interval
+from experiments.statistics import clustered_interval, interval
 from experiments.tables import read_csv
 from tests.support.jobs import rigid
 from workloads.ground.errors import InputError, ParameterError
@@ -76,14 +76,14 @@ def test_jobs_are_grouped(pair: tuple[hf.Result, hf.Result], by: str | None, gro
 
 def test_jobs_of_one_cluster_count_together() -> None:
     values = np.array([1.0, 3.0, 2.0, 4.0, 9.0, 5.0])
-    assert clustered(values, np.arange(6)).text(".6f") == interval(values).text(".6f")
-    twice = clustered(np.repeat(values, 3), np.repeat(np.arange(6), 3))
+    assert clustered_interval(values, np.arange(6)).text(".6f") == interval(values).text(".6f")
+    twice = clustered_interval(np.repeat(values, 3), np.repeat(np.arange(6), 3))
     assert twice.text(".6f") == interval(values).text(".6f")
     # Clusters of two sizes: the variance of the ratio of sums, by hand.
-    mean = clustered([0.0, 0.0, 3.0], ["a", "a", "b"])
+    mean = clustered_interval([0.0, 0.0, 3.0], ["a", "a", "b"])
     assert (mean.mean, mean.error) == (1.0, pytest.approx(np.sqrt(2 * ((-2.0) ** 2 + 2.0**2) / 9)))
     with pytest.raises(ParameterError, match="clusters must be two or more different ones"):
-        clustered([1.0, 2.0], [0, 0])
+        clustered_interval([1.0, 2.0], [0, 0])
 
 
 def test_other_jobs_are_refused_in_one_sentence(pair: tuple[hf.Result, hf.Result]) -> None:

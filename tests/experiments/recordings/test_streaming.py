@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import gc
 import gzip
+import io
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +19,19 @@ import pytest
 
 import holdfast as hf
 from experiments.cli import main
-from experiments.recordings.longjobs import ENDED, EndedJobs, lines_of
+from experiments.recordings.longjobs import ENDED, EndedJobs
 from experiments.recordings.longruns import stream_log
+from experiments.recordings.tablefiles import write_rows
 from simulator import simulate
 from simulator.results.metrics import MeasuredWindow, summarize, summarize_types
+from simulator.results.schema import JOBS
 from simulator.streaming import stream
 from tests.support.processes import until
 from workloads.ground.errors import InputError
-from workloads.hybrid.assignment import as_rigid, as_rigid_columns
+from workloads.hybrid.assignment import as_rigid
 from workloads.logs.choice import Choice
 from workloads.logs.swf import read_long_swf, read_swf
-from workloads.theta.generator import generate, generate_long
+from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear
 
 #: Columns that are measured by the clock.
@@ -65,14 +67,15 @@ def test_the_long_reader_reads_what_the_other_reads(tmp_path: Path, seed: int) -
     how: dict[str, Any] = {"lenient": seed % 3 == 0, "procs_per_node": 4 if seed == 5 else None}
     choice = Choice.of("partition!=1" if seed == 4 else None)
     short, long = read_swf(path, choice=choice, **how), read_long_swf(path, choice=choice, **how)
-    assert list(long.jobs) == [replace(job, wait=None, preceding=None, think_time=None) for job in short.jobs]
+    assert long.jobs == short.jobs
+    assert long.withdrawn == short.withdrawn
     assert [job.partition for job in long.jobs] == [job.partition for job in short.jobs]
     assert long.jobs[3] == list(long.jobs)[3]
     told = ("nodes", "source", "format", "header", "excluded", "remarks", "unit")
     assert [getattr(long, name) for name in told] == [getattr(short, name) for name in told]
     small = long.on_machine(8)
     assert small.excluded == short.on_machine(8).excluded
-    assert list(as_rigid_columns(small)) == as_rigid(short.on_machine(8))
+    assert list(as_rigid(small)) == as_rigid(short.on_machine(8))
 
 
 @pytest.mark.parametrize(
@@ -93,12 +96,6 @@ def test_what_is_no_log_is_refused(tmp_path: Path, content: bytes, sentence: str
         read_long_swf(tmp_path / "log")
 
 
-def test_a_long_year_is_a_year() -> None:
-    year = ThetaYear(jobs=300)
-    assert tuple(generate_long(year, 3).jobs) == generate(year, 3).jobs
-    assert hf.generate(jobs=300, seed=3, long=True).jobs[7] == generate(year, 3).jobs[7]
-
-
 def without_clock(summary: Mapping[str, Any]) -> dict[str, str]:
     return {name: repr(value) for name, value in summary.items() if name not in _CLOCK}
 
@@ -108,8 +105,15 @@ def test_a_stream_gives_the_ordinary_result(tmp_path: Path, order: str) -> None:
     for seed in range(8):
         (tmp_path / "log").write_text(swf(seed, fractions=seed > 3))
         trace = read_long_swf(tmp_path / "log").on_machine(16)
-        jobs, told = as_rigid_columns(trace), list[int]()
-        ours = stream(jobs, 16, lambda rows, start, end: told.extend(rows.tolist()), told=7, order=order)  # noqa: B023
+        jobs, told = as_rigid(trace), list[int]()
+        ours = stream(
+            jobs,
+            16,
+            lambda rows, start, end: told.extend(rows.tolist()),  # noqa: B023
+            told=7,
+            order=order,
+            engine="simpy",
+        )
         theirs = simulate(list(jobs), 16, order=order, events=False)
         assert list(ours.records) == theirs.records
         assert list(ours.samples) == list(theirs.samples)
@@ -126,14 +130,14 @@ def test_a_stream_gives_the_ordinary_result(tmp_path: Path, order: str) -> None:
 
 def test_the_frame_of_a_streamed_result_is_that_of_any_other(tmp_path: Path) -> None:
     (tmp_path / "log").write_text(swf(2))
-    jobs = as_rigid_columns(read_long_swf(tmp_path / "log").on_machine(16))
+    jobs = as_rigid(read_long_swf(tmp_path / "log").on_machine(16))
     ours, theirs = stream(jobs, 16), simulate(list(jobs), 16, events=False)
     assert ours.jobs.equals(theirs.jobs)
     assert ours.timeline().equals(theirs.timeline())
 
 
 def test_a_stream_leaves_no_circles_that_only_the_collector_finds() -> None:
-    jobs = as_rigid_columns(generate_long(ThetaYear(jobs=400), 1))
+    jobs = as_rigid(generate(ThetaYear(jobs=400), 1))
     gc.collect()
     gc.disable()
     try:
@@ -171,7 +175,7 @@ def test_the_command_writes_the_same_bytes(tmp_path: Path, capsys: pytest.Captur
         (["--mechanism", "N-PAA"], "--mechanism must be baseline with --stream, not 'N-PAA'"),
         (["--events"], "--events must be left out with --stream"),
         (["--failure-mtbf", "1y"], "--failure-mtbf must be left out with --stream"),
-        (["--order", "fcfs,sjf"], "unknown order 'fcfs,sjf'"),
+        (["--order", "fcfs,sjf"], "--order must be one value with --stream, not 'fcfs,sjf'"),
         (["--stream-format", "xls"], "--stream-format must be csv or parquet, not 'xls'"),
         (["--format", "sacct"], "--format must be swf with --stream, not 'sacct'"),
     ],
@@ -197,7 +201,7 @@ def test_what_was_told_before_a_kill_is_whole_and_is_kept(
         pytest.importorskip("pyarrow")
     log = tmp_path / "log.swf"
     log.write_text(swf(3, 90))
-    expected = stream_log(log, tmp_path / "whole", 16, format=format, told=10)
+    expected = stream_log(log, tmp_path / "whole", 16, format=format, told=10, engine="simpy")
     tell = EndedJobs.tell
 
     def killed(self: EndedJobs, records: Any) -> None:
@@ -207,7 +211,7 @@ def test_what_was_told_before_a_kill_is_whole_and_is_kept(
 
     monkeypatch.setattr(EndedJobs, "tell", killed)
     with pytest.raises(Killed):
-        stream_log(log, tmp_path / "out", 16, format=format, told=10)
+        stream_log(log, tmp_path / "out", 16, format=format, told=10, engine="simpy")
     monkeypatch.setattr(EndedJobs, "tell", tell)
     parts = sorted((tmp_path / "out" / ENDED).glob("jobs-*"))
     assert len(parts) == 3
@@ -221,8 +225,8 @@ def test_what_was_told_before_a_kill_is_whole_and_is_kept(
     assert [float(row["end"]) for row in rows] == ends[:30]
     # Another call has no right to these parts.
     with pytest.raises(InputError, match="holds jobs of another streamed run"):
-        stream_log(log, tmp_path / "out", 16, format=format, told=10, order="sjf")
-    again = stream_log(log, tmp_path / "out", 16, format=format, told=10)
+        stream_log(log, tmp_path / "out", 16, format=format, told=10, order="sjf", engine="simpy")
+    again = stream_log(log, tmp_path / "out", 16, format=format, told=10, engine="simpy")
     assert list(again.records) == list(expected.records)
     assert not (tmp_path / "out" / ENDED).exists()
     name = f"jobs-baseline.{format}"
@@ -233,24 +237,24 @@ def test_parts_that_are_there_already_are_not_written_again(tmp_path: Path, monk
     monkeypatch.setattr(EndedJobs, "remove", lambda self: None)
     log = tmp_path / "log.swf"
     log.write_text(swf(3, 90))
-    stream_log(log, tmp_path / "out", 16, told=10)
+    stream_log(log, tmp_path / "out", 16, told=10, engine="simpy")
     parts = sorted((tmp_path / "out" / ENDED).glob("jobs-*"))
     before = [part.stat().st_ino for part in parts]
     parts[1].write_text("damaged")
-    stream_log(log, tmp_path / "out", 16, told=10)
+    stream_log(log, tmp_path / "out", 16, told=10, engine="simpy")
     after = [part.stat().st_ino for part in parts]
     assert [one == other for one, other in zip(before, after, strict=True)] == [True, False, *[True] * (len(parts) - 2)]
     assert parts[1].read_text() != "damaged"
 
 
 def test_lines_are_those_of_the_table_whatever_the_times() -> None:
-    jobs = as_rigid_columns(generate_long(ThetaYear(jobs=40), 1))
-    for shift in (0, 250_000, 2**33 * 1_000_000):
-        jobs.submit += shift
-        records: Any = stream(jobs, 4392).records
-        rows = list(csv.reader("".join(lines_of(records)).splitlines()))
-        assert [float(row[2]) for row in rows] == [tick / 1e6 for tick in jobs.submit.tolist()]
-        jobs.submit -= shift
+    year = as_rigid(generate(ThetaYear(jobs=40), 1))
+    for shift in (0, 0.25, 2.0**33):
+        jobs = year.with_columns(submit=year.column("submit") + shift)
+        result, file = stream(jobs, 4392), io.BytesIO()
+        write_rows(file, JOBS, result, result.records)
+        rows = list(csv.reader(file.getvalue().decode().splitlines()))[1:]
+        assert [float(row[2]) for row in rows] == jobs.column("submit").tolist()
 
 
 @pytest.mark.system
@@ -258,7 +262,7 @@ def test_a_killed_command_goes_on_where_it_was(tmp_path: Path) -> None:
     log, out = tmp_path / "log.swf", tmp_path / "out"
     hf.write_swf(generate(ThetaYear(jobs=150_000), 1), log)
     code = "import sys; from experiments.cli import main; sys.exit(main())"
-    words = [sys.executable, "-c", code, "run", str(log), "-o", str(out), "--stream"]
+    words = [sys.executable, "-c", code, "run", str(log), "-o", str(out), "--stream", "--engine", "simpy"]
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         until(lambda: (out / ENDED / "jobs-000001.csv").exists())

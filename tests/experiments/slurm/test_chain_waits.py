@@ -10,7 +10,7 @@ import pytest
 from experiments import cli
 from experiments.planning.waitpairs import pairs_of_results, pairs_of_trace
 from experiments.recordings.archive import read_recording
-from experiments.slurm.agreement import agreement, replay_told
+from experiments.slurm.agreement import agreement, replay_summary
 from experiments.slurm.replays import Replay, read_replay, write_actual
 from simulator import simulate
 from tests.shared_data import shared_file
@@ -86,7 +86,7 @@ def test_commands_price_compare_and_explain_them(
     assert second.startswith("2,rigid,1000.0,1570.0,1570.0,")
     assert pairs_of_results("out").waits.max() == 0
     back = read_recording("out", None)
-    assert back.held
+    assert back.records.held
     assert [record.wait for record in back.records] == [0] * 16
     capsys.readouterr()
     assert cli.main(["explain", "out", "2"]) == 0
@@ -101,7 +101,7 @@ def test_commands_price_compare_and_explain_them(
 
 def test_slurm_compare_asks_only_about_eligible_jobs(log: Path) -> None:
     replay = read_replay(log, 4)
-    assert "mean wait 0 s, 0 waited over a minute, 0 were passed" in replay_told(replay)
+    assert "mean wait 0 s, 0 waited over a minute, 0 were passed" in replay_summary(replay)
     [row], differences, _ = agreement(replay, ["easy"], tolerance=1.0, lag=1.0)
     assert (row["same_start"], row["error_max_s"], row["slurm_wait_mean_s"], row["wait_mean_s"]) == (16, 0, 0, 0)
     assert (row["equal"], differences) == (row["decisions"], [])
@@ -137,3 +137,26 @@ def test_a_real_slurm_without_holds_waits_as_before() -> None:
     assert [job.queued - job.submit for job in held] == [1.0, 1.0, 1.0]
     waits, before = (sum(job.wait or 0 for job in one.jobs) for one in (trace, without(trace)))
     assert before - waits == 3
+
+
+#: Four nodes. Job 2 is held until 1700 and waits for job 3 until 1900. Slurm does not say when job 5 was eligible: it
+#: counts from its submit, and started 1,800 s later than it could.
+HELD = """\
+1|a|COMPLETED|0:0|1000|1000|1000|1600|600|20|4
+2|b|COMPLETED|0:0|1010|1700|1900|2200|300|20|4
+3|a|COMPLETED|0:0|1020|1020|1600|1900|300|20|4
+4|a|COMPLETED|0:0|1030|3000|3000|3300|300|20|2
+5|a|COMPLETED|0:0|1030|Unknown|4000|4300|300|20|2
+6|a|CANCELLED by 0|0:0|1040|Unknown|Unknown|4300|0|20|2
+"""
+
+
+@pytest.mark.parametrize("rule", ["none", "easy", "conservative", "slurm"])
+def test_slurm_compare_of_held_jobs_that_also_wait(tmp_path: Path, rule: str) -> None:
+    path = tmp_path / "sacct.txt"
+    path.write_text(f"{NAMES}\n{HELD}")
+    [row], _, starts = agreement(read_replay(path, 4), [rule], tolerance=1.0, lag=1.0)
+    assert list(starts[rule].values()) == [1000, 1900, 1600, 3000, 2200]
+    assert row["slurm_wait_mean_s"] == (0 + 200 + 580 + 0 + 2970) / 5
+    assert row["wait_mean_s"] == (0 + 200 + 580 + 0 + 1170) / 5
+    assert (row["same_start"], row["error_max_s"]) == (4, 1800)

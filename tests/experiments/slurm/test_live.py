@@ -21,7 +21,7 @@ import pytest
 
 from experiments import cli
 from experiments.slurm.agreement import agreement
-from experiments.slurm.daemons import MARK, marked
+from experiments.slurm.daemons import MARK, lab_processes
 from experiments.slurm.lab import Lab, open_lab
 from experiments.slurm.replaying import LabSlurm, patiently
 from experiments.slurm.replays import read_replay
@@ -72,7 +72,7 @@ def lab() -> Iterator[Lab]:
     started = open_lab(folder / "lab")
     yield started
     assert cli.main(["slurm", "lab", "stop", "-o", str(folder / "lab")]) == 0
-    assert not marked(folder / "lab")
+    assert not lab_processes(folder / "lab")
     numbers = re.findall(r"\d+", started.clock)
     assert numbers
     assert not [path for path in Path("/dev/shm").glob("*faketime*") if path.name.endswith(tuple(numbers))]
@@ -139,9 +139,9 @@ def submitted(lab: Lab, name: str, *words: str) -> None:
 
 def restart_controller(lab: Lab) -> None:
     """End slurmctld, and start it again from its state."""
-    (process,) = [process for process, name in marked(lab.place).items() if name == "slurmctld"]
+    (process,) = [process for process, name in lab_processes(lab.place).items() if name == "slurmctld"]
     os.kill(process, signal.SIGTERM)
-    until(lambda: "slurmctld" not in marked(lab.place).values(), 60)
+    until(lambda: "slurmctld" not in lab_processes(lab.place).values(), 60)
     done = called(lab, "env", f"{MARK}={lab.directory}", f"--chdir={lab.place}/tmp", "slurmctld")
     assert done.returncode == 0, done.stderr
     until(lambda: lab.answers(["scontrol", "ping"]), 60)

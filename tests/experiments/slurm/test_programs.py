@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from experiments.slurm.batchrun import ChainedJob, _chain, _row, _seconds
-from experiments.slurm.templating import filled
+from experiments.slurm.templating import fill_template
 from experiments.slurm.workplace import write_sequence
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
@@ -32,13 +32,13 @@ def played(tmp_path: Path, **values: int | str) -> Path:
     usual = {"NUMBER": 1, "STATE": tmp_path / "state", "SIZE": tmp_path / "size", "KIND": "rigid", "SETUP": 0}
     usual |= {"WORK": SECOND, "INTERVAL": 0, "COST": 0, "DUMPS": 0, "SAVES": 1}
     script = tmp_path / "played.sh"
-    script.write_text(filled("played.sh", {name: str(value) for name, value in (usual | values).items()}))
+    script.write_text(fill_template("played.sh", {name: str(value) for name, value in (usual | values).items()}))
     return script
 
 
 def test_a_program_with_the_protocol_of_submit(tmp_path: Path) -> None:
     script = tmp_path / "working.sh"
-    script.write_text(filled("working.sh", {}))
+    script.write_text(fill_template("working.sh", {}))
     state = tmp_path / "state"
     assert started([str(script), "1000", "0", "0"], HOLDFAST_STATE=str(state)).wait(20) == 0
     assert not state.exists()
@@ -87,7 +87,7 @@ def test_a_malleable_job_works_as_fast_as_it_has_nodes(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("shellcheck") is None, reason="shellcheck is not here")
 def test_the_scripts_pass_shellcheck(tmp_path: Path) -> None:
     working = tmp_path / "working.sh"
-    working.write_text(filled("working.sh", {}))
+    working.write_text(fill_template("working.sh", {}))
     subprocess.run(["shellcheck", str(working), str(played(tmp_path))], check=True)
 
 

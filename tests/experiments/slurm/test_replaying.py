@@ -13,9 +13,9 @@ from experiments import cli
 from experiments.slurm import lab as labs
 from experiments.slurm import replaying
 from experiments.slurm.lab import start_lab
-from experiments.slurm.replaying import log_times, replay_on, shown_jobs
-from experiments.slurm.submits import Submit, made_workload, submits_of
-from experiments.slurm.templating import filled
+from experiments.slurm.replaying import log_times, parse_jobs, replay_on
+from experiments.slurm.submits import Submit, generate_workload, make_submits
+from experiments.slurm.templating import fill_template
 from workloads.ground.errors import InputError
 
 #: Lines of a log of slurmctld 22.05, in its order and form.
@@ -38,7 +38,7 @@ def test_what_slurmctld_logs() -> None:
     assert first["start"] - first["submit"] == pytest.approx(0.797)
     assert first["end"] - first["start"] == pytest.approx(146.104)
     assert second["end"] - second["submit"] == pytest.approx(910.5)
-    assert shown_jobs("JobId=7 JobName=j7 NodeList=n[1-2]\nNo jobs in the system\n")[7]["NodeList"] == "n[1-2]"
+    assert parse_jobs("JobId=7 JobName=j7 NodeList=n[1-2]\nNo jobs in the system\n")[7]["NodeList"] == "n[1-2]"
 
 
 class FakeSlurm:
@@ -70,7 +70,7 @@ class FakeSlurm:
             return f"{100 + len(self.submitted)};cluster\n"
         return "" if self.clock > 1e9 + 400 else "101\n7\n"
 
-    def done(self, jobs: Mapping[int, Submit]) -> list[dict[str, Any]]:
+    def outcomes(self, jobs: Mapping[int, Submit]) -> list[dict[str, Any]]:
         begin = 1e9 + 30
         return [
             {
@@ -109,17 +109,17 @@ def test_what_is_submitted_is_cancelled_after_a_failure(monkeypatch: pytest.Monk
 
 def test_workloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.chdir(tmp_path)
-    trace = made_workload(200, 32, 0.8, 3)
-    assert trace == made_workload(200, 32, 0.8, 3)
+    trace = generate_workload(200, 32, 0.8, 3)
+    assert trace == generate_workload(200, 32, 0.8, 3)
     work = sum(job.nodes * job.runtime for job in trace.jobs)
     assert work / 32 / trace.jobs[-1].submit == pytest.approx(0.8, rel=0.2)
     assert all(job.runtime <= job.walltime for job in trace.jobs)
-    submits = submits_of(trace.jobs, 32)
+    submits = make_submits(trace.jobs, 32)
     assert [one.at for one in submits] == sorted(one.at for one in submits)
     assert submits[0].at == 0
     assert all(60 * one.minutes == trace.jobs[one.number - 1].walltime for one in submits)
     with pytest.raises(InputError, match="32 nodes, and the machine 16"):
-        submits_of(trace.jobs, 16)
+        make_submits(trace.jobs, 16)
     assert cli.main(["slurm", "workload", "-o", "w.swf", "--jobs", "5"]) == 0
     assert "5 jobs" in capsys.readouterr().out
     # Without a lab the question comes first, and no is what is meant without an answer.
@@ -181,4 +181,4 @@ def test_templates_are_filled_in_one_pass() -> None:
         ),
         "@HOST@",
     )
-    assert filled("slurm.conf", values).count("SlurmctldHost=@HOST@(127.0.0.1)") == 1
+    assert fill_template("slurm.conf", values).count("SlurmctldHost=@HOST@(127.0.0.1)") == 1

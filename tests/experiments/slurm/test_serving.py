@@ -9,7 +9,7 @@ import pytest
 
 from experiments import cli
 from experiments.slurm import serving
-from experiments.slurm.concurrence import concurrence, concurrence_table, concurrence_told
+from experiments.slurm.concurrence import concurrence, concurrence_summary, concurrence_table
 from experiments.slurm.nodelists import node_list, node_numbers
 from experiments.slurm.serving import serve
 from experiments.slurm.steering import Steering
@@ -130,7 +130,7 @@ def test_events_side_by_side() -> None:
         *((1, "start", 3), (2, "start", 0), (1, "complete", 10), (1, "shrink", None))
     ]
     told = "1 of 4 events are the same within 5 s; 2 differ in time or nodes, 1 are on one side alone"
-    assert concurrence_told(rows, 5.0) == told
+    assert concurrence_summary(rows, 5.0) == told
     assert "shrink" in concurrence_table(rows)
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from experiments import cli
 from experiments.slurm.accounting import parse_entries
-from experiments.slurm.links import links_of
+from experiments.slurm.links import make_links
 from experiments.slurm.sequences import Sequence
-from experiments.slurm.whereabouts import Whereabouts, whereabouts_of
+from experiments.slurm.whereabouts import Whereabouts, locate_sequence
 from experiments.slurm.workplace import Record, Remains, read_remains, write_sequence
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
@@ -27,7 +27,7 @@ SEQUENCE = Sequence(
     options=[],
     history="",
     retries=1,
-    links=links_of(PLAN, most=20, spare=0, margin=0.0),
+    links=make_links(PLAN, most=20, spare=0, margin=0.0),
     plan=PLAN.to_dict(),
     expected_cost=5000.0,
 )
@@ -42,7 +42,7 @@ SACCT = """JobIDRaw|State|ExitCode|Submit|Eligible|Start|End|ElapsedRaw|Timelimi
 
 def standing(sacct: str, *records: Record, runtime: int | None = None, broken: str = "") -> Whereabouts:
     remains = Remains({1: 7, 2: 8, 3: 9}, True, list(records), runtime, broken)
-    return whereabouts_of(SEQUENCE, remains, parse_entries(sacct, "sacct") if sacct else {})
+    return locate_sequence(SEQUENCE, remains, parse_entries(sacct, "sacct") if sacct else {})
 
 
 def test_paid_is_what_ran_at_the_prices_of_the_plan() -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.stories.reading.causes import cause_of
+from experiments.stories.reading.causes import parse_cause
 from experiments.stories.story import Stories, explain
 from policies.arrival import ARRIVALS, PreemptAtArrival
 from policies.backfilling import BACKFILLING, Easy
@@ -406,7 +406,7 @@ def test_what_is_not_understood_is_told_as_it_is() -> None:
     "text", ["in order", "for 7", "planned for 7", "7 arrived", "returned by 7", "warning over", ""]
 )
 def test_causes_keep_their_text(text: str) -> None:
-    cause = cause_of(text)
+    cause = parse_cause(text)
     assert cause.text == text
     assert cause.kind != "other"
     assert cause.job_id == (7 if "7" in text else None)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from experiments.stories.facts.lifetime import Facts
 from experiments.stories.gathering.waitparts import WaitParts
-from experiments.stories.reading.causes import cause_of
+from experiments.stories.reading.causes import parse_cause
 from experiments.stories.reading.chronicle import Chronicle
 from experiments.stories.story import Stories
 from policies.order import ORDERS
@@ -124,7 +124,7 @@ def test_loans_are_what_the_log_moves(mechanism: str, table: Table, chosen: dict
     shrunk: dict[tuple[int, int], int] = defaultdict(int)
     grown: dict[tuple[int, int], int] = defaultdict(int)
     for entry in result.entries:
-        cause = cause_of(entry.cause)
+        cause = parse_cause(entry.cause)
         if entry.event == "shrink" and cause.job_id is not None:
             shrunk[entry.job_id, cause.job_id] += entry.before - entry.after
         if cause.kind == "returned" and cause.job_id is not None:

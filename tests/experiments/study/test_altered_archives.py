@@ -20,7 +20,7 @@ from experiments.commands import reproduce
 from experiments.output.seals import open_sealed
 from experiments.study.artefact import _like, write_artefact
 from experiments.study.experiment import all_experiments, find_experiment, measure_experiment
-from experiments.study.limits import FACTOR, check_recorded
+from experiments.study.limits import FACTOR, check_parameters
 from tests.fuzz.cases import _resealed
 from tests.fuzz.seeds import TASKS
 from workloads.ground.errors import InputError
@@ -183,11 +183,11 @@ def test_the_sizes_of_every_experiment_are_within_its_limits(name: str, tmp_path
     item = all_experiments()[name]
     for parameters in (item.parameters, item.quick):
         told = json.loads(json.dumps(vars(parameters), default=str))
-        check_recorded(item.parameters, item.quick, told, tmp_path)
+        check_parameters(item.parameters, item.quick, told, tmp_path)
         for key, value in told.items():
             for other in beyond(value):
                 with pytest.raises(InputError, match=f"parameters.{key}"):
-                    check_recorded(item.parameters, item.quick, {**told, key: other}, tmp_path)
+                    check_parameters(item.parameters, item.quick, {**told, key: other}, tmp_path)
         assert _like(item.parameters, told) == parameters
 
 
@@ -204,7 +204,7 @@ def beyond(value: Any) -> list[Any]:
 
 def test_limits_leave_room_for_other_sizes(tmp_path: Path) -> None:
     item = find_experiment("hybrid-fig6")
-    check_recorded(item.parameters, item.quick, {"jobs": FACTOR * 37_298, "traces": 1, "mixes": ["W1"]}, tmp_path)
+    check_parameters(item.parameters, item.quick, {"jobs": FACTOR * 37_298, "traces": 1, "mixes": ["W1"]}, tmp_path)
 
 
 def test_the_data_of_a_directory_are_not_opened_either(archive: bytes, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from experiments.cli import main
-from experiments.study.artefact import _like, differences, opened, recorded_experiments, write_artefact
+from experiments.study.artefact import _like, differences, open_artefact, read_experiments, write_artefact
 from experiments.study.experiment import all_experiments, find_experiment, measure_experiment
 from workloads.ground.errors import InputError, TraceError
 
@@ -42,8 +42,8 @@ def test_equal_results_make_equal_archives(measured: Path, tmp_path: Path) -> No
     write_artefact(measured, names, tmp_path / "one.zip")
     write_artefact(_measured(tmp_path / "again"), names, tmp_path / "two.zip")
     assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
-    with opened(tmp_path / "one.zip") as directory:
-        found = recorded_experiments(directory)
+    with open_artefact(tmp_path / "one.zip") as directory:
+        found = read_experiments(directory)
         assert list(found) == names
         assert [item.seed for item in found.values()] == [3, 3]
         assert all(differences(item, measured) == [] for item in found.values())
@@ -52,7 +52,7 @@ def test_equal_results_make_equal_archives(measured: Path, tmp_path: Path) -> No
 
 
 def test_what_differs_is_named_with_its_line(measured: Path, tmp_path: Path) -> None:
-    found = recorded_experiments(measured)["checkpoint-intro"]
+    found = read_experiments(measured)["checkpoint-intro"]
     experiment = replace(found.experiment, measure=lambda *_: _altered(found.experiment.measure(*_)))
     measure_experiment(experiment, found.parameters, found.seed, tmp_path, "0")
     told = differences(found, tmp_path)
@@ -68,8 +68,8 @@ def test_a_table_without_rows_is_archived_and_compared(tmp_path: Path) -> None:
         (tmp_path / place).mkdir()
         measure_experiment(bare, bare.quick, 0, tmp_path / place, "0")
     write_artefact(tmp_path / "one", ["checkpoint-table1"], tmp_path / "one.zip")
-    with opened(tmp_path / "one.zip") as directory:
-        assert differences(recorded_experiments(directory)["checkpoint-table1"], tmp_path / "two") == []
+    with open_artefact(tmp_path / "one.zip") as directory:
+        assert differences(read_experiments(directory)["checkpoint-table1"], tmp_path / "two") == []
 
 
 def test_what_the_clock_says_is_not_compared() -> None:
@@ -88,9 +88,9 @@ def test_changed_files_are_refused(measured: Path, tmp_path: Path) -> None:
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "checkpoint-intro.csv").write_text("a\n1\n")
     with pytest.raises(TraceError, match=r"checkpoint-intro\.csv"):
-        recorded_experiments(tmp_path)
+        read_experiments(tmp_path)
     with pytest.raises(InputError, match="holds no experiment"):
-        recorded_experiments(tmp_path / "nothing")
+        read_experiments(tmp_path / "nothing")
 
 
 @pytest.mark.parametrize(
@@ -147,6 +147,6 @@ def test_a_second_directory_has_the_same_bytes(tmp_path: Path, capsys: pytest.Ca
 def test_every_experiment_measured_again_has_the_same_bytes(
     name: str, tmp_path: Path, quick_directory: Callable[[str], Path]
 ) -> None:
-    found = recorded_experiments(quick_directory(name))[name]
+    found = read_experiments(quick_directory(name))[name]
     measure_experiment(found.experiment, found.parameters, found.seed, tmp_path, "0")
     assert differences(found, tmp_path) == []

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from experiments.study.experiment import Tables, all_experiments, judged
+from experiments.study.experiment import Tables, all_experiments, judge_experiment
 from experiments.study.report import pages
 from experiments.study.report.content import Tally
 from experiments.study.report.importance import belief, groups
 from experiments.study.reproduction import Done
 from experiments.study.rules import Decision, Outcome
-from experiments.study.verdicts import COLUMNS, Statement, Verdict, corrected, remaining, row_of, text
+from experiments.study.verdicts import COLUMNS, Statement, Verdict, correct_p_values, remaining, text, verdict_row
 from tests.support.alterations import never_flips
 
 REASON = "the law is written down from this formula"
@@ -38,7 +38,7 @@ def verdict(outcome: Outcome, construction: str = REASON, p_value: float | None 
 
 
 def done(*verdicts: Verdict) -> Done:
-    return Done("checkpoint-table1", {}, corrected(verdicts))
+    return Done("checkpoint-table1", {}, correct_p_values(verdicts))
 
 
 def test_it_counts_nowhere() -> None:
@@ -69,9 +69,9 @@ def test_what_does_not_hold_counts_whatever_was_expected(outcome: Outcome) -> No
 def test_pages_and_files_show_the_reason() -> None:
     line = pages._line(verdict(Outcome.HOLDS), with_printed=True)
     assert f"| **holds by construction**; {REASON}; holds if it is so" in line
-    assert dict(pages._counted(line)) == {"holds by construction": 1}
-    assert dict(pages._counted(pages._line(verdict(Outcome.FAILS), with_printed=True))) == {"does not hold": 1}
-    assert row_of(verdict(Outcome.HOLDS))["construction"] == REASON and "construction" in COLUMNS
+    assert dict(pages._count_verdicts(line)) == {"holds by construction": 1}
+    assert dict(pages._count_verdicts(pages._line(verdict(Outcome.FAILS), with_printed=True))) == {"does not hold": 1}
+    assert verdict_row(verdict(Outcome.HOLDS))["construction"] == REASON and "construction" in COLUMNS
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,6 @@ def test_pages_and_files_show_the_reason() -> None:
 def test_these_hold_by_construction(name: str, quick_tables: Callable[[str], Tables]) -> None:
     """And tables of a wrong code, or altered ones, still refute them."""
     item, tables = all_experiments()[name], quick_tables(name)
-    built = {found.claim for found in judged(item, tables) if found.construction}
+    built = {found.claim for found in judge_experiment(item, tables) if found.construction}
     assert len(built) == CONSTRUCTED[name]
     assert never_flips(item, tables, lambda claim: claim not in built) == []

@@ -45,7 +45,9 @@ def measure(parameters: Sizes, seed: int) -> Tables:
 
 def judge(tables: Tables) -> Sequence[Verdict]:
     last = tables[""][-1]["y"]
-    grows = Statement("y grows", "4.5", text("I")).computed(last > 4, "holds if the last y is above 4", f"{last:g}")
+    grows = Statement("y grows", "4.5", text("I")).exact_verdict(
+        last > 4, "holds if the last y is above 4", f"{last:g}"
+    )
     return [grows, Statement("none", "-", text("I")).open("")]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from experiments.study.experiment import all_experiments
-from experiments.study.publications import PUBLICATIONS, paper_of
+from experiments.study.publications import PUBLICATIONS, paper_key
 from experiments.study.report.importance import belief, groups
 from experiments.study.reproduction import Done
 from experiments.study.rules import Decision, Outcome
-from experiments.study.verdicts import HYPOTHESIS, Source, Statement, Verdict, corrected, text
+from experiments.study.verdicts import HYPOTHESIS, Source, Statement, Verdict, correct_p_values, text
 
 PAPER = text("V")
 
@@ -19,7 +19,7 @@ def told(claim: str, outcome: Outcome, p_value: float | None = None, source: Sou
 
 
 def done(name: str, *verdicts: Verdict) -> Done:
-    return Done(name, {}, corrected(verdicts))
+    return Done(name, {}, correct_p_values(verdicts))
 
 
 DONE = [
@@ -84,4 +84,4 @@ def test_nothing_is_believed_of_nothing() -> None:
 def test_the_main_experiments_are_known() -> None:
     main = [name for paper in PUBLICATIONS.values() for name in paper.main]
     assert set(main) <= set(all_experiments())
-    assert all(paper_of(name) == paper.key for paper in PUBLICATIONS.values() for name in paper.main)
+    assert all(paper_key(name) == paper.key for paper in PUBLICATIONS.values() for name in paper.main)

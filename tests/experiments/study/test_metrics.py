@@ -8,7 +8,7 @@ import pytest
 
 from experiments.planning.loop import COLUMNS as LOOP_COLUMNS
 from experiments.study.measured import Measured
-from experiments.study.metrics import BATCH, BEYOND, PROFILES, WEEK, known_metric
+from experiments.study.metrics import BATCH, BEYOND, PROFILES, WEEK, find_metric
 from experiments.study.report.reference import PAGE, metrics_page
 from experiments.sweeps import table
 from simulator import simulate
@@ -104,4 +104,4 @@ def test_measured_values_come_as_the_catalogue_shows_them() -> None:
 
 def test_better_is_said_once() -> None:
     assert metric("utilization").better is Better.MORE and metric("wait_h").better is Better.LESS
-    assert {name for name, item in BEYOND.items() if known_metric(name) is not item} == set()
+    assert {name for name, item in BEYOND.items() if find_metric(name) is not item} == set()

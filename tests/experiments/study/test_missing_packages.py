@@ -14,7 +14,7 @@ import pytest
 from experiments.commands import reproduce as command
 from experiments.study.experiment import Experiment, Tables, find_experiment
 from experiments.study.report.content import Tally, render_report
-from experiments.study.reproduction import Done, Reproduction, _reproduced
+from experiments.study.reproduction import Done, Reproduction, _reproduce
 from experiments.study.rules import Outcome
 from experiments.study.verdicts import Statement, Verdict, text
 from tests.places import ROOT
@@ -36,7 +36,7 @@ def lack(parameters: Nothing, seed: int) -> Tables:
 
 
 def judge(tables: Tables) -> list[Verdict]:
-    return [Statement("there are rows", "some", text("I")).computed(True, "holds if there are", "1")]
+    return [Statement("there are rows", "some", text("I")).exact_verdict(True, "holds if there are", "1")]
 
 
 def catalogue() -> Mapping[str, Experiment]:
@@ -54,7 +54,7 @@ TOLD = 'it needs the package Abacus; install it with pip install "holdfast[study
 
 def test_an_experiment_without_its_package_is_not_run(tmp_path: Path) -> None:
     how = Reproduction(tmp_path, "1.2.3", catalogue=catalogue)
-    lacking, other = (_reproduced(name, how, 1) for name in catalogue())
+    lacking, other = (_reproduce(name, how, 1) for name in catalogue())
     assert (lacking.missing, lacking.error, lacking.verdicts) == (TOLD, "", ())
     assert other.missing == "" and other.verdicts[0].outcome == Outcome.HOLDS
     assert Tally.of([lacking, other]).words == "1 statement holds; 1 experiment was not run"
@@ -75,7 +75,7 @@ def test_the_sensitivity_names_its_package(tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.setitem(sys.modules, name, None)
     experiment = find_experiment("beyond-sensitivity")
     how = Reproduction(tmp_path, "0", quick=True, catalogue=lambda: {experiment.id: experiment})
-    done = _reproduced(experiment.id, how, 1)
+    done = _reproduce(experiment.id, how, 1)
     assert done.missing == 'it needs the package SALib; install it with pip install "holdfast[study]"'
 
 

@@ -12,7 +12,7 @@ from experiments.papers.hybrid.claims import CLAIMS
 from experiments.papers.hybrid.printedlevels import LEVELS
 from experiments.study.experiment import Tables, all_experiments
 from experiments.study.measured import Measured
-from experiments.study.publications import PUBLICATIONS, paper_of
+from experiments.study.publications import PUBLICATIONS, paper_key
 from experiments.study.rules import Outcome
 from experiments.study.verdicts import Verdict
 from tests.experiments.study.test_altered_verdicts import MADE_UP
@@ -31,7 +31,7 @@ def by_number(found: Iterable[tuple[str, Verdict]]) -> dict[tuple[str, str, str]
         # What holds by construction compares nothing.
         compared = verdict.source.kind in ("text", "table", "abstract") and not verdict.construction
         if compared and any(letter.isdigit() for letter in verdict.printed):
-            key = (paper_of(name), str(verdict.source), verdict.printed)
+            key = (paper_key(name), str(verdict.source), verdict.printed)
             rule = re.sub(r"; each of \d+, .*", "", verdict.rule)  # of so many as were measured
             groups.setdefault(key, {}).setdefault(rule, []).append(f"{name}: {verdict.claim}")
     return groups
@@ -67,7 +67,7 @@ SHARED = [{"hybrid-obs", "hybrid-fig6"}, {"hybrid-obs", "hybrid-fig7"}, {"hybrid
 @pytest.mark.parametrize("paper", list(PUBLICATIONS))
 def test_each_number_has_one_rule(paper: str, quick_tables: Callable[[str], Tables]) -> None:
     """And statements of two experiments that are not of the same simulations differ in their words."""
-    own = [item for item in all_experiments().values() if paper_of(item.id) == paper]
+    own = [item for item in all_experiments().values() if paper_key(item.id) == paper]
     found = [(item.id, verdict) for item in own for verdict in item.judge(quick_tables(item.id))]
     assert disagreements(found) == {}
     names: dict[str, set[str]] = {}

@@ -15,7 +15,7 @@ from experiments import cli
 from experiments.figures.style import mechanism_color, mechanism_marker, new_figure
 from experiments.output.seals import seal
 from experiments.study.experiment import all_experiments, find_experiment, read_tables
-from experiments.study.publications import PUBLICATIONS, paper_of
+from experiments.study.publications import PUBLICATIONS, paper_key
 from experiments.study.report import pages
 from experiments.study.times import read_costs, took
 from experiments.study.verdicts import Outcome
@@ -31,11 +31,11 @@ DOCS = ROOT / "docs" / "experiments"
 AGAIN = "write it again: python -m experiments.study.report.pages DIR, of a directory of reproduce (or an empty one)"
 
 
-@pytest.mark.parametrize("key", sorted({paper_of(name) for name in all_experiments()}))
+@pytest.mark.parametrize("key", sorted({paper_key(name) for name in all_experiments()}))
 def test_each_paper_has_its_page(key: str) -> None:
     text = (DOCS / f"{key}.md").read_text(encoding="utf-8")
-    own = [item for item in all_experiments().values() if paper_of(item.id) == key]
-    answers = pages.answers_of(text)
+    own = [item for item in all_experiments().values() if paper_key(item.id) == key]
+    answers = pages.find_answers(text)
     assert set(answers) <= {item.id for item in own}, AGAIN
     assert text == pages.page(PUBLICATIONS[key], own, answers), AGAIN
 
@@ -43,7 +43,7 @@ def test_each_paper_has_its_page(key: str) -> None:
 def test_the_contents_lead_to_all_and_count_their_verdicts() -> None:
     answers: dict[str, str] = {}
     for key in PUBLICATIONS:
-        answers |= pages.answers_of((DOCS / f"{key}.md").read_text(encoding="utf-8"))
+        answers |= pages.find_answers((DOCS / f"{key}.md").read_text(encoding="utf-8"))
     text = (DOCS / "README.md").read_text(encoding="utf-8")
     assert text == pages.contents(all_experiments().values(), answers), AGAIN
     (total,) = re.findall(r"^\| all \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d*) \|$", text, flags=re.MULTILINE)
@@ -77,7 +77,7 @@ def test_answers_are_the_verdicts_and_others_stay(tmp_path: Path) -> None:
     docs.mkdir()
     (docs / "checkpoint.md").write_text("<!-- answer checkpoint-fig3 -->\n\nFORTY-TWO\n\n<!-- end -->")
     pages.main([str(measured), str(docs)])
-    answers = pages.answers_of((docs / "checkpoint.md").read_text(encoding="utf-8"))
+    answers = pages.find_answers((docs / "checkpoint.md").read_text(encoding="utf-8"))
     assert answers["checkpoint-fig3"] == "FORTY-TWO"
     assert answers["checkpoint-fig4"].count("| **holds by construction**") == 2
     assert "Measured with the sizes of the paper, seed 0." in answers["checkpoint-fig4"]
@@ -95,7 +95,7 @@ def test_aggregates_of_data_are_published_with_their_digest_and_rows_are_not(tmp
     (docs / "images").mkdir(parents=True)
     (docs / "images" / "profiles-fig2.png").write_bytes(b"of generated data")
     pages.main([str(out), str(docs)])
-    answer = pages.answers_of((docs / "profiles.md").read_text(encoding="utf-8"))["profiles-fig2"]
+    answer = pages.find_answers((docs / "profiles.md").read_text(encoding="utf-8"))["profiles-fig2"]
     digest = json.loads((out / "profiles-fig2.json").read_text())["data"]["makespans"]
     assert f"`slant/slant_makespan.csv`, SHA-256 `{digest}`" in answer
     assert "Measured with the sizes of the paper" in answer

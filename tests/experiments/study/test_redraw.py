@@ -145,3 +145,15 @@ def test_a_damaged_table_is_refused_and_nothing_is_written(
     (tmp_path / "checkpoint-fig3.csv").write_text(content)
     assert "checkpoint-fig3.csv" in refused([str(tmp_path)], capsys)
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-fig3.csv"]
+
+
+@pytest.mark.system
+def test_a_damaged_table_of_a_replay_leaves_no_picture_of_another(
+    replay: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(replay / "contrasts.csv", tmp_path)  # it is drawn first
+    head, *rows = (replay / "accounting.csv").read_text().splitlines()
+    (tmp_path / "accounting.csv").write_text("\n".join([head.replace("lost_node_hours", "1x"), *rows]) + "\n")
+    before = {path.name for path in tmp_path.iterdir()}
+    assert "accounting.csv" in refused([str(tmp_path)], capsys)
+    assert {path.name for path in tmp_path.iterdir()} == before

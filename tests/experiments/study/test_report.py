@@ -26,7 +26,7 @@ from experiments.statistics import interval
 from experiments.study.experiment import Experiment, Tables, all_experiments
 from experiments.study.parameters import data_file
 from experiments.study.publications import PUBLICATIONS
-from experiments.study.report.choices import section_of
+from experiments.study.report.choices import page_section
 from experiments.study.report.content import Tally, write_report
 from experiments.study.reproduction import Done, Reproduction, reproduce
 from experiments.study.rules import Above
@@ -66,7 +66,9 @@ def measure_line(parameters: Line, seed: int) -> Tables:
 def judge_line(tables: Tables) -> list[Verdict]:
     last = tables[""][-1]["y"]
     return [
-        Statement("y < 9 & <b>bold</b>", "< 9", figure("1", "by eye")).computed(last < 9, "holds if y < 9", f"{last}"),
+        Statement("y < 9 & <b>bold</b>", "< 9", figure("1", "by eye")).exact_verdict(
+            last < 9, "holds if y < 9", f"{last}"
+        ),
         Statement("open", "-", text("I")).open("no number"),
     ]
 
@@ -100,8 +102,10 @@ def judge_plain(tables: Tables) -> list[Verdict]:
     rows = tables[""]
     if len(rows) == 2:  # too few to tell
         found = interval([row["value"] for row in rows])
-        return [Statement("they are above 0", "-", text("I")).judged(Above(), found, found.text())]
-    return [Statement("there are rows", "some", text("I")).computed(bool(rows), "holds if there are", str(len(rows)))]
+        return [Statement("they are above 0", "-", text("I")).judge(Above(), found, found.text())]
+    return [
+        Statement("there are rows", "some", text("I")).exact_verdict(bool(rows), "holds if there are", str(len(rows)))
+    ]
 
 
 def catalogue() -> Mapping[str, Experiment]:
@@ -333,8 +337,8 @@ def test_tallies_are_the_verdicts(done: tuple[Path, dict[str, Done], str]) -> No
 def test_every_paper_has_its_choices() -> None:
     for paper in PUBLICATIONS.values():
         for page, heading in paper.choices:
-            assert len(section_of(page, heading)) > 200, (page, heading)
-    assert "| `tenants` |" in section_of("model.md", "The model, and the choices it makes")
+            assert len(page_section(page, heading)) > 200, (page, heading)
+    assert "| `tenants` |" in page_section("model.md", "The model, and the choices it makes")
     assert {name.partition("-")[0] for name in all_experiments()} <= set(PUBLICATIONS)
 
 

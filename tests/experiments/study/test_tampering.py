@@ -72,7 +72,7 @@ def _judge(tables: Tables) -> list[Verdict]:
     if any(row["seen"] > 1000 for row in rows):
         raise ValueError("no table has that")
     mean = sum(row["seen"] for row in rows) / len(rows)
-    return [Statement("it is seen", "", HYPOTHESIS).computed(mean > 2, "holds if it is above 2", f"{mean:.2f}")]
+    return [Statement("it is seen", "", HYPOTHESIS).exact_verdict(mean > 2, "holds if it is above 2", f"{mean:.2f}")]
 
 
 def _draw(tables: Tables) -> Any:

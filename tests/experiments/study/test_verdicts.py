@@ -10,7 +10,7 @@ from scipy import stats
 
 from experiments.statistics import geometric_ratio, holm, interval
 from experiments.study.rules import Above, AtLeast, AtMost, Below, Decision, Digits, Near, Outcome, Rule, together
-from experiments.study.verdicts import HYPOTHESIS, Statement, corrected, remaining, row_of
+from experiments.study.verdicts import HYPOTHESIS, Statement, correct_p_values, remaining, verdict_row
 
 HOLDS, FAILS, UNDECIDED = Outcome.HOLDS, Outcome.FAILS, Outcome.UNDECIDED
 SURE, UNSURE = np.array([9.0, 10.0, 11.0, 10.0]), np.array([-20.0, 10.0, 40.0, 10.0])
@@ -98,24 +98,24 @@ def test_holm_is_the_textbook_and_tells_what_remains() -> None:
     # S. Holm's procedure on the p-values 0.01, 0.04, 0.03, 0.005 (e.g. R's p.adjust(method = "holm")).
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     statement = Statement("it is above", "more", HYPOTHESIS)
-    verdicts = corrected(
+    verdicts = correct_p_values(
         [
-            statement.judged(Above(), interval(SURE), "10"),
-            statement.judged(Above(), interval(-SURE), "-10"),
-            statement.judged(Above(), interval([0.1, 0.2, 3.0, 4.0, 2.1]), "2"),
-            statement.judged(Above(), interval(UNSURE), "10"),
-            statement.computed(True, "holds if it is so", "1"),
+            statement.judge(Above(), interval(SURE), "10"),
+            statement.judge(Above(), interval(-SURE), "-10"),
+            statement.judge(Above(), interval([0.1, 0.2, 3.0, 4.0, 2.1]), "2"),
+            statement.judge(Above(), interval(UNSURE), "10"),
+            statement.exact_verdict(True, "holds if it is so", "1"),
             statement.open("nothing was measured"),
         ]
     )
     assert [verdict.survives for verdict in verdicts] == [True, True, False, False, True, False]
     assert "Of 4 tests, 2 decide" in remaining(verdicts)
     assert "leaves 2 (1 holds, 1 does not hold)" in remaining(verdicts)
-    assert row_of(verdicts[0])["source"] == "hypothesis"
+    assert verdict_row(verdicts[0])["source"] == "hypothesis"
 
 
 def test_no_verdict_is_without_a_rule() -> None:
     statement = Statement("it is above", "more", HYPOTHESIS)
     for rule in ("", "it is so"):
         with pytest.raises(ValueError, match='begins with "holds if "'):
-            statement.computed(True, rule, "1")
+            statement.exact_verdict(True, rule, "1")

@@ -15,11 +15,11 @@ from experiments.sweeps import make_sweep, run_sweep
 from experiments.sweeps.aggregates import (
     aggregate_rows,
     aggregate_table,
-    chosen_values,
     difference_rows,
     difference_table,
-    keys_of,
-    reference_of,
+    filter_rows,
+    parse_reference,
+    varying_parameters,
 )
 from experiments.tables import read_csv
 from workloads.ground.errors import InputError
@@ -41,11 +41,14 @@ ROWS: list[dict[str, Any]] = [
 
 
 def test_keys_are_what_varies_and_is_no_repetition() -> None:
-    assert keys_of(ROWS) == ["order", "backfilling"]
-    assert keys_of(ROWS, ()) == ["order", "backfilling", "generator_seed"]
+    assert varying_parameters(ROWS) == ["order", "backfilling"]
+    assert varying_parameters(ROWS, ()) == ["order", "backfilling", "generator_seed"]
     # What another key decides is none.
-    assert keys_of([{**row, "nodes": 8 if row["order"] == "sjf" else 16} for row in ROWS]) == ["order", "backfilling"]
-    assert keys_of([]) == []
+    assert varying_parameters([{**row, "nodes": 8 if row["order"] == "sjf" else 16} for row in ROWS]) == [
+        "order",
+        "backfilling",
+    ]
+    assert varying_parameters([]) == []
 
 
 def test_means_and_intervals_are_those_of_student() -> None:
@@ -81,24 +84,24 @@ def test_differences_are_paired() -> None:
 
 
 def test_a_reference_is_named_by_key_and_value() -> None:
-    assert reference_of(ROWS, "order=sjf,backfilling=none") == {"order": "sjf", "backfilling": "none"}
-    assert reference_of(ROWS, "sjf") == {"order": "sjf"}
+    assert parse_reference(ROWS, "order=sjf,backfilling=none") == {"order": "sjf", "backfilling": "none"}
+    assert parse_reference(ROWS, "sjf") == {"order": "sjf"}
     for text, sentence in (
         ("warning=120", "unknown key that varies 'warning'"),
         ("order=wfp3", "--against order must be one of its values, fcfs, sjf, not 'wfp3'"),
         ("120", "--against must be KEY=VALUE with a key that varies"),
     ):
         with pytest.raises(InputError, match=sentence):
-            reference_of(ROWS, text)
+            parse_reference(ROWS, text)
     numbers = [{"nodes": nodes, "wait_h": 1.0} for nodes in (8, 16)]
-    assert reference_of(numbers, "nodes=8.0") == {"nodes": 8}
+    assert parse_reference(numbers, "nodes=8.0") == {"nodes": 8}
 
 
 def test_some_runs_are_chosen() -> None:
-    assert {row["order"] for row in chosen_values(ROWS, ["order=sjf", "backfilling=easy,none"])} == {"sjf"}
+    assert {row["order"] for row in filter_rows(ROWS, ["order=sjf", "backfilling=easy,none"])} == {"sjf"}
     for where, sentence in (("ordr=sjf", "unknown key 'ordr': did you mean order"), ("order=x", "not 'x'")):
         with pytest.raises(InputError, match=sentence):
-            chosen_values(ROWS, [where])
+            filter_rows(ROWS, [where])
 
 
 def test_tables_show_units_and_mark_what_is_decided() -> None:

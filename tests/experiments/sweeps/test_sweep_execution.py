@@ -187,7 +187,7 @@ def some_runs(count: int) -> list[RunConfiguration]:
 @pytest.mark.system
 def test_a_run_that_kills_its_worker_has_failed_and_the_others_go_on() -> None:
     runs = some_runs(12)
-    with Workforce(workers=2).assembled() as pool:
+    with Workforce(workers=2).assemble() as pool:
         outcomes = {outcome.key: outcome for outcome in carry_out(deadly, runs, pool)}
     assert len(outcomes) == 12
     assert [run.workload.label for run in runs if outcomes[run.key].error] == ["seed 3"]
@@ -196,14 +196,14 @@ def test_a_run_that_kills_its_worker_has_failed_and_the_others_go_on() -> None:
 
 def test_one_worker_is_the_calling_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "joblib", None)  # whatever imports it now fails
-    with Workforce(workers=1).assembled() as pool:
+    with Workforce(workers=1).assemble() as pool:
         assert list(pool.map(lambda item: (item, os.getpid()), [3, 4])) == [(3, os.getpid()), (4, os.getpid())]
 
 
 @pytest.mark.system
 def test_a_worker_that_is_killed_costs_nothing_but_time(tmp_path: Path) -> None:
     runs, go = some_runs(10), tmp_path / "go"
-    with Workforce(workers=2).assembled() as pool:
+    with Workforce(workers=2).assemble() as pool:
         outcomes = []
         for outcome in carry_out(partial(held_up, str(go)), runs, pool):
             outcomes.append(outcome)
@@ -217,7 +217,7 @@ def test_a_worker_that_is_killed_costs_nothing_but_time(tmp_path: Path) -> None:
 @pytest.mark.system
 def test_an_interruption_between_two_outcomes_leaves_no_warning_of_joblib(tmp_path: Path) -> None:
     go = tmp_path / "go"
-    with Workforce(workers=2).assembled() as pool, warnings.catch_warnings(record=True) as told:
+    with Workforce(workers=2).assemble() as pool, warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         outcomes = carry_out(partial(held_up, str(go)), some_runs(20), pool)
         next(outcomes)
@@ -231,7 +231,7 @@ def test_a_task_handed_out_at_the_moment_of_an_interruption_costs_loky_nothing(t
     from joblib.externals.loky import get_reusable_executor
 
     go = tmp_path / "go"
-    with Workforce(workers=2).assembled() as pool:
+    with Workforce(workers=2).assemble() as pool:
         outcomes = carry_out(partial(held_up, str(go)), some_runs(20), pool)
         next(outcomes)
         executor = get_reusable_executor(max_workers=2, reuse=True)
@@ -293,7 +293,7 @@ def test_a_run_that_kills_dask_workers_has_failed_and_the_others_go_on(tmp_path:
     runs = some_runs(8)
     # Given up at the first death, and tried once more alone: two workers die, the third does the rest.
     with dask_processes(tmp_path, 3, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as (address, _, workers):
-        with Workforce(backend="dask", scheduler=address).assembled() as pool:
+        with Workforce(backend="dask", scheduler=address).assemble() as pool:
             outcomes = {outcome.key: outcome for outcome in carry_out(deadly, runs, pool)}
         assert sorted(worker.poll() is None for worker in workers) == [False, False, True]
     assert [run.workload.label for run in runs if outcomes[run.key].error] == ["seed 3"]
@@ -419,7 +419,7 @@ def test_options_that_a_cluster_does_not_know_are_one_sentence(options: dict[str
     sentence = "the cluster slurm cannot be started with these options: "
     with (
         pytest.raises(InputError, match=sentence),
-        Workforce(backend="dask", cluster="slurm", cluster_options=options).assembled(),
+        Workforce(backend="dask", cluster="slurm", cluster_options=options).assemble(),
     ):
         pass
     gc.collect()

@@ -20,8 +20,8 @@ from experiments import cli
 from experiments.sweeps import execution, make_sweep, run_sweep, simulations, sweep, table
 from experiments.sweeps.fingerprint import MODEL, deciding, model_fingerprint
 from experiments.sweeps.grid import RunConfiguration, expand
-from experiments.sweeps.progress import Remaining, followed
-from experiments.sweeps.store import Store, _sealed
+from experiments.sweeps.progress import Remaining, follow
+from experiments.sweeps.store import Store, _seal
 from simulator import simulate
 from simulator.results.metrics import summarize, summarize_types
 from tests.places import ROOT
@@ -253,7 +253,7 @@ def test_what_is_damaged_is_done_again(
     texts = [path.read_text() for path in paths]
     record = json.loads(texts[6])
     del record["digest"]
-    assert _sealed(json.dumps(record).encode()) == texts[6].encode()
+    assert _seal(json.dumps(record).encode()) == texts[6].encode()
     paths[0].write_text("")
     paths[1].write_text(texts[1][: len(texts[1]) // 2])
     paths[2].write_bytes(b"\xff\xfe\0")
@@ -261,7 +261,7 @@ def test_what_is_damaged_is_done_again(
     paths[4].write_text(texts[8])  # a whole file, of another run
     paths[5].write_text(texts[5].replace('"jobs": 150', '"jobs": 151', 1))
     assert paths[5].read_text() != texts[5]
-    paths[6].write_bytes(_sealed(json.dumps({**record, "format": 0}).encode()))
+    paths[6].write_bytes(_seal(json.dumps({**record, "format": 0}).encode()))
     paths[7].unlink()
     assert run_sweep(sweep, tmp_path, workers=1).stored == 4
     assert [run.key for run in counted] == [run.key for run in expand(sweep)[:8]]
@@ -284,7 +284,7 @@ def test_results_of_other_sources_do_not_count(tmp_path: Path, monkeypatch: pyte
 
 def test_two_sweeps_do_not_share_a_store_at_one_time(tmp_path: Path) -> None:
     small = make_sweep(workload={"seeds": 0, "jobs": 50}, mechanisms="baseline")
-    with Store(tmp_path / "store").reserved(), pytest.raises(InputError, match="another sweep is at work in"):
+    with Store(tmp_path / "store").lock(), pytest.raises(InputError, match="another sweep is at work in"):
         run_sweep(small, tmp_path, workers=1)
     assert run_sweep(small, tmp_path, workers=1).computed == 1
 
@@ -494,9 +494,9 @@ def test_pieces_are_followed_from_the_first_one_on(capsys: pytest.CaptureFixture
         yield 0
 
     with pytest.raises(InputError):
-        list(followed(refused(), 3, shown=True))
+        list(follow(refused(), 3, shown=True))
     assert capsys.readouterr().err == ""
-    assert list(followed(iter("abc"), 3, shown=True)) == ["a", "b", "c"]
+    assert list(follow(iter("abc"), 3, shown=True)) == ["a", "b", "c"]
     assert "3/3" in capsys.readouterr().err
-    assert list(followed(iter("abc"), 3, shown=False)) == ["a", "b", "c"]
+    assert list(follow(iter("abc"), 3, shown=False)) == ["a", "b", "c"]
     assert capsys.readouterr().err == ""

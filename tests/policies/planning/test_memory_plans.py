@@ -136,7 +136,7 @@ def test_plans_cover_the_longest_run(name: str, make: type) -> None:
     done = execute(plan, runs, CheckpointDevice(), stopping=int(name.endswith("v2")))
     assert np.all(done.reserved >= done.walltime)
     assert np.all((done.utilization > 0) & (done.utilization <= 1))
-    assert plan.extended(float(runs.walltimes.max())).milestones[-1] >= runs.walltimes.max()
+    assert plan.extend(float(runs.walltimes.max())).milestones[-1] >= runs.walltimes.max()
 
 
 def test_the_same_law_and_chain_from_runs_or_given() -> None:
@@ -226,8 +226,8 @@ def test_without_failures_a_run_pays_what_the_plan_says() -> None:
     # Theorem 1 of [R] writes no checkpoint at the end of the plan, and no run comes that far.
     assert flat.walltimes.max() < plan.milestones[-1]
     done = execute(plan, flat, CheckpointDevice())
-    assert done.reserved == pytest.approx(plan.cost_of(flat.walltimes))
-    assert done.reservations.tolist() == plan.reservations_of(flat.walltimes).tolist()
+    assert done.reserved == pytest.approx(plan.paid_cost(flat.walltimes))
+    assert done.reservations.tolist() == plan.count_reservations(flat.walltimes).tolist()
     assert done.memory == pytest.approx(5.0)
 
 

@@ -212,12 +212,12 @@ def test_prices_depend_on_the_size() -> None:
     runs = [100.0, 200.0, 400.0, 900.0]
     book = PlanBook(Planner(fit="discrete", least=4, prices=lambda nodes: (1.0, 0.5, 70.0 * nodes)))
     for runtime in runs:
-        book.completed("a", runtime)
+        book.record_completion("a", runtime)
     for nodes in (1, 6):
         planned = book.plan("a", "optimal", nodes, 1e4, 30.0, 20.0)
         expected = optimal(runs, CostModel(1.0, 0.5, 70.0 * nodes, 30.0, 20.0))
         assert planned.plan == expected
-        paid = [float(expected.cost_of(x)) for x in runs]
+        paid = [float(expected.paid_cost(x)) for x in runs]
         assert planned.expected_cost == pytest.approx(sum(paid) / len(paid))
 
 
@@ -227,7 +227,7 @@ def test_a_history_is_refitted_when_it_has_grown_by_just_that_share(growth: str)
     book = PlanBook(Planner(fit="discrete", least=5, growth=float(growth)))
     fitted = 0
     for count in range(1, 400):
-        book.completed("a", float(count))
+        book.record_completion("a", float(count))
         runs = book.plan("a", "maximum", 1, 1e4, 0.0, 0.0).runs
         if count >= 5 and (not fitted or count >= (1 + Fraction(growth)) * fitted):
             fitted = count
@@ -237,11 +237,11 @@ def test_a_history_is_refitted_when_it_has_grown_by_just_that_share(growth: str)
 def test_a_law_without_a_finite_plan_does_not_end_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the usual distributions fitted to a heavy tail may be."""
     endless = SimpleNamespace(chosen=SimpleNamespace(good=lambda: pareto(100.0, 0.4)))
-    monkeypatch.setattr(planbook, "fit_of", lambda *_: endless)
+    monkeypatch.setattr(planbook, "fit_runs", lambda *_: endless)
     book = PlanBook(Planner(least=2))
     runs = [100.0, 300.0]
     for runtime in runs:
-        book.completed("a", runtime)
+        book.record_completion("a", runtime)
     costs = CostModel(checkpoint=10.0, restart=10.0)
     assert book.plan("a", "optimal", 1, 1e4, 10.0, 10.0).plan == optimal(runs, costs)
     assert book.plan("a", "all-ckpt", 1, 1e4, 10.0, 10.0).plan.milestones[-1] == 300.0
@@ -264,7 +264,7 @@ def test_strange_histories_still_make_plans(fit: str, runs: list[float]) -> None
     for strategy in ("optimal", "all-ckpt", "no-ckpt", "masi", "neuro"):
         book = PlanBook(Planner(fit=fit, least=1, grid={"n": 60}))
         for runtime in runs:
-            book.completed("a", runtime)
+            book.record_completion("a", runtime)
         planned = book.plan("a", strategy, 2, 1e6, 60.0, 60.0)
         assert np.all(np.isfinite(planned.plan.length))
         assert planned.expected_cost is not None

@@ -39,7 +39,7 @@ from workloads.laws import (
     uniform,
     weibull,
 )
-from workloads.laws.atoms import atoms_of
+from workloads.laws.atoms import find_atoms
 from workloads.laws.mixture import mixture
 from workloads.laws.shifted import shifted
 
@@ -168,13 +168,13 @@ def test_plain_compiled_and_without_numba_are_equal(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(kernel, "COMPILE_FROM", 0)
     compiled = found()
     assert compiled == plain
-    kernel._compiled.cache_clear()
+    kernel._compile.cache_clear()
     monkeypatch.setitem(sys.modules, "numba", None)
     try:
-        assert kernel._compiled(kernel.sweep) is None
+        assert kernel._compile(kernel.sweep) is None
         assert found() == plain
     finally:
-        kernel._compiled.cache_clear()
+        kernel._compile.cache_clear()
 
 
 @pytest.mark.system
@@ -202,7 +202,7 @@ def any_plans(draw: st.DrawFn) -> ReservationPlan:
 
 
 def _runs(plan: ReservationPlan, runtimes: np.ndarray) -> np.ndarray:
-    plan = plan.extended(runtimes.max())
+    plan = plan.extend(runtimes.max())
     costs = plan.costs
     writing, reading = costs.checkpoint_at(plan.milestones), costs.restart_at(plan.milestones)
     return simulate(plan.length, plan.checkpointed, writing, reading, (costs.alpha, costs.beta, costs.gamma), runtimes)
@@ -216,18 +216,18 @@ def test_theorem_1_is_the_mean_of_what_jobs_pay(
     # The factor keeps runtimes off the milestones, where the rounding of a length decides.
     law = DiscreteLaw(0.99731 * problem[0].values, problem[0].probabilities)
     paid = _runs(plan, law.values)  # also of jobs beyond the last milestone
-    assert plan.cost_of(law.values) == pytest.approx(paid, rel=1e-11)
+    assert plan.paid_cost(law.values) == pytest.approx(paid, rel=1e-11)
     assert plan.expected_cost(law) == pytest.approx(paid @ law.probabilities, rel=1e-11)
-    counted = plan.reservations_of(law.values)
+    counted = plan.count_reservations(law.values)
     assert plan.expected_reservations(law) == pytest.approx(counted @ law.probabilities, rel=1e-12)
     spending = plan.cost_distribution(law)
     assert spending.mean() == pytest.approx(paid @ law.probabilities, rel=1e-11)
     # Between the costs of two runtimes, and beyond both ends.
-    costs, first = np.unique(plan.cost_of(law.values), return_index=True)
+    costs, first = np.unique(plan.paid_cost(law.values), return_index=True)
     inner = (costs[:-1] + costs[1:]) / 2
     assert spending.cdf(inner) == pytest.approx([law.probabilities[:k].sum() for k in first[1:]], abs=1e-9)
     assert spending.sf(np.array([costs[0] / 2, costs[-1] * 2])).tolist() == [1.0, 0.0]
-    assert np.all(np.isin(spending.ppf([0.01, 0.5, 0.99]), plan.cost_of(law.values)))
+    assert np.all(np.isin(spending.ppf([0.01, 0.5, 0.99]), plan.paid_cost(law.values)))
 
 
 def test_equation_6_over_a_continuous_law() -> None:
@@ -235,9 +235,9 @@ def test_equation_6_over_a_continuous_law() -> None:
     plan = ReservationPlan([3, 7, 12, 18], [1, 0, 1, 0], CostModel(1, 0.5, 0.2, 0.4, 0.3))
     # For a uniform law the cost is linear between milestones (27 is the extension): midpoints integrate it exactly.
     ends = np.array([1, 3, 7, 12, 18, 20.0])
-    exact = plan.cost_of((ends[1:] + ends[:-1]) / 2) @ np.diff(ends) / 19
+    exact = plan.paid_cost((ends[1:] + ends[:-1]) / 2) @ np.diff(ends) / 19
     assert plan.expected_cost(law) == pytest.approx(exact, rel=1e-12)
-    assert plan.cost_distribution(law).upper == plan.cost_of(20.0)
+    assert plan.cost_distribution(law).upper == plan.paid_cost(20.0)
 
 
 def test_an_expectation_over_an_infinite_support() -> None:
@@ -258,7 +258,7 @@ def test_json_round_trip(plan: ReservationPlan) -> None:
     assert again == plan
     assert np.array_equal(again.length, plan.length)
     inside = np.linspace(0.0, plan.milestones[-1], 50)
-    assert np.array_equal(again.cost_of(inside), plan.cost_of(inside))
+    assert np.array_equal(again.paid_cost(inside), plan.paid_cost(inside))
     if not (plan.costs.checkpoint_varies or plan.costs.restart_varies):
         assert again.costs == plan.costs
         assert again.expected_cost(law) == plan.expected_cost(law)
@@ -273,13 +273,13 @@ def test_what_is_no_plan(text: str) -> None:
 
 def test_beyond_the_last_milestone() -> None:
     costs = CostModel(checkpoint=1.0, restart=2.0)
-    kept = ReservationPlan([10.0], True, costs).extended(20.0)
+    kept = ReservationPlan([10.0], True, costs).extend(20.0)
     assert kept.milestones.tolist() == [10, 15, 22.5]
     assert kept.length.tolist() == [11, 8, 10.5]
     lost = ReservationPlan([10.0], False, costs)
-    assert lost.extended(20.0).length.tolist() == [10, 15, 22.5]
-    assert lost.cost_of([10, 10.5, 15.1]).tolist() == [10, 25, 47.5]
-    assert lost.extended(10.0) is lost
+    assert lost.extend(20.0).length.tolist() == [10, 15, 22.5]
+    assert lost.paid_cost([10, 10.5, 15.1]).tolist() == [10, 25, 47.5]
+    assert lost.extend(10.0) is lost
 
 
 def test_the_introduction_of_the_paper() -> None:
@@ -334,7 +334,7 @@ def test_rules_of_thumb() -> None:
         "neuro-avg": [4.375, 6.5625, 9.84375],
     }
     assert [bool(plan.checkpointed.all()) for plan in found.values()] == [False, False, True, True]
-    assert STRATEGIES["neuro"](runs, costs, k=3).extended(9.0).length.tolist() == [6.5, 3.75]
+    assert STRATEGIES["neuro"](runs, costs, k=3).extend(9.0).length.tolist() == [6.5, 3.75]
     assert STRATEGIES["masi"](runs, costs, k=10, factor=2.0).milestones.tolist() == [4.375, 8.75, 17.5]
     law = uniform(2.0, 12.0)  # a law stands for all runs that there could be
     assert STRATEGIES["maximum"](law, costs).milestones.tolist() == [12.0]
@@ -381,7 +381,7 @@ WRONG: dict[str, Callable[[], object]] = {
     "checkpointed": lambda: ReservationPlan([1.0, 2.0], [True]),
     "memory": lambda: ReservationPlan([1.0, 2.0], True, memory=[1.0]),
     "extension": lambda: ReservationPlan([1.0], True, extension=1.0),
-    "runtimes": lambda: ReservationPlan([1.0], True).cost_of([-1.0]),
+    "runtimes": lambda: ReservationPlan([1.0], True).paid_cost([-1.0]),
     "runs": lambda: optimal([], CostModel()),
     "runs must be a distribution": lambda: optimal(["a"], CostModel()),
     "runs must be a distribution, or one or more past runtimes": lambda: STRATEGIES["masi"](
@@ -474,13 +474,13 @@ def test_atoms_are_on_every_grid(grid: str) -> None:
         (Undeclared(), [5.03]),
         (from_scipy(stats.randint(1, 4)), [1.0, 2.0, 3.0]),
     ):
-        np.testing.assert_allclose(atoms_of(law), atoms, rtol=1e-12)
+        np.testing.assert_allclose(find_atoms(law), atoms, rtol=1e-12)
         cut = discretise(law, 13, grid)
         for atom in atoms:
             near = cut.values[np.argmin(np.abs(cut.values - atom))]
             assert atom <= near <= atom * (1 + 1e-12)
             assert cut.sf(near) == pytest.approx(float(law.sf(near)), abs=1e-12)
-    assert not atoms_of(from_scipy(stats.expon())).size
+    assert not find_atoms(from_scipy(stats.expon())).size
 
 
 def test_a_support_without_a_width_is_one_runtime() -> None:

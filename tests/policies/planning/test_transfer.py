@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.papers.profiles.machines import Scaling, Slowdowns, measured_scaling, on_other_machine
-from experiments.papers.profiles.transfer import _bounded
+from experiments.papers.profiles.machines import Scaling, Slowdowns, measure_scaling, on_other_machine
+from experiments.papers.profiles.transfer import _raise_memory
 from experiments.study.experiment import find_experiment, run_experiment
 from experiments.study.verdicts import Outcome
 from policies.planning.costs import CostModel
 from policies.planning.execution import execute
 from policies.planning.memory import mem_all_ckpt_v2
 from policies.planning.plan import ReservationPlan
-from policies.planning.transfer import transferred
+from policies.planning.transfer import transfer_plan
 from tests.shared_data import shared_file
 from workloads.chains.device import CheckpointDevice
 from workloads.chains.runs import TaskRuns
@@ -28,28 +28,28 @@ PLAN = mem_all_ckpt_v2(RUNS, CostModel(), n=200, grid="equal-time")
 
 
 def test_every_reservation_is_longer_by_its_factor() -> None:
-    moved = transferred(PLAN, 1.7, 1.1)
+    moved = transfer_plan(PLAN, 1.7, 1.1)
     assert len(PLAN) > 3
     assert moved.length[0] == pytest.approx(1.1 * PLAN.length[0])
     assert moved.length[1:] == pytest.approx(1.7 * PLAN.length[1:])
     assert moved.work == pytest.approx(PLAN.work * [1.1, *[1.7] * (len(PLAN) - 1)])
     assert moved.memory is not None
     assert moved.memory.tolist() == np.asarray(PLAN.memory).tolist()
-    assert transferred(PLAN, 1.0).length == pytest.approx(PLAN.length)
+    assert transfer_plan(PLAN, 1.0).length == pytest.approx(PLAN.length)
 
 
 def test_overheads_may_stay_as_they_are() -> None:
-    moved = transferred(PLAN, 1.7, 1.1, overheads=False)
+    moved = transfer_plan(PLAN, 1.7, 1.1, overheads=False)
     assert moved.checkpoint == pytest.approx(PLAN.checkpoint)
     assert moved.restart == pytest.approx(PLAN.restart)
-    assert moved.work == pytest.approx(transferred(PLAN, 1.7, 1.1).work)
+    assert moved.work == pytest.approx(transfer_plan(PLAN, 1.7, 1.1).work)
 
 
 def test_a_transferred_plan_goes_on_beyond_its_end() -> None:
     steps = ReservationPlan(
         [10.0, 30.0], [True, True], CostModel(checkpoint=lambda t: 0.1 * t, restart=lambda t: 0.2 * t)
     )
-    moved = transferred(steps, 2.0, 1.0).extended(100.0)
+    moved = transfer_plan(steps, 2.0, 1.0).extend(100.0)
     # 10, then 20 more of twice the length, then half as much again.
     assert moved.milestones.tolist() == [10.0, 50.0, 75.0, 112.5]
     # The third ends at 30 + 25 / 2 of the first machine; it is read at twice the time, too.
@@ -60,7 +60,7 @@ def test_a_transferred_plan_goes_on_beyond_its_end() -> None:
 @pytest.mark.parametrize("wrong", [(0.0, None), (np.nan, None), (1.7, -1.0), (np.inf, 1.0)])
 def test_factors_are_checked(wrong: tuple[float, float | None]) -> None:
     with pytest.raises(ParameterError, match="finite number > 0"):
-        transferred(PLAN, *wrong)
+        transfer_plan(PLAN, *wrong)
 
 
 def test_phases_are_slower_within_their_ranges() -> None:
@@ -83,13 +83,13 @@ def test_factors_from_a_few_runs() -> None:
     here = TaskRuns(np.array([[10.0, 10.0, 30.0], [20.0, 0.0, 60.0]]), np.ones((2, 3)))
     there = TaskRuns(np.array([[15.0, 10.0, 60.0], [24.0, 0.0, 120.0]]), np.ones((2, 3)))
     # 229 s instead of 130 s; the tasks before the last took 1.25 and 1.2 times as long.
-    assert measured_scaling(here, there, 2) == Scaling(229 / 130, 1.2)
-    assert measured_scaling(here, there, 0) == Scaling(229 / 130, 229 / 130)
+    assert measure_scaling(here, there, 2) == Scaling(229 / 130, 1.2)
+    assert measure_scaling(here, there, 0) == Scaling(229 / 130, 229 / 130)
 
 
 def test_requests_are_raised_to_the_bounds() -> None:
     plan = ReservationPlan([1.0, 2.0, 3.0, 4.0], True, CostModel(), memory=[16.0, 50.0, 11.0, 11.0])
-    assert np.asarray(_bounded(plan, 50.0, (15.0, 51.0)).memory).tolist() == [16.0, 51.0, 15.0, 15.0]
+    assert np.asarray(_raise_memory(plan, 50.0, (15.0, 51.0)).memory).tolist() == [16.0, 51.0, 15.0, 15.0]
 
 
 def test_a_machine_that_is_not_slower_needs_what_the_first_one_needs() -> None:
@@ -112,7 +112,7 @@ def test_scaled_checkpoints_cost_what_the_verdict_says() -> None:
     device = CheckpointDevice(0.0, 5.0, 0.0, 1.0)
     slow = TaskRuns(runs.durations * 2, runs.peaks)
     scaled, spared = (
-        execute(transferred(plan, 2.0, overheads=overheads), slow, device).reserved for overheads in (True, False)
+        execute(transfer_plan(plan, 2.0, overheads=overheads), slow, device).reserved for overheads in (True, False)
     )
     assert (scaled - spared).tolist() == [50.0 + 10.0]
 

@@ -16,7 +16,7 @@ from scipy import optimize, stats
 from policies.planning.costs import CostModel
 from policies.planning.strategies import STRATEGIES
 from policies.planning.waits.document import from_document, to_document
-from policies.planning.waits.fitting import LEAST_PAIRS, binned, fit_waits, size_classes
+from policies.planning.waits.fitting import LEAST_PAIRS, bin_pairs, fit_waits, size_classes
 from policies.planning.waits.lines import Line, least_squares, least_squares_above
 from policies.planning.waits.model import LEAST_ALPHA, SizeClass, WaitFit, WaitModel
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
@@ -219,7 +219,7 @@ def test_what_is_no_sample_is_refused() -> None:
 @given(pairs(), st.integers(1, 25))
 def test_groups_hold_every_pair_once(sample: tuple[np.ndarray, np.ndarray], groups: int) -> None:
     walltimes, waits = np.round(sample[0], -3), sample[1]
-    bins = binned(walltimes, waits, groups)
+    bins = bin_pairs(walltimes, waits, groups)
     assert len(bins.pairs) <= groups
     assert bins.pairs.sum() == len(walltimes)
     assert bins.pairs.min() >= 1
@@ -228,7 +228,7 @@ def test_groups_hold_every_pair_once(sample: tuple[np.ndarray, np.ndarray], grou
     assert np.all(bins.lower <= bins.upper)
     # Where no two are equal the groups are, as nearly as can be.
     if len(np.unique(sample[0])) == len(walltimes):
-        assert np.ptp(binned(*sample, groups).pairs) <= 1
+        assert np.ptp(bin_pairs(*sample, groups).pairs) <= 1
 
 
 # -- the cost of a plan is its response time --
@@ -264,7 +264,7 @@ def test_expected_cost_is_expected_response_time(checkpoint: float, restart: flo
     assert plan.expected_cost(law) == pytest.approx(expected, rel=1e-9)
     jobs = law.sample(np.random.default_rng(5), 20_000)
     times = np.array([ends(runtime) for runtime in jobs])
-    assert plan.cost_of(jobs) == pytest.approx(times, rel=1e-9)
+    assert plan.paid_cost(jobs) == pytest.approx(times, rel=1e-9)
     assert times.mean() == pytest.approx(plan.expected_cost(law), abs=5 * times.std() / np.sqrt(len(times)))
     # No plan that was made for something else responds sooner.
     for name in ("all-ckpt", "no-ckpt", "maximum"):

@@ -247,7 +247,7 @@ BROKEN: list[tuple[str, Any, str, str, str]] = [
     ("plans on-demand", _plans_on_demand, "notice", "plan", "is on-demand and may not be preempted"),
     ("unreserved", _unreserved, "notice", "hold", "plans without a reservation"),
     ("wrong draws", _wrong_draws, "tenants", "start", "must say from which reservations it draws"),
-    ("into a window", _greedy, "backfilling", "window", "whose walltime takes nodes that a window needs"),
+    ("into a window", _greedy, "backfilling", "window", "and its walltime takes nodes that a window needs"),
     ("grows rigid", lambda view, promises: [Expand(run.job_id, 1) for run in view.running], "expansion", "growth", ""),
     ("grows too far", lambda view, promises: [Expand(run.job_id, 99) for run in _malleable(view)],
      "expansion", "growth", "more than its"),

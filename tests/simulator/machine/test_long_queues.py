@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.backfilling import Easy
-from policies.longqueue import Fitting, LongQueue
 from policies.mechanism import BASELINE, MECHANISMS
 from policies.order import ORDERS, Order
 from simulator import simulate
 from simulator.machine import waiting
+from simulator.machine.columnqueue import ColumnQueue, Fitting
 from simulator.machine.jobstate import JobState
 from simulator.machine.waiting import Queue
 from simulator.prospects import starts_by_walltime
@@ -88,7 +87,7 @@ def test_the_order_is_that_of_the_short_queue(name: str, data: st.DataObject) ->
     expected, found = list(short.in_order(view)), long.in_order(view)
     skipped, free = data.draw(st.integers(0, len(expected))), data.draw(st.integers(0, 5))
     latest, extra = data.draw(st.integers(1, 6)) * SECOND, data.draw(st.integers(0, 5))
-    assert isinstance(found, LongQueue)
+    assert isinstance(found, ColumnQueue)
     # As a pass asks: the first few, then those behind them that fit, then those that do not delay the first.
     assert [job for job, _ in zip(found, range(skipped), strict=False)] == expected[:skipped]
     candidates = found.fitting(skipped, free)
@@ -105,7 +104,11 @@ def test_the_order_is_that_of_the_short_queue(name: str, data: st.DataObject) ->
     assert list(found) == expected == found[:]
     assert [*found.fitting(0, 99)] == expected
     assert len(found) == len(expected)
-    assert found[0] is expected[0]
+    assert [found[place] for place in range(-1, len(expected))] == [expected[-1], *expected]
+    assert (found.least, short.in_order(view).least) == (min(job.min_nodes for job in expected),) * 2
+    numbers = found.numbers()
+    assert numbers is not None
+    assert numbers[0].T[numbers[1]].tolist() == [[job.min_nodes, job.nodes, job.walltime, 0, 0] for job in expected]
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if not ORDERS[name].static])
@@ -191,34 +194,11 @@ def test_what_a_waiting_job_asks_for_may_be_renewed() -> None:
     queue.renew(jobs[1], 5 * SECOND)
     view: Any = Seen(9, now=5 * SECOND)
     found = queue.in_order(view)
-    assert isinstance(found, LongQueue)
+    assert isinstance(found, ColumnQueue)
     assert list(found) == jobs
     candidates = found.fitting(0, 9)
     candidates.narrow(9, 20 * SECOND, 0)
     assert list(candidates) == [jobs[0], *jobs[2:]]
-
-
-@pytest.mark.parametrize("length", [3, 1000])
-def test_a_pass_after_arrivals_alone_looks_at_the_new_jobs_alone(monkeypatch: pytest.MonkeyPatch, length: int) -> None:
-    """Job 1 runs for 100 s, job 2 waits for it, jobs 3 to 9 are too long to pass it. Job 10 is not."""
-    looked: list[list[int]] = []
-    before = Easy.before
-
-    def watched(rule: Easy, view: Any, queue: Any, free: int, window: int, only: Any) -> Any:
-        looked.append([job.job_id for job in (queue if only is None else only)])
-        return before(rule, view, queue, free, window, only)
-
-    monkeypatch.setattr(Easy, "before", watched)
-    jobs = [rigid(1, 0, 8, 100), rigid(2, 1, 10, 50)]
-    jobs += [rigid(number, number, 2, 200) for number in range(3, 10)]
-    jobs += [rigid(10, 10, 2, 80), rigid(11, 11, 1, 10)]
-    with columns_from(length):
-        result = simulate(jobs, 10, events=False, engine="simpy")
-    assert [record.start for record in result.records][9] == 10 * SECOND
-    # Job 2 is too large for any pass. Where columns are made, when four jobs wait, a pass looks at all again.
-    again = [[4], [2, 3, 4, 5]] if length == 3 else [[4], [5]]
-    assert looked[:8] == [[1], [2, 3], *again, [6], [7], [8], [9]]
-    assert looked[8] == [10]
 
 
 @pytest.mark.slow

@@ -35,13 +35,13 @@ def mixed_chain() -> TaskChain:
 def test_status_over_time_agrees_with_monte_carlo(chain: TaskChain) -> None:
     draws = 40_000
     runs = chain.sample(draws, np.random.default_rng(3))
-    expected = runs.finished(TIMES)
+    expected = runs.finish_shares(TIMES)
     # Five standard errors of a part of the draws, and what a grid of 8,192 cells may differ by.
-    assert np.all(np.abs(chain.finished(TIMES) - expected) < 5 * np.sqrt(0.25 / draws) + 1e-3)
+    assert np.all(np.abs(chain.finish_probabilities(TIMES) - expected) < 5 * np.sqrt(0.25 / draws) + 1e-3)
     running = chain.running(TIMES)
     assert np.all(running >= 0)
     assert np.all(running.sum(axis=0) <= 1 + 1e-12)
-    assert np.allclose(running.sum(axis=0) + chain.finished(TIMES)[-1], 1.0)
+    assert np.allclose(running.sum(axis=0) + chain.finish_probabilities(TIMES)[-1], 1.0)
     assert running[:, 0].tolist() == [1.0, 0.0, 0.0]
 
 
@@ -117,7 +117,7 @@ def test_a_task_that_starts_is_one_before_ended() -> None:
     assert chain.start_quantile(0) == 0.0
     assert chain.start_quantile(1, 0.1) == pytest.approx(100 - 1.2815516 * 15)
     for tau in (0.01, 0.2):
-        assert float(chain.finished([chain.start_quantile(2, tau)])[1, 0]) == pytest.approx(tau)
+        assert float(chain.finish_probabilities([chain.start_quantile(2, tau)])[1, 0]) == pytest.approx(tau)
 
 
 @pytest.mark.parametrize("fit", [*FITS, "auto"])
@@ -126,7 +126,7 @@ def test_every_fit_makes_a_chain(fit: str, ends: str) -> None:
     runs = slant_like(12, np.random.default_rng(5))
     chain = TaskChain.from_runs(runs, fit, ends=ends)
     assert chain.walltime.mean() == pytest.approx(runs.walltimes.mean(), rel=1e-3)
-    finished = chain.finished(np.linspace(0, 20_000, 50))
+    finished = chain.finish_probabilities(np.linspace(0, 20_000, 50))
     assert np.all(np.diff(finished, axis=0) <= 0)
     assert finished[-1, -1] == pytest.approx(1.0, abs=1e-3)
 

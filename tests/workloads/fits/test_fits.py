@@ -25,19 +25,19 @@ from workloads.fits import (
     choose,
     fit_all,
     fit_discrete,
-    fit_interpolated,
+    fit_interpolation,
     fit_kernel,
     fit_polynomial,
     fit_usual,
-    fits_of,
+    make_fits,
     selection,
     usual,
 )
-from workloads.fits.fit import checked, quiet
+from workloads.fits.fit import check_fit, quiet
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.laws import Array, Law
 
-SMOOTH = [fit_polynomial, fit_interpolated, fit_kernel]
+SMOOTH = [fit_polynomial, fit_interpolation, fit_kernel]
 
 
 def drawn(law: Any, n: int, seed: int = 1) -> Array:
@@ -196,7 +196,7 @@ def test_unknown_names() -> None:
     with pytest.raises(UnknownNameError, match="unknown estimator 'moments': known are likelihood, least-squares"):
         fit_usual(Samples.of([1.0, 2.0]), ["weibull"], "moments")
     with pytest.raises(UnknownNameError, match="did you mean polynomial"):
-        fits_of("polynom", [1.0, 2.0])
+        make_fits("polynom", [1.0, 2.0])
 
 
 # -- polynomials, interpolated and kernel CDFs -----------------------------------------------------------------
@@ -226,7 +226,7 @@ def test_more_degrees_never_fit_worse() -> None:
 
 
 def test_the_interpolation_runs_through_the_samples() -> None:
-    fit = fit_interpolated(Samples.of([1.0, 2.0, 2.0, 5.0]))
+    fit = fit_interpolation(Samples.of([1.0, 2.0, 2.0, 5.0]))
     law = fit.good()
     assert fit.error < 1e-25
     np.testing.assert_allclose(law.cdf([1.0, 2.0, 5.0]), [0.125, 0.5, 0.875], rtol=1e-12)
@@ -289,7 +289,7 @@ def test_usual_laws_are_laws(values: list[float]) -> None:
 @pytest.mark.usefixtures("few_families")
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "usual-least-squares"])
 def test_a_known_limit_is_where_every_law_ends(method: str) -> None:
-    report = fits_of(method, drawn(stats.uniform(2.0, 5.0), 30), upper=12.0)
+    report = make_fits(method, drawn(stats.uniform(2.0, 5.0), 30), upper=12.0)
     good = [candidate.fit.good() for candidate in report.candidates if candidate.fit.reason_refused is None]
     assert good
     for law in good:
@@ -302,7 +302,7 @@ def test_a_known_limit_is_where_every_law_ends(method: str) -> None:
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "usual-least-squares"])
 def test_means_are_those_of_the_samples_roughly(method: str) -> None:
     values = drawn(stats.gamma(4.0, 0.0, 2.0), 60)
-    assert fits_of(method, values).chosen.good().mean() == pytest.approx(8.0, rel=0.03)
+    assert make_fits(method, values).chosen.good().mean() == pytest.approx(8.0, rel=0.03)
 
 
 # -- what is refused -------------------------------------------------------------------------------------------
@@ -344,7 +344,7 @@ class Shaped(laws.ContinuousLaw):
     ],
 )
 def test_why_a_law_is_refused(law: Law | None, reason: str | None) -> None:
-    fit = checked(Fit("candidate", law, 0.0), Samples.of([1.0, 2.0, 9.0]))
+    fit = check_fit(Fit("candidate", law, 0.0), Samples.of([1.0, 2.0, 9.0]))
     if reason is None:
         assert fit.reason_refused is None
         assert fit.good() is law
@@ -353,7 +353,7 @@ def test_why_a_law_is_refused(law: Law | None, reason: str | None) -> None:
 
 
 def test_equal_samples_leave_the_discrete_law() -> None:
-    report = fits_of("usual", [3.0] * 6)
+    report = make_fits("usual", [3.0] * 6)
     assert report.chosen.name == "discrete"
     assert report.chosen.good().values.tolist() == [3.0]  # type: ignore[attr-defined]
     assert {row["reason"] for row in report.rows()[1:]} == {"all samples are equal"}
@@ -388,7 +388,7 @@ class Stairs:
     law: Law
     costs: float
 
-    def cost_of(self, runtimes: Any) -> Array:
+    def paid_cost(self, runtimes: Any) -> Array:
         ends = laws.bounded(self.law).ppf([0.5, 0.875, 1.0])
         ends = np.concatenate((ends, ends[-1] * 1.5 ** np.arange(1, 60)))
         return self.costs * np.cumsum(ends)[np.searchsorted(ends, runtimes)]
@@ -445,7 +445,7 @@ def test_the_cost_is_the_mean_over_runs_not_seen() -> None:
     report = chosen(values, folds=4)
     (discrete,) = [candidate for candidate in report.candidates if candidate.fit.name == "discrete"]
     by_hand = [
-        Stairs(laws.from_samples([v for v in values if v != left]), 1.0).cost_of([left]).item() for left in values
+        Stairs(laws.from_samples([v for v in values if v != left]), 1.0).paid_cost([left]).item() for left in values
     ]
     assert discrete.cost == pytest.approx(np.mean(by_hand))
 
@@ -538,7 +538,7 @@ def test_an_end_beyond_all_samples_is_refused_or_cut(monkeypatch: pytest.MonkeyP
 def test_the_chosen_law_of_a_degenerate_family_covers_every_sample() -> None:
     for seed in range(3):
         runs = np.random.default_rng(seed).normal(8.0, 2.0, 60)
-        report = fits_of("usual", runs)
+        report = make_fits("usual", runs)
         law = report.chosen.good()
         assert runs.max() <= laws.bounded(law).upper < 10 * runs.max()
         for candidate in report.candidates:
@@ -568,7 +568,7 @@ def test_a_usual_distribution_that_fits_is_preferred_within_two_standard_errors(
     candidates = sorted(
         (selection.Candidate(fit, float(paid[fit.name].mean())) for fit in fits), key=lambda item: item.cost or 0.0
     )
-    assert selection._preferred(candidates, paid, 100).name == chosen
+    assert selection._choose(candidates, paid, 100).name == chosen
 
 
 @pytest.mark.slow

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import ast
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,13 +9,16 @@ from typing import Any
 
 import pytest
 
-from experiments.commands.asking import arguments
-from experiments.planning.laws import law_of, read_runs
-from experiments.sweeps.aggregates import chosen_values
+from experiments.commands import loop
+from experiments.parsing import Reader
+from experiments.planning.laws import make_law, read_runs
+from experiments.sweeps.aggregates import filter_rows
 from policies.planning.offers import _level
+from workloads.ground import parameters
 from workloads.ground.errors import InputError
 from workloads.ground.fields import number, whole
 from workloads.ground.numbers import decimal, integer
+from workloads.ground.parameters import declared
 from workloads.hybrid.assignment import Assignment
 from workloads.hybrid.parameters import option_value
 from workloads.laws.checks import positive
@@ -27,11 +29,12 @@ ROOT = Path(__file__).parents[3]
 #: Conversions of texts that are known to be plain: checked as a whole before, or made by this program.
 PLAIN = {
     "workloads/ground/numbers.py": "the gate",
-    "workloads/logs/swf.py": "blocks of digits, or checked field by field",
+    "workloads/logs/swfrecords.py": "checked field by field",
     "workloads/table/columns.py": "a column without underscores",
+    "simulator/results/schema.py": "cells of digits, by a pattern",
     "workloads/ground/fields.py": "a float that is a whole number",
     "workloads/fits/estimation.py": "numbers of SciPy",
-    "policies/columns.py": "numbers of numpy",
+    "simulator/machine/queuecolumns.py": "numbers of numpy",
     "experiments/study/times.py": "numbers of JSON that the study has written",
     "experiments/slurm/replaying.py": "output of date and sbatch",
 }
@@ -44,19 +47,23 @@ def test_the_gate_refuses_what_python_alone_reads(text: str) -> None:
             read(text)
 
 
+def _reader(kind: type[Any], name: str) -> Reader:
+    return next(Reader(item, None) for item in declared(kind) if item.name == name)
+
+
 def _options() -> Iterator[Callable[[], Any]]:
-    yield lambda: arguments.whole("1_6", "--nodes")
-    yield lambda: arguments.number("1_6", "--nodes")
-    yield lambda: arguments.share("0_0.5", "--share")
-    yield lambda: arguments.duration("1_0h", "--walltime")
-    yield lambda: arguments.classes_of("1_6,32")
+    yield lambda: parameters.whole("1_6", "--nodes")
+    yield lambda: parameters.number("1_6", "--nodes")
+    yield lambda: parameters.share("0_0.5", "--share")
+    yield lambda: parameters.duration("1_0h", "--walltime")
+    yield lambda: _reader(loop.Arguments, "classes").read("1_6,32")
     yield lambda: option_value(Assignment, "min_share", "0.0_5")
     yield lambda: option_value(Assignment, "shares", "0_1,0,0")
-    yield lambda: law_of("weibull", {"shape": "1_2", "scale": "3h"})
+    yield lambda: make_law("weibull", {"shape": "1_2", "scale": "3h"})
     yield lambda: _level("quantile q=0.9_5")
     yield lambda: positive("mean", "1_6")  # type: ignore[arg-type]
     yield lambda: memory_profile("1_0:3")
-    yield lambda: arguments.machine_of(argparse.Namespace(nodes="1_6"), None, "a.csv")
+    yield lambda: _reader(loop.Arguments, "nodes").read("1_6")
 
 
 @pytest.mark.parametrize("read", list(_options()))
@@ -73,7 +80,7 @@ def test_runtimes_and_headers_and_selections(tmp_path: Path) -> None:
     assert epoch_of({"UnixStartTime": "1_600_000_000"}, 0.0) is None
     rows: list[dict[str, Any]] = [{"nodes": 16}]
     with pytest.raises(InputError):
-        chosen_values(rows, ["nodes=1_6"])
+        filter_rows(rows, ["nodes=1_6"])
 
 
 class _Guarded(ast.NodeVisitor):

@@ -57,5 +57,5 @@ def test_inside_the_runtime_nothing_is_to_be_decided() -> None:
 
 
 def test_wrong_value() -> None:
-    with pytest.raises(ParameterError, match="walltimes must be one of extended, trace"):
+    with pytest.raises(ParameterError, match="walltimes must be extended or trace"):
         Assignment(walltimes="none")

@@ -243,3 +243,20 @@ def test_the_column_of_nodes_says_how_many_there_are(tmp_path):
 def test_real_machines_are_found(name, nodes):
     trace = read_trace(trace_file(f"{name}.swf.gz"))
     assert held_at_once(trace) == nodes
+
+
+@pytest.mark.parametrize(
+    ("header", "unit", "says_so"),
+    [
+        ("", None, True),
+        ("; UnixStartTime: 0\n", None, True),
+        ("", "processors", False),
+        ("; MaxNodes: 9\n", None, False),
+        ("; MaxProcs: 9\n", None, False),
+    ],
+)
+def test_a_log_without_a_header_does_not_say_what_it_counts(tmp_path, header, unit, says_so):
+    path = tmp_path / "a.swf"
+    path.write_text(header + "".join(f"{n} {n} 0 60 4 -1 -1 4 60 -1 1 1 1 1 1 1 -1 -1\n" for n in (1, 2)))
+    trace = with_assumed_size(read_trace(path, unit=unit))
+    assert ("by the format it is processors (--unit" in trace.header.get("Assumed", "")) is says_so

@@ -122,6 +122,7 @@ def test_public_dumps(name: str, jobs: int) -> None:
             "'Query failed': 'Access denied'",
         ),
         ({"meta": {}, "errors": ["no such cluster"], "jobs": []}, "'no such cluster'"),
+        ({"errors": [{"error": "down", "error_number": True}], "jobs": []}, "'down'"),
     ],
 )
 def test_a_document_with_an_error_alone(document: dict[str, object], quoted: str, tmp_path: Path) -> None:

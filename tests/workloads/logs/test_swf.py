@@ -340,7 +340,7 @@ def test_what_cannot_be_written(tmp_path):
 
 
 def test_reading_does_not_pay_for_libraries_it_does_not_use():
-    code = "import sys, workloads.logs.readers; sys.exit(bool({'numpy', 'pandas', 'pyarrow'} & set(sys.modules)))"
+    code = "import sys, workloads.logs.readers; sys.exit(bool({'pandas', 'pyarrow', 'llvmlite'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

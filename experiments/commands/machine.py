@@ -1,0 +1,88 @@
+"""``holdfast machine``: describe a machine from a site's files or a log, and show a description."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from workloads.ground.parameters import Parameter
+
+if TYPE_CHECKING:
+    from workloads.machines.sources import FoundMachine
+
+__all__ = ["Arguments", "main"]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    sources: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "slurm.conf; the output of 'scontrol show config', 'show node' or 'show partition', or of sinfo, as text "
+            "or JSON, several together; a .machines file of Alea; or a log, of which the machine is estimated. "
+            "'show FILE' shows a description",
+            metavar="SOURCE",
+            positional=True,
+            repeated=True,
+        ),
+    ]
+    output: Annotated[
+        str | None,
+        Parameter("description to write, in TOML", default="it is only shown", metavar="FILE", short="-o"),
+    ] = None
+    columns: Annotated[
+        str | None,
+        Parameter(
+            "columns of a log in CSV or Parquet by role, as in submit=SUBMIT,nodes=NODES,gpus=GPUS, or the name of a "
+            "public data set",
+            default="recognised",
+            metavar="ROLE=COLUMN",
+        ),
+    ] = None
+
+
+def main(arguments: Arguments) -> None:
+    """Run the command."""
+    from experiments.commands.asking.arguments import check_outputs
+    from workloads.ground.errors import InputError
+    from workloads.machines.machinefile import read_machine, write_machine
+    from workloads.machines.summary import machine_summary
+
+    sources = arguments.sources
+    if sources[0] == "show":
+        if len(sources) != 2 or arguments.output or arguments.columns:
+            raise InputError("'show' takes one file and no option: holdfast machine show machine.toml")
+        print(machine_summary(read_machine(sources[1])))
+        return
+    check_outputs(arguments.output, None)
+    found = _found(sources, arguments.columns)
+    if arguments.output:
+        write_machine(found.machine, arguments.output)
+    if arguments.output != "/dev/stdout":
+        print(machine_summary(found.machine))
+        for remark in found.remarks:
+            print(f"note: {remark}")
+    if arguments.output:
+        print(f"written to {arguments.output}", file=sys.stderr)
+
+
+def _found(sources: Sequence[str], columns: str | None) -> FoundMachine:
+    """The machine of files of a site, or of one log."""
+    from workloads.ground.errors import ParameterError
+    from workloads.ground.files import decode_text, read_bytes
+    from workloads.machines.sources import is_machine_source, machine_from_files
+
+    if len(sources) == 1:
+        data = read_bytes(sources[0])
+        if columns is not None or data.startswith(b"PAR1") or not is_machine_source(decode_text(data, sources[0])):
+            from workloads.requests.estimate import estimated_machine
+            from workloads.requests.logrequests import read_requests
+
+            return estimated_machine(read_requests(sources[0], columns=columns))
+    elif columns is not None:
+        raise ParameterError("--columns", "left out, except with one log", columns)
+    return machine_from_files(sources)

@@ -1,0 +1,159 @@
+"""Options of a command, made from the dataclasses that declare its parameters (``workloads.ground.parameters``).
+
+argparse reads each word by the type of its field; the parsed words then become the dataclasses that a command takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any, TypeVar, get_origin, get_type_hints
+
+from workloads.ground.errors import ParameterError
+from workloads.ground.parameters import Declared, Parameter, declared, read_choice, type_parts
+
+__all__ = ["Reader", "Word", "add_options", "read_arguments"]
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of the command line and its value."""
+
+    text: str
+    value: Any
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Reader:
+    """Reads the word of an option: the ``type=`` of argparse.
+
+    Parameters
+    ----------
+    item
+        The parameter.
+    split
+        What splits a list of values; None: one value.
+    """
+
+    def __init__(self, item: Declared, split: Callable[[str, str], list[str]] | None) -> None:
+        self.item = item
+        self._split = split
+
+    def __call__(self, text: str) -> Word | tuple[Word, ...]:
+        if self._split is None:
+            return Word(text, self.read(text))
+        return tuple(Word(one, self.read(one)) for one in self._split(text, self.item.option))
+
+    def read(self, text: str) -> Any:
+        """The value of one word.
+
+        Raises
+        ------
+        ParameterError
+            Naming the option, what is legal and the word.
+        """
+        item = self.item
+        try:
+            if item.values is not None and not (item.checked and get_origin(item.type) is tuple):
+                value = item.values.read(text)
+                if not item.checked:
+                    return value
+            if item.checked:
+                from workloads.hybrid.parameters import option_value
+
+                return option_value(item.owner, item.name, text)
+            return read_choice(item.choices, text) if item.choices else text
+        except ParameterError as error:
+            if error.parameter:
+                raise
+            raise ParameterError(item.option, error.legal, error.received) from None
+
+
+def add_options(
+    parser: argparse.ArgumentParser,
+    kind: type[Any],
+    lists: Mapping[str, Callable[[str, str], list[str]]] | None = None,
+) -> None:
+    """Add an option for each declared parameter of a dataclass.
+
+    Parameters
+    ----------
+    parser
+        Parser of the command.
+    kind
+        The dataclass.
+    lists
+        What splits the words of parameters that take several values, by name; None: none does.
+    """
+    groups: dict[str, argparse._ActionsContainer] = {"": parser}
+    for item in declared(kind):
+        parameter = item.parameter
+        if parameter.group not in groups:
+            groups[parameter.group] = parser.add_argument_group(parameter.group)
+        names = [*([parameter.short] if parameter.short else []), *(parameter.names or (f"--{item.option[2:]}",))]
+        how: dict[str, Any] = {"help": item.help}
+        if item.type is bool:
+            how["action"] = "store_true"
+        else:
+            how |= {"metavar": item.metavar, "type": Reader(item, (lists or {}).get(item.name))}
+        required = item.required
+        if parameter.positional:
+            names = [item.name]
+            if parameter.repeated or not required:
+                how["nargs"] = "?" if not parameter.repeated else "+" if required else "*"
+        else:
+            how |= {"dest": item.name} | ({"required": True} if required else {})
+            how |= {"action": "append"} if parameter.repeated else {}
+        groups[parameter.group].add_argument(*names, **how)
+
+
+def read_arguments(kind: type[_T], parsed: argparse.Namespace) -> _T:
+    """The dataclass that the parsed words make.
+
+    Parameters
+    ----------
+    kind
+        The dataclass whose options the parser had.
+    parsed
+        What argparse has read. Of a list of values the first is taken; a field of this type gets it as it is.
+
+    Raises
+    ------
+    ParameterError
+        If the class refuses its values; names the option.
+    """
+    options = {item.name: item for item in declared(kind)}
+    try:
+        return kind(**dict(_values(kind, parsed, options)))
+    except ParameterError as error:
+        if error.parameter not in options:
+            raise
+        raise ParameterError(options[error.parameter].option, error.legal, error.received) from None
+
+
+def _values(kind: type[Any], parsed: argparse.Namespace, options: Mapping[str, Declared]) -> Iterator[tuple[str, Any]]:
+    hints = get_type_hints(kind, include_extras=True)
+    for field in fields(kind):
+        plain, notes = type_parts(hints[field.name])
+        if plain is argparse.Namespace:
+            yield field.name, parsed
+        elif any(isinstance(note, Parameter) for note in notes):
+            given = getattr(parsed, field.name)
+            repeated = options[field.name].parameter.repeated
+            if isinstance(given, bool):
+                yield field.name, given
+            elif given is not None and not (repeated and not given):
+                yield field.name, _value(given, repeated=repeated)
+        elif is_dataclass(plain):
+            yield field.name, read_arguments(plain, parsed)  # type: ignore[arg-type]
+
+
+def _value(given: Any, *, repeated: bool) -> Any:
+    if repeated:
+        return tuple(word.value for word in given)
+    return (given[0] if isinstance(given, tuple) else given).value

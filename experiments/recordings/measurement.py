@@ -1,0 +1,47 @@
+"""Measurement: which part of a simulation is measured, and which delay counts as none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
+
+from workloads.ground.parameters import Parameter, Seconds
+
+if TYPE_CHECKING:
+    from simulator.results.metrics import MeasuredWindow
+
+__all__ = ["MEASURING", "Measurement"]
+
+#: Group of the options in the help of a command.
+MEASURING = "measuring"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What is measured, and how.
+
+    Attributes
+    ----------
+    instant_tolerance
+        How late an on-demand job may start and still count as started instantly [s]; None: the warning of the run.
+    warmup, cooldown
+        Left out after the first and before the last submit [s].
+    """
+
+    instant_tolerance: Annotated[
+        Seconds | None,
+        Parameter("longest delay that counts as an instant start", default="the warning, 120", group=MEASURING),
+    ] = None
+    warmup: Annotated[Seconds, Parameter("time left out after the first submit", group=MEASURING)] = 0.0
+    cooldown: Annotated[Seconds, Parameter("time left out before the last submit", group=MEASURING)] = 0.0
+
+    def under(self, warning: float) -> Measurement:
+        """The same with a tolerance: its own, else a warning [s]."""
+        return self if self.instant_tolerance is not None else replace(self, instant_tolerance=warning)
+
+    @property
+    def window(self) -> MeasuredWindow:
+        """The window of time that is measured."""
+        from simulator.results.metrics import MeasuredWindow
+
+        return MeasuredWindow(self.warmup, self.cooldown)

@@ -1,0 +1,58 @@
+"""Pictures inside a page: as SVG, or as PNG where that is much smaller."""
+
+from __future__ import annotations
+
+import base64
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Picture", "render_picture"]
+
+#: An SVG file that is larger, because of thousands of marks, gives way to a PNG file if that is smaller [bytes].
+_LARGE = 128 * 1024
+#: Of a CSS pixel, and of the PNG file: two pixels for each.
+_CSS_DPI, _DPI = 96, 192
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture as a data URI.
+
+    Attributes
+    ----------
+    uri
+        Its bytes and their type.
+    width, height
+        At the size of print [CSS pixels].
+    """
+
+    uri: str
+    width: int
+    height: int
+
+
+def render_picture(figure: Figure) -> Picture:
+    """A figure that was already laid out (:func:`experiments.figures.style.save`); equal figures, equal pictures."""
+    import matplotlib as mpl
+
+    nothing: dict[str, Any] = {"Date": None, "Creator": None}
+    # Text as shapes: the same on any machine, whatever fonts it has.
+    with mpl.rc_context({"svg.hashsalt": "holdfast", "svg.fonttype": "path"}):
+        kind, content = "image/svg+xml", _bytes(figure, format="svg", metadata=nothing)
+    if len(content) > _LARGE:
+        png = _bytes(figure, format="png", dpi=_DPI, metadata={"Software": None})
+        if len(png) < len(content):
+            kind, content = "image/png", png
+    width, height = figure.get_size_inches()
+    uri = f"data:{kind};base64,{base64.b64encode(content).decode('ascii')}"
+    return Picture(uri, round(_CSS_DPI * width), round(_CSS_DPI * height))
+
+
+def _bytes(figure: Figure, **how: Any) -> bytes:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, **how)
+    return buffer.getvalue()

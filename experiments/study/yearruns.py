@@ -1,0 +1,113 @@
+"""Simulations of generated years whose rows hold a few metrics each: a store of thousands of them can be carried.
+
+A sweep keeps all that a simulation has shown, 12 kB. A search over many readings needs some metrics of each, and goes
+on for days, on one machine after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from experiments.recordings.measurement import Measurement
+from experiments.sweeps.fingerprint import model_fingerprint
+from experiments.sweeps.grid import GeneratedYear, RunConfiguration
+from experiments.sweeps.simulations import simulate_run
+from policies.mechanism import BASELINE
+from simulator.options import Options
+from simulator.results.records import STATES
+from workloads.ground.errors import HoldfastError
+from workloads.hybrid.assignment import Assignment
+
+__all__ = ["YearRun", "compute_share", "distinct", "year_rows"]
+
+#: Options that do not change a simulation, by what is simulated. The baseline runs all jobs as rigid and reserves
+#: nothing; N reserves nothing before the arrival; PAA shrinks nothing.
+_IDLE: Sequence[tuple[Callable[[str], bool], tuple[str, ...]]] = (
+    (
+        lambda name: name == BASELINE,
+        (
+            *("tenants", "expansion", "malleable_start", "malleable_resume", "malleable_head"),
+            *("arrival_takes", "shrunk_lenders", "preempted_lenders"),
+        ),
+    ),
+    (lambda name: name.startswith("N-"), ("tenants", "arrival_takes")),
+    (lambda name: name.partition(" ")[0].endswith("-PAA"), ("shrunk_lenders",)),
+)
+
+
+@dataclass(frozen=True)
+class YearRun:
+    """One simulation of a generated year.
+
+    Attributes
+    ----------
+    seed, jobs, preset
+        The year; types, notices and overheads are drawn with the same seed.
+    assignment, options
+        What is not at its default, as pairs in the order of their names.
+    mechanism
+        A mechanism with its parameters, or ``baseline``.
+    columns
+        Metrics that are kept.
+    """
+
+    seed: int
+    jobs: int
+    preset: str
+    assignment: tuple[tuple[str, Any], ...]
+    options: tuple[tuple[str, Any], ...]
+    mechanism: str
+    columns: tuple[str, ...]
+
+    @property
+    def table(self) -> tuple[Any, ...]:
+        """What decides the jobs: simulations that share it cost less one after the other in one process."""
+        return self.seed, self.jobs, self.preset, self.assignment
+
+    @property
+    def configuration(self) -> RunConfiguration:
+        """The simulation as a sweep has it."""
+        options = Options(**dict(self.options))
+        return RunConfiguration(
+            GeneratedYear(self.seed, self.jobs, self.preset),
+            Assignment(**dict(self.assignment)),
+            self.seed,
+            self.mechanism,
+            options,
+            Measurement().under(options.warning),
+            model_fingerprint(),
+        )
+
+
+def distinct(run: YearRun) -> YearRun:
+    """The simulation without what is at its default or does not change it: equal ones are simulated once."""
+    idle = {name for matches, names in _IDLE if matches(run.mechanism) for name in names}
+    default = Assignment()
+    return replace(
+        run,
+        assignment=tuple(sorted((name, value) for name, value in run.assignment if value != getattr(default, name))),
+        options=tuple(sorted((name, value) for name, value in run.options if name not in idle)),
+    )
+
+
+def year_rows(run: YearRun) -> list[dict[str, Any]]:
+    """The metrics of a simulation, a single row.
+
+    Raises
+    ------
+    HoldfastError
+        If it failed.
+    """
+    outcome = simulate_run(run.configuration)
+    if outcome.error:
+        raise HoldfastError(f"{run.configuration.label}: {outcome.error}\n{outcome.trace}")
+    found = {**outcome.measured["summary"], "compute_utilization": compute_share(outcome.measured["accounting"])}
+    return [{name: found[name] for name in run.columns}]
+
+
+def compute_share(hours: Mapping[str, float]) -> float | None:
+    """Share of the machine's time that is useful computation, from the accounting of node-hours by state."""
+    total = sum(float(hours[state]) for state in STATES)
+    return float(hours["compute"]) / total if total else None

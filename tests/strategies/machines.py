@@ -1,0 +1,99 @@
+"""Random machines and jobs on them: overlapping partitions, tiers, shared nodes, GPUs, memory, features, limits."""
+
+from __future__ import annotations
+
+from random import Random
+
+from simulator.resources.replay import MachineJob
+from workloads.machines.machine import Limit, Machine, NodeKind, Partition, Quota
+from workloads.machines.request import ResourceRequest
+
+__all__ = ["random_jobs", "random_machine"]
+
+_FEATURES = ("a", "b", "c")
+_KINDS = ("gpu", "v100", "a100")
+
+
+def random_machine(random: Random) -> Machine:
+    """A machine of up to nine nodes."""
+    kinds = []
+    for place in range(random.randint(1, 3)):
+        names = tuple(f"{'xyz'[place]}{number}" for number in range(1, random.randint(1, 3) + 1))
+        gpus = {} if random.random() < 0.5 else {random.choice(_KINDS): random.randint(1, 4)}
+        if random.random() < 0.1:
+            gpus = {"v100": random.randint(1, 2), "a100": random.randint(1, 2)}
+        memory = None if random.random() < 0.3 else random.randint(4, 16)
+        features = tuple(name for name in _FEATURES if random.random() < 0.5)
+        kinds.append(NodeKind(names, random.choice((1, 2, 4, 8)), memory, gpus, features, random.choice((1, 1, 5))))
+    random.shuffle(kinds)
+    every = [name for kind in kinds for name in kind.names]
+    partitions = []
+    for place in range(random.randint(1, 3)):
+        chosen = every if random.random() < 0.4 else random.sample(every, random.randint(1, len(every)))
+        partitions.append(
+            Partition(
+                f"p{place}",
+                tuple(chosen),
+                random.choice((1, 1, 2)),
+                random.random() < 0.25,
+                random.choice((None, None, 60.0)),
+                place == 0,
+                random.choice((None, None, 1)),
+            )
+        )
+    limits = []
+    for scope, names in (("qos", "qr"), ("account", "st"), ("user", "uv"), ("partition", ("p0",))):
+        if random.random() < 0.25:
+            limits.append(Limit(scope, random.choice(names), _quota(random), _quota(random) or Quota(running=3)))
+    return Machine(tuple(kinds), tuple(partitions), tuple(limits))
+
+
+def _quota(random: Random) -> Quota:
+    amounts = {"running": 2, "nodes": 3, "cores": 6, "memory": 12, "gpus": 3}
+    chosen = {name: random.randint(1, most) for name, most in amounts.items() if random.random() < 0.3}
+    return Quota(**chosen) if chosen else Quota(running=random.randint(1, 3))
+
+
+def random_jobs(random: Random, machine: Machine, count: int) -> list[MachineJob]:
+    """Jobs that come faster than they can run; times are whole seconds, so that many events fall together."""
+    submit = 0
+    jobs = []
+    for number in range(count):
+        submit += random.choice((0, 1, 3, 8))
+        walltime = random.choice((1, 5, 10, 20, 40, 80))
+        runtime = walltime if random.random() < 0.4 else random.randint(1, 100)
+        request = _request(random, machine, submit)
+        jobs.append(MachineJob(number, submit, walltime, runtime, request, random.choice("uvw")))
+    return jobs
+
+
+def _request(random: Random, machine: Machine, submit: int) -> ResourceRequest:
+    names = [partition.name for partition in machine.partitions]
+    partitions = () if random.random() < 0.3 else tuple(random.sample(names, random.randint(1, min(2, len(names)))))
+    shape = random.random()
+    nodes = tasks = per_node = None
+    if shape < 0.6:
+        nodes = random.choice((1, 1, 1, 2, 3))
+    elif shape < 0.8:
+        tasks, per_node = random.randint(1, 9), random.randint(1, 4)
+    elif shape < 0.9:
+        tasks = random.randint(1, 12)
+    else:
+        nodes, tasks = random.randint(1, 3), random.randint(1, 6)
+    gpus = {} if random.random() < 0.7 else {random.choice(_KINDS): random.randint(1, 2)}
+    features = "" if random.random() < 0.7 else random.choice(("a", "b", "a&b", "a|c", "a&b|c"))
+    return ResourceRequest(
+        nodes,
+        tasks,
+        per_node,
+        random.choice((1, 1, 2, 4)),
+        None if random.random() < 0.5 else random.randint(1, 8),
+        random.random() < 0.4,
+        gpus,
+        features,
+        partitions,
+        random.random() < 0.1,
+        random.choice(("q", "r", "")),
+        random.choice(("s", "t")),
+        None if random.random() < 0.9 else submit + random.randint(-5, 20),
+    )

@@ -1,0 +1,40 @@
+"""Results are those of the golden digests (``python -m tests.golden.digests`` says what differs, and renews them)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+
+from tests.golden.digests import DIGESTS, GROUPS, computed, differences, seeded
+from tests.golden.replays import LARGE, SMALL, Replay
+
+
+def _differences(replays: Sequence[Replay], groups: range) -> list[str]:
+    known = json.loads(DIGESTS.read_text())
+    now = {**computed(replays), **seeded(groups)}
+    return differences({name: known.get(name, {}) for name in now}, now)
+
+
+# Four parts, so that workers share them.
+@pytest.mark.parametrize("part", range(4))
+def test_runs_under_every_option_write_what_they_wrote(part: int) -> None:
+    assert not _differences(SMALL[part::4], range(1 - min(part, 1)))
+
+
+@pytest.mark.slow
+def test_larger_runs_and_random_cases_write_what_they_wrote() -> None:
+    assert not _differences(LARGE, range(1, GROUPS))
+
+
+def test_every_digest_belongs_to_a_run() -> None:
+    groups = [f"random cases {group}" for group in range(GROUPS)]
+    assert list(json.loads(DIGESTS.read_text())) == [replay.name for replay in (*SMALL, *LARGE)] + groups
+
+
+def test_a_difference_is_a_line() -> None:
+    known = {"a": {"x.csv": "1", "y.csv": "2", "z.csv": "3"}, "b": {}}
+    now = {"a": {"x.csv": "1", "y.csv": "9", "w.csv": "3"}, "c": {}}
+    told = ["a: y.csv: changed", "a: z.csv: missing", "a: w.csv: new", "b: no longer a run", "c: a new run"]
+    assert differences(known, now) == told

@@ -1,0 +1,30 @@
+"""What readers, generators, assignments and writers make, to the byte: digests that change only on purpose."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.golden.tables import FILE, REAL, digest_of, made_cases, real_cases
+from tests.shared_data import trace_file
+
+GOLDEN = json.loads(FILE.read_text())
+MADE = made_cases()
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.system if name.startswith("mutated") else ()) for name in MADE]
+)
+def test_made(name: str) -> None:
+    assert digest_of(MADE[name]) == GOLDEN[name]
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("name", REAL)
+def test_real_logs(name: str) -> None:
+    assert digest_of(real_cases(trace_file)[name]) == GOLDEN[name]
+
+
+def test_all_cases_have_a_digest() -> None:
+    assert {*MADE, *REAL} == set(GOLDEN)

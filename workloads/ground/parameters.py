@@ -1,0 +1,371 @@
+"""Declared parameters: type, unit, legal values and help of a parameter stand at the field that holds it.
+
+A field is annotated with a :class:`Parameter`, and where a plain type does not say how a value is written, with
+:class:`Values`. ``experiments.parsing`` makes the options of commands from these declarations alone:
+
+>>> from dataclasses import dataclass
+>>> @dataclass(frozen=True)
+... class Notice:
+...     lead: Annotated[Seconds, Parameter("time from the notice to the arrival")] = 900.0
+>>> [(item.name, item.help) for item in declared(Notice)]
+[('lead', 'time from the notice to the arrival [s] (default 15m)')]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from workloads.ground.errors import ParameterError
+from workloads.ground.fields import LARGEST_WHOLE
+from workloads.ground.numbers import decimal, integer
+from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME, duration_text, parse_duration
+
+__all__ = [
+    "Declared",
+    "Group",
+    "Nodes",
+    "NonNegative",
+    "Parameter",
+    "Positive",
+    "Seconds",
+    "SecondsAbove0",
+    "Seed",
+    "Share",
+    "Values",
+    "changed",
+    "check_choices",
+    "choices",
+    "declared",
+    "duration",
+    "number",
+    "read_choice",
+    "share",
+    "shortened",
+    "times",
+    "type_parts",
+    "whole",
+    "wholes",
+]
+
+
+@dataclass(frozen=True)
+class Values:
+    """How the values of a parameter are written.
+
+    Attributes
+    ----------
+    metavar
+        What stands for a value in the help, such as ``TIME``.
+    read
+        A value from a word; a :class:`~workloads.ground.errors.ParameterError` of it names no parameter.
+    write
+        A word from a value, for the default in the help.
+    unit
+        Unit of bare numbers; empty: none.
+    """
+
+    metavar: str
+    read: Callable[[str], Any]
+    write: Callable[[Any], str] = str
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """Help of a parameter, and how its option is written.
+
+    Attributes
+    ----------
+    about
+        Noun phrase or imperative, without unit and default.
+    default
+        Words for what holds without the option where its value is None, or ``=`` and the value that then counts; else
+        words after the value, with the comma or colon before them.
+    metavar
+        What stands for a value; empty: that of its :class:`Values`.
+    names
+        Option strings; empty: ``--name`` of the field.
+    short
+        A short option string beside the other, such as ``-o``.
+    group
+        Title of the group of options in the help.
+    positional
+        Whether it is a word without an option string.
+    repeated
+        Whether the option may be repeated; the field is a tuple of the values.
+    """
+
+    about: str
+    default: str = ""
+    metavar: str = ""
+    names: tuple[str, ...] = ()
+    short: str = ""
+    group: str = ""
+    positional: bool = False
+    repeated: bool = False
+
+
+@dataclass(frozen=True)
+class Group:
+    """Title of the group of a parameter, or of those parameters of a dataclass in a field that name none."""
+
+    title: str
+
+
+@dataclass(frozen=True)
+class Declared:
+    """A declared parameter.
+
+    Attributes
+    ----------
+    name
+        Name of the field.
+    owner
+        Class of the field.
+    parameter, values
+        What its annotation says; without :class:`Values` a plain type says how it is read.
+    type
+        Its type without None.
+    default
+        Its default; :data:`dataclasses.MISSING`: it must be given.
+    """
+
+    name: str
+    owner: type[Any]
+    parameter: Parameter
+    values: Values | None
+    type: Any
+    default: Any
+
+    @property
+    def option(self) -> str:
+        """Its longest option string; of a positional its metavar."""
+        if self.parameter.positional:
+            return self.parameter.metavar
+        return self.parameter.names[-1] if self.parameter.names else f"--{self.name.replace('_', '-')}"
+
+    @property
+    def checked(self) -> bool:
+        """Whether its class checks its values itself, one by one."""
+        return hasattr(self.owner, "__post_init__") and self.default is not None
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is MISSING
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Its legal values, if its type lists them."""
+        return get_args(self.type) if get_origin(self.type) is Literal else ()
+
+    @property
+    def metavar(self) -> str:
+        """What stands for a value in the help."""
+        if self.parameter.metavar:
+            return self.parameter.metavar
+        if self.values is not None:
+            return self.values.metavar
+        return f"{{{','.join(self.choices)}}}" if self.choices else "NAME"
+
+    @property
+    def help(self) -> str:
+        """Its help with unit and default."""
+        parameter, values = self.parameter, self.values
+        text = parameter.about
+        if values is not None and values.unit and f"[{values.unit}" not in text:
+            text += f" [{values.unit}]"
+        if self.type is bool or (parameter.positional and not parameter.default) or self.required:
+            return text
+        if self.default in (None, "", ()):
+            words = parameter.default
+            return f"{text} (default {words[1:]})" if words.startswith("=") else f"{text} (default: {words})"
+        return f"{text} (default {self.written(self.default)}{parameter.default})"
+
+    def written(self, value: Any) -> str:
+        """A value as the word that a user writes."""
+        if isinstance(value, tuple):
+            return ",".join(map(self.written, value))
+        if self.values is not None:
+            return self.values.write(value)
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def declared(kind: type[Any], group: str = "") -> Iterator[Declared]:
+    """The declared parameters of a dataclass, those of dataclasses in its fields in their place.
+
+    Parameters
+    ----------
+    kind
+        A dataclass; fields without a :class:`Parameter` are passed over.
+    group
+        Group of parameters that name none.
+    """
+    for _, part, own in _parts(kind):  # type: ignore[arg-type]  # a class is hashable
+        if not isinstance(part, Declared):
+            yield from declared(part, own or group)
+        elif part.parameter.group:
+            yield part
+        else:
+            yield replace(part, parameter=replace(part.parameter, group=own or group))
+
+
+def changed(instance: Any) -> Iterator[Declared]:
+    """The declared parameters of a dataclass, and of dataclasses in its fields, that have no default value."""
+    for name, part, _ in _parts(type(instance)):  # type: ignore[arg-type]
+        value = getattr(instance, name)
+        if not isinstance(part, Declared):
+            yield from changed(value)
+        elif value != part.default:
+            yield part
+
+
+@cache
+def _parts(kind: type[Any]) -> tuple[tuple[str, Any, str], ...]:
+    """Each field that is a declared parameter or a dataclass: its name, the parameter or the class, and its group."""
+    found: list[tuple[str, Any, str]] = []
+    hints = get_type_hints(kind, include_extras=True)
+    for field in fields(kind):
+        plain, notes = type_parts(hints[field.name])
+        parameter = next((note for note in notes if isinstance(note, Parameter)), None)
+        group = next((note.title for note in notes if isinstance(note, Group)), "")
+        if parameter is not None:
+            values = next((note for note in notes if isinstance(note, Values)), None)
+            default = field.default if field.default_factory is MISSING else field.default_factory()
+            found.append((field.name, Declared(field.name, kind, parameter, values, plain, default), group))
+        elif isinstance(plain, type) and is_dataclass(plain):
+            found.append((field.name, plain, group))
+    return tuple(found)
+
+
+@cache
+def choices(kind: type[Any]) -> dict[str, tuple[str, ...]]:
+    """Legal values of each field of a dataclass whose type lists them."""
+    plain = {name: type_parts(hint)[0] for name, hint in get_type_hints(kind).items()}
+    return {name: get_args(hint) for name, hint in plain.items() if get_origin(hint) is Literal}
+
+
+def check_choices(instance: Any) -> None:
+    """Refuse a value that the type of its field does not list.
+
+    Raises
+    ------
+    ParameterError
+        Naming the field and the legal values.
+    """
+    for name, legal in choices(type(instance)).items():  # type: ignore[arg-type]
+        if getattr(instance, name) not in legal:
+            raise ParameterError(name, _either(legal), getattr(instance, name))
+
+
+def read_choice(legal: tuple[str, ...], text: str) -> str:
+    """Read one of several names."""
+    if text not in legal:
+        raise ParameterError("", _either(legal), shortened(text))
+    return text
+
+
+def _either(legal: tuple[str, ...]) -> str:
+    return " or ".join(legal) if len(legal) < 3 else f"one of {', '.join(legal)}"
+
+
+def type_parts(hint: Any) -> tuple[Any, list[Any]]:
+    """Take an annotation apart: a type without None and annotations, and the annotations."""
+    if get_origin(hint) is Annotated:
+        inner, *notes = get_args(hint)
+        plain, others = type_parts(inner)
+        return plain, [*reversed(notes), *others]  # the outermost first
+    if get_origin(hint) in (Union, UnionType):
+        some = [part for part in get_args(hint) if part is not NoneType]
+        if len(some) == 1:
+            return type_parts(some[0])
+        return hint, [note for part in some for note in type_parts(part)[1]]
+    if get_origin(hint) is tuple:
+        return hint, type_parts(get_args(hint)[0])[1]  # all parts are alike
+    return hint, []
+
+
+def shortened(text: str) -> str:
+    """Cut a long word of the command line for a message."""
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def whole(text: str, option: str = "", least: int = 0, most: int = LARGEST_WHOLE) -> int:
+    """Read a whole number from ``least`` to ``most``."""
+    try:
+        value = integer(text)
+    except ValueError:  # also of thousands of digits
+        value = most + 1 if text.isascii() and text.strip().isdecimal() else least - 1
+    if value < least:
+        raise ParameterError(option, f"a whole number of at least {least}", shortened(text))
+    if value > most:
+        raise ParameterError(option, f"a whole number of at most {most:,}", shortened(text))
+    return value
+
+
+def number(text: str, option: str = "") -> float:
+    """Read a positive number."""
+    try:
+        value = decimal(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise ParameterError(option, "a positive number", text)
+    return value
+
+
+def share(text: str, option: str = "") -> float:
+    """Read a share from 0 to 1."""
+    try:
+        value = decimal(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise ParameterError(option, "a share from 0 to 1", text)
+    return value
+
+
+def duration(text: str, option: str = "", most: float = LARGEST_TIME) -> float:
+    """Read a duration from 0 to ``most`` [s]."""
+    value = parse_duration(text, option, most)
+    if value < 0:
+        raise ParameterError(option, "a duration of at least 0", text)
+    return value
+
+
+def _above_0(text: str) -> float:
+    value = duration(text)
+    if not value > 0:
+        raise ParameterError("", "a positive duration", text)
+    return value
+
+
+def _or_0(text: str) -> float:
+    return 0.0 if text.strip() in ("0", "0.0") else number(text)
+
+
+def _shown(value: float) -> str:
+    return f"{value:g}"
+
+
+def wholes(least: int = 0, most: int = LARGEST_WHOLE, metavar: str = "N") -> Values:
+    """Whole numbers from ``least`` to ``most``."""
+    return Values(metavar, lambda text: whole(text, least=least, most=most))
+
+
+def times(most: float) -> Values:
+    """Durations from 0 to ``most`` [s]."""
+    return Values("TIME", lambda text: duration(text, most=most), duration_text, "s")
+
+
+Seconds = Annotated[float, Values("TIME", duration, duration_text, "s")]
+SecondsAbove0 = Annotated[float, Values("TIME", _above_0, duration_text, "s")]
+Share = Annotated[float, Values("SHARE", share, _shown)]
+Positive = Annotated[float, Values("NUMBER", number, _shown)]
+NonNegative = Annotated[float, Values("NUMBER", _or_0, _shown)]
+Nodes = Annotated[int, wholes(1, LARGEST_SIZE)]
+Seed = Annotated[int, wholes(metavar="SEED"), Parameter("seed of every random choice")]

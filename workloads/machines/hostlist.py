@@ -1,0 +1,140 @@
+"""Lists of node names as Slurm writes them, ``n[1-4,07]``, in both directions and in their order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from workloads.ground.errors import shown
+
+__all__ = ["MOST_NODES", "expand", "fold"]
+
+#: Nodes that a machine may have. The largest of the Top500 lists have 160,000.
+MOST_NODES = 200_000
+#: A name with numbers in brackets, at any place: ``rack[1-4]n[01-16,20]``.
+_PART = re.compile(r"[^,\[\]\s]*(?:\[[0-9,-]{1,100000}\][^,\[\]\s]*)*")
+_BRACKETS = re.compile(r"\[([0-9,-]+)\]")
+_LAST_NUMBER = re.compile(r"(.*?)([0-9]{1,12})([^0-9]*)", re.DOTALL)
+
+
+def expand(text: str, most: int = MOST_NODES) -> tuple[str, ...]:
+    """The names in a list.
+
+    Parameters
+    ----------
+    text
+        Names separated by commas, each perhaps with numbers in brackets.
+    most
+        How many names it may stand for.
+
+    Returns
+    -------
+    tuple of str
+        In the order of the text. A name that occurs twice is there twice.
+
+    Raises
+    ------
+    ValueError
+        If the text is no such list, or stands for more names.
+
+    Examples
+    --------
+    >>> expand("n[1-3,07],login")
+    ('n1', 'n2', 'n3', 'n07', 'login')
+    """
+    names: list[str] = []
+    place = 0
+    text = text.strip()
+    while place < len(text) or not text:
+        match = _PART.match(text, place)
+        part = match[0] if match else ""
+        if not part or text[place + len(part) : place + len(part) + 1] not in ("", ","):
+            raise ValueError(f"a list of nodes must be written like n[1-4,7],login, not {shown(text)}")
+        names += _names(part, most - len(names), text, most)
+        place += len(part) + 1
+    if text.endswith(","):
+        raise ValueError(f"a list of nodes must be written like n[1-4,7],login, not {shown(text)}")
+    return tuple(names)
+
+
+def _names(part: str, left: int, text: str, most: int) -> list[str]:
+    """The names of one part, at most ``left``."""
+    pieces = _BRACKETS.split(part)
+    names = [pieces[0]]
+    for numbers, after in zip(pieces[1::2], pieces[2::2], strict=True):
+        ranges = [_range(word, text) for word in numbers.split(",")]
+        if len(names) * sum(last - first + 1 for first, last, _ in ranges) > left:
+            raise ValueError(f"a machine must have at most {most:,} nodes, and {shown(text)} names more")
+        counted = [f"{number:0{width}d}" for first, last, width in ranges for number in range(first, last + 1)]
+        names = [f"{name}{number}{after}" for name in names for number in counted]
+    if len(names) > left:
+        raise ValueError(f"a machine must have at most {most:,} nodes, and {shown(text)} names more")
+    return names
+
+
+def _range(word: str, text: str) -> tuple[int, int, int]:
+    """First and last number of ``08-11``, and how many digits they have at least."""
+    first, dash, last = word.partition("-")
+    last = last if dash else first
+    if not (first.isdecimal() and last.isdecimal() and len(first) <= 12 and len(last) <= 12):
+        raise ValueError(f"numbers in brackets must be written like 1-4,7, not {shown(word)} in {shown(text)}")
+    if int(last) < int(first):
+        raise ValueError(f"a range must go up, not {shown(word)} in {shown(text)}")
+    return int(first), int(last), len(first)
+
+
+def fold(names: Iterable[str]) -> str:
+    """A list of names as text; numbers that follow each other become ranges.
+
+    Parameters
+    ----------
+    names
+        Names without commas and brackets.
+
+    Returns
+    -------
+    str
+        :func:`expand` gives the same names in the same order.
+
+    Examples
+    --------
+    >>> fold(["n1", "n2", "n3", "n07", "login"])
+    'n[1-3,07],login'
+    """
+    parts = []
+    for frame, numbers in _runs(names):
+        words = [first if first == last else f"{first}-{last}" for first, last in numbers]
+        if frame is None:
+            parts.append(words[0])
+        elif len(words) == 1 and "-" not in words[0]:
+            parts.append(f"{frame[0]}{words[0]}{frame[1]}")
+        else:
+            parts.append(f"{frame[0]}[{','.join(words)}]{frame[1]}")
+    return ",".join(parts)
+
+
+def _runs(names: Iterable[str]) -> Iterator[tuple[tuple[str, str] | None, list[tuple[str, str]]]]:
+    """Text before and after the last number (None: there is none), and the ranges of numbers between them."""
+    frame: tuple[str, str] | None = None
+    numbers: list[tuple[str, str]] = []
+    for name in names:
+        match = _LAST_NUMBER.fullmatch(name)
+        if match is None:
+            if numbers:
+                yield frame, numbers
+            yield None, [(name, name)]
+            frame, numbers = None, []
+            continue
+        here, number = (match[1], match[3]), match[2]
+        if here != frame or not numbers:
+            if numbers:
+                yield frame, numbers
+            frame, numbers = here, [(number, number)]
+            continue
+        first, last = numbers[-1]
+        if number == f"{int(last) + 1:0{len(first)}d}":
+            numbers[-1] = (first, number)
+        else:
+            numbers.append((number, number))
+    if numbers:
+        yield frame, numbers

@@ -1,0 +1,351 @@
+"""A machine: kinds of nodes, partitions of them, and limits on the jobs that run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError, shown
+from workloads.ground.numbers import is_number, is_whole
+from workloads.ground.units import LARGEST_TIME
+from workloads.machines.amounts import LARGEST_AMOUNT, gpus_by_kind
+from workloads.machines.hostlist import MOST_NODES, fold
+
+__all__ = ["LARGEST_COUNT", "SCOPES", "Limit", "Machine", "NodeKind", "Partition", "Quota"]
+
+#: What a limit may be for, in the order in which limits are looked at.
+SCOPES = ("qos", "account", "user", "partition")
+#: Kinds of nodes, partitions and limits that a machine may have.
+_MOST_ENTRIES = 10_000
+#: Names of partitions, features, accounts and users: what Slurm separates lists and conditions with is not in them.
+_NAME = re.compile(r"[^\s,&|\[\]()=#\"']{1,100}")
+_HEAVIEST = 2**32 - 1
+#: The largest amount of a limit: whole numbers of the tables have 64 bits.
+LARGEST_COUNT = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class NodeKind:
+    """Nodes that are alike.
+
+    Attributes
+    ----------
+    names
+        Their names, in order.
+    cores
+        Of each node; what Slurm counts as CPUs.
+    memory
+        Of each node [MiB]; None: memory is not counted on them.
+    gpus
+        Of each node, by kind; those whose kind is not known are of the kind ``gpu``.
+    features
+        Words that jobs may ask for.
+    weight
+        Nodes of lower weight are used first.
+    """
+
+    names: tuple[str, ...]
+    cores: int
+    memory: int | None = None
+    gpus: Mapping[str, int] = field(default_factory=dict)
+    features: tuple[str, ...] = ()
+    weight: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.names:
+            raise ParameterError("names", "at least one node", list(self.names))
+        for name in self.names:
+            _check_name("names", name)
+        _check_whole("cores", self.cores, 1, LARGEST_AMOUNT)
+        if self.memory is not None:
+            _check_whole("memory", self.memory, 0, LARGEST_AMOUNT)
+        gpus_by_kind(self.gpus)
+        for feature in self.features:
+            _check_name("features", feature)
+        _check_whole("weight", self.weight, 0, _HEAVIEST)
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """Nodes that jobs are submitted to under one name.
+
+    Attributes
+    ----------
+    name
+        The name.
+    nodes
+        Names of its nodes; those of other partitions may be among them.
+    priority
+        Tier: in every queue order, jobs of a higher tier come first.
+    exclusive
+        Whether each job gets whole nodes.
+    max_time
+        Longest walltime of a job [s]; None: any.
+    default
+        Whether it is that of jobs that name none.
+    memory_per_core
+        What a job that asks for no memory gets with each core [MiB]; None: nothing.
+    """
+
+    name: str
+    nodes: tuple[str, ...]
+    priority: int = 1
+    exclusive: bool = False
+    max_time: float | None = None
+    default: bool = False
+    memory_per_core: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_name("name", self.name)
+        if not self.nodes:
+            raise ParameterError("nodes", "at least one node", list(self.nodes))
+        _check_whole("priority", self.priority, 0, _HEAVIEST)
+        for name in ("exclusive", "default"):
+            if not isinstance(getattr(self, name), bool):
+                raise ParameterError(name, "true or false", getattr(self, name))
+        if self.max_time is not None and not (is_number(self.max_time) and 0 < self.max_time <= LARGEST_TIME):
+            raise ParameterError("max_time", f"a duration above 0 and up to {LARGEST_TIME:,.0f} s", self.max_time)
+        if self.memory_per_core is not None:
+            _check_whole("memory_per_core", self.memory_per_core, 0, LARGEST_AMOUNT)
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """The most that jobs may have at once; None: any number.
+
+    Attributes
+    ----------
+    running
+        Running jobs.
+    submitted
+        Jobs that wait or run. It is kept and shown, and a replay does not apply it: the log's jobs were admitted.
+    nodes, cores, memory, gpus
+        Nodes, cores, MiB and GPUs of running jobs.
+    """
+
+    running: int | None = None
+    submitted: int | None = None
+    nodes: int | None = None
+    cores: int | None = None
+    memory: int | None = None
+    gpus: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in self.amounts().items():
+            _check_whole(name, value, 0, LARGEST_COUNT)
+
+    def amounts(self) -> dict[str, int]:
+        """What is limited, and to how much."""
+        names = ("running", "submitted", "nodes", "cores", "memory", "gpus")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A limit for the jobs of a QOS, an account, a user or a partition.
+
+    Attributes
+    ----------
+    scope
+        One of :data:`SCOPES`.
+    name
+        Name of the QOS, account, user or partition.
+    per_user
+        For the jobs of each user.
+    together
+        For all of the jobs.
+    """
+
+    scope: str
+    name: str
+    per_user: Quota = Quota()
+    together: Quota = Quota()
+
+    def __post_init__(self) -> None:
+        if self.scope not in SCOPES:
+            raise UnknownNameError("scope of a limit", str(self.scope), SCOPES)
+        _check_name(self.scope, self.name)
+        if not (self.per_user.amounts() or self.together.amounts()):
+            raise InputError("must limit something: per_user or together needs at least one amount")
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine of several kinds of nodes.
+
+    Attributes
+    ----------
+    kinds
+        Kinds of nodes; their order, and that of the names in each, is the order of the nodes.
+    partitions
+        At least one; nodes that are in none run no jobs. The default is the one that says so, else the first.
+    limits
+        Limits on running jobs.
+    qos
+        All QOS of the site; empty: not known.
+    origin
+        Where the description comes from; for people.
+    estimated
+        Whether it is an estimate from a log, in which what was never used is missing.
+
+    Raises
+    ------
+    InputError
+        If names occur twice, a partition names a node that there is not, or a limit a partition or QOS.
+
+    Examples
+    --------
+    >>> kind = NodeKind(("n1", "n2"), cores=8, gpus={"v100": 2})
+    >>> machine = Machine((kind,), (Partition("all", ("n1", "n2")),))
+    >>> machine.size, machine.total("cores"), machine.total("gpus"), machine.default.name
+    (2, 16, 4, 'all')
+    """
+
+    kinds: tuple[NodeKind, ...]
+    partitions: tuple[Partition, ...]
+    limits: tuple[Limit, ...] = ()
+    qos: tuple[str, ...] = ()
+    origin: str = ""
+    estimated: bool = False
+
+    def __post_init__(self) -> None:
+        for name, entries in (("nodes", self.kinds), ("partitions", self.partitions), ("limits", self.limits)):
+            if len(entries) > _MOST_ENTRIES:
+                raise ParameterError(name, f"at most {_MOST_ENTRIES:,} entries", len(entries))
+        if not self.kinds:
+            raise InputError("a machine must have nodes: add a table [[nodes]]")
+        if not self.partitions:
+            raise InputError("a machine must have a partition: add a table [[partitions]]")
+        if self.size > MOST_NODES:
+            raise InputError(f"a machine must have at most {MOST_NODES:,} nodes, not {self.size:,}")
+        self._check_names()
+        self._check_limits()
+
+    def _check_names(self) -> None:
+        seen: dict[str, int] = {}
+        for place, kind in enumerate(self.kinds):
+            for name in kind.names:
+                if name in seen:
+                    where = (
+                        f"nodes[{seen[name]}] and nodes[{place}]" if seen[name] != place else f"nodes[{place}] twice"
+                    )
+                    raise InputError(f"each node must have one description, and {shown(name)} is in {where}")
+                seen[name] = place
+        names: set[str] = set()
+        defaults = [partition.name for partition in self.partitions if partition.default]
+        if len(defaults) > 1:
+            raise InputError(f"one partition must be the default, not {len(defaults)}: {_some(defaults)}")
+        for place, partition in enumerate(self.partitions):
+            where = f"partitions[{place}]"
+            if partition.name in names:
+                raise InputError(f"{where}: two partitions have the name {shown(partition.name)}")
+            names.add(partition.name)
+            missing = [name for name in partition.nodes if name not in seen]
+            if missing:
+                more = f" and {len(missing) - 1:,} others" if len(missing) > 1 else ""
+                raise InputError(
+                    f"{where}: partition {shown(partition.name)} names {shown(missing[0])}{more}, "
+                    f"but the nodes are {_short(fold(seen))}"
+                )
+            if len(set(partition.nodes)) < len(partition.nodes):
+                raise InputError(f"{where}: partition {shown(partition.name)} names a node twice")
+
+    def _check_limits(self) -> None:
+        names = [partition.name for partition in self.partitions]
+        seen: set[tuple[str, str]] = set()
+        for place, limit in enumerate(self.limits):
+            known = names if limit.scope == "partition" else self.qos if limit.scope == "qos" else ()
+            if known and limit.name not in known:
+                what = "QOS" if limit.scope == "qos" else limit.scope
+                raise InputError(f"limits[{place}]: {UnknownNameError(what, limit.name, known)}")
+            if (limit.scope, limit.name) in seen:
+                raise InputError(
+                    f"limits[{place}]: two limits are for the {limit.scope} {shown(limit.name)}; join them"
+                )
+            seen.add((limit.scope, limit.name))
+
+    @property
+    def size(self) -> int:
+        """Number of nodes."""
+        return sum(len(kind.names) for kind in self.kinds)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the nodes, in order."""
+        return tuple(name for kind in self.kinds for name in kind.names)
+
+    @cached_property
+    def kind_of_nodes(self) -> tuple[int, ...]:
+        """For each node the place of its kind."""
+        return tuple(place for place, kind in enumerate(self.kinds) for _ in kind.names)
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
+    @cached_property
+    def default(self) -> Partition:
+        """The partition of jobs that name none."""
+        return next((partition for partition in self.partitions if partition.default), self.partitions[0])
+
+    def partition(self, name: str) -> Partition:
+        """A partition by its name.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is none of that name.
+        """
+        for partition in self.partitions:
+            if partition.name == name:
+                return partition
+        raise UnknownNameError("partition", name, [partition.name for partition in self.partitions])
+
+    def places(self, partition: Partition) -> tuple[int, ...]:
+        """Places of a partition's nodes among all nodes, in order."""
+        return tuple(sorted(self._places[name] for name in partition.nodes))
+
+    def total(self, resource: str, nodes: Sequence[str] | None = None) -> int:
+        """How much of a resource some nodes have together.
+
+        Parameters
+        ----------
+        resource
+            ``cores``, ``memory`` [MiB] or ``gpus``.
+        nodes
+            Their names; None: all nodes.
+        """
+        chosen = None if nodes is None else set(nodes)
+        total = 0
+        for kind in self.kinds:
+            count = len(kind.names) if chosen is None else sum(name in chosen for name in kind.names)
+            amounts = {"cores": kind.cores, "memory": kind.memory or 0, "gpus": sum(kind.gpus.values())}
+            total += count * amounts[resource]
+        return total
+
+    @cached_property
+    def is_one_pool(self) -> bool:
+        """Whether it is nothing but one partition of equal nodes that jobs have exclusively."""
+        partition = self.partitions[0]
+        alike = len(self.partitions) == 1 and not self.limits and len(self.kinds) == 1
+        return alike and partition.exclusive and len(partition.nodes) == self.size
+
+
+def _check_name(parameter: str, name: object) -> None:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ParameterError(parameter, "a name without blanks, commas, brackets, quotes, '&' and '|'", name)
+
+
+def _check_whole(parameter: str, value: object, least: int, most: int) -> None:
+    if not is_whole(value, least) or value > most:
+        raise ParameterError(parameter, f"a whole number from {least} to {most:,}", value)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(name[:40] for name in names[:5]) + (", ..." if len(names) > 5 else "")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -1,0 +1,302 @@
+"""Requests on a certain machine: a number of nodes and a vector of resources for each, or why a job does not fit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from workloads.machines.amounts import ANY_GPU
+from workloads.machines.features import parse_features, satisfied
+from workloads.machines.machine import Machine, Partition
+from workloads.machines.request import ResourceRequest
+
+__all__ = ["Need", "NodeTable", "UnfitError", "needs_of_jobs"]
+
+#: Memory of nodes on which it is not counted [MiB]: more than any job asks for.
+_PLENTY = 1 << 41
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a job needs in one partition.
+
+    Attributes
+    ----------
+    partition
+        Place of the partition in the machine.
+    eligible
+        Places of the nodes of the partition that have its features, in order.
+    nodes
+        Number of nodes; 0: tasks fill nodes, as many as it takes.
+    vector
+        Resources on each node, in the order of :attr:`NodeTable.resources`; of one task where tasks fill nodes.
+    last
+        Resources on the last node; ``vector`` if it holds as many tasks as the others.
+    base
+        What each node must have besides the tasks, where tasks fill nodes.
+    tasks
+        Number of tasks that fill nodes; 0: the number of nodes is fixed.
+    exclusive
+        Whether nodes must be idle, and are taken whole.
+    least_nodes
+        Fewest nodes that hold it on the empty machine.
+    """
+
+    partition: int
+    eligible: tuple[int, ...]
+    nodes: int
+    vector: tuple[int, ...]
+    last: tuple[int, ...]
+    base: tuple[int, ...]
+    tasks: int
+    exclusive: bool
+    least_nodes: int
+
+    @property
+    def total(self) -> tuple[int, ...]:
+        """Resources on all nodes together; where tasks fill nodes, on the fewest nodes."""
+        if self.tasks:
+            return tuple(
+                self.tasks * one + self.least_nodes * base for one, base in zip(self.vector, self.base, strict=True)
+            )
+        return tuple((self.nodes - 1) * one + last for one, last in zip(self.vector, self.last, strict=True))
+
+
+class UnfitError(ValueError):
+    """A request that the empty machine could not serve; the text is the reason, without numbers of the job."""
+
+
+@dataclass(frozen=True)
+class NodeTable:
+    """The nodes of a machine as vectors.
+
+    Attributes
+    ----------
+    machine
+        The machine.
+    gpu_kinds
+        Kinds of GPUs that are counted separately, besides all of them together.
+    """
+
+    machine: Machine
+    gpu_kinds: tuple[str, ...] = ()
+    _known: dict[tuple[object, ...], Need | str] = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def for_requests(cls, machine: Machine, requests: Iterable[ResourceRequest]) -> NodeTable:
+        """The nodes, with those kinds of GPUs counted separately that some request names."""
+        asked = {kind for request in requests for kind in request.gpus}
+        there = {kind for node in machine.kinds for kind in node.gpus}
+        return cls(machine, tuple(sorted((asked & there) - {ANY_GPU})))
+
+    @cached_property
+    def resources(self) -> tuple[str, ...]:
+        """Names of the components of a vector."""
+        return ("cores", "memory", "gpus", *(f"gpus.{kind}" for kind in self.gpu_kinds))
+
+    @cached_property
+    def capacities(self) -> tuple[tuple[int, ...], ...]:
+        """The vector of each node, in order."""
+        vectors = [
+            (
+                kind.cores,
+                _PLENTY if kind.memory is None else kind.memory,
+                sum(kind.gpus.values()),
+                *(kind.gpus.get(name, 0) for name in self.gpu_kinds),
+            )
+            for kind in self.machine.kinds
+        ]
+        return tuple(vectors[place] for place in self.machine.kind_of_nodes)
+
+    @cached_property
+    def counts_memory(self) -> tuple[bool, ...]:
+        """For each node whether its memory is counted."""
+        return tuple(self.machine.kinds[place].memory is not None for place in self.machine.kind_of_nodes)
+
+    @cached_property
+    def weights(self) -> tuple[int, ...]:
+        """Weight of each node."""
+        return tuple(self.machine.kinds[place].weight for place in self.machine.kind_of_nodes)
+
+    @cached_property
+    def _places(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(self.machine.places(partition) for partition in self.machine.partitions)
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {partition.name: place for place, partition in enumerate(self.machine.partitions)}
+
+    def needs(self, request: ResourceRequest, walltime: float) -> tuple[Need, ...]:
+        """What a job needs, in each of its partitions that it fits.
+
+        Parameters
+        ----------
+        request
+            What it asks for.
+        walltime
+            [s].
+
+        Raises
+        ------
+        UnfitError
+            If it fits none of them, even on the empty machine; the reason is that of the first.
+        """
+        found: list[Need] = []
+        reasons = []
+        for name in request.partitions or (self.machine.default.name,):
+            if name not in self._numbers:
+                reasons.append("a partition that the machine does not have")
+                continue
+            need = self._need(request, self._numbers[name], walltime)
+            if isinstance(need, str):
+                reasons.append(need)
+            elif need.partition not in [other.partition for other in found]:
+                found.append(need)
+        if not found:
+            raise UnfitError(reasons[0])
+        return tuple(found)
+
+    def _need(self, request: ResourceRequest, place: int, walltime: float) -> Need | str:
+        partition = self.machine.partitions[place]
+        if partition.max_time is not None and walltime > partition.max_time:
+            return "a walltime above the max_time of its partition"
+        # Jobs that ask for the same are many.
+        key = (
+            place, request.nodes, request.tasks, request.tasks_per_node, request.cores, request.memory,
+            request.memory_per_core, tuple(request.gpus.items()), request.features, request.exclusive,
+        )  # fmt: skip
+        if key not in self._known:
+            self._known[key] = self._new_need(request, place, partition)
+        return self._known[key]
+
+    def _new_need(self, request: ResourceRequest, place: int, partition: Partition) -> Need | str:
+        try:
+            alternatives = parse_features(request.features)
+        except ValueError:
+            return "features that cannot be read"
+        kinds = [satisfied(alternatives, kind.features) for kind in self.machine.kinds]
+        eligible = tuple(node for node in self._places[place] if kinds[self.machine.kind_of_nodes[node]])
+        if not eligible:
+            return "features that no node of its partition has"
+        unknown = set(request.gpus) - {ANY_GPU} - set(self.gpu_kinds)
+        if unknown:
+            return "GPUs of a kind that the machine does not have"
+        exclusive = request.exclusive or partition.exclusive
+        shape = self._shape(request, partition)
+        if isinstance(shape, str):
+            return shape
+        nodes, vector, last, base, tasks = shape
+        least = self._least(eligible, nodes, vector, last, base, tasks)
+        if isinstance(least, str):
+            return least
+        return Need(place, eligible, nodes, vector, last, base, tasks, exclusive, least)
+
+    def _shape(
+        self, request: ResourceRequest, partition: Partition
+    ) -> tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...], int] | str:
+        """Number of nodes, their vectors and that of the last, what each node needs besides its tasks, tasks."""
+        tasks, per_node, nodes = request.tasks, request.tasks_per_node, request.nodes
+        if any(value is not None and value < 1 for value in (tasks, per_node, nodes, request.cores)):
+            return "no nodes, tasks or cores"
+        if (request.memory or 0) < 0 or min(request.gpus.values(), default=0) < 0:
+            return "a negative amount"
+        if tasks is not None and nodes is not None and per_node is None:
+            per_node = -(-tasks // nodes)
+        if tasks is None and per_node is not None:
+            tasks = (nodes or 1) * per_node
+        base, none = self._base(request), (0,) * len(self.resources)
+        if tasks is None:
+            one = _sum(self._task(request, partition, request.cores), base)
+            return nodes or 1, one, one, none, 0
+        task = self._task(request, partition, request.cores)
+        if per_node is None:
+            return 0, task, task, base, tasks
+        per_node = min(per_node, tasks)
+        count = -(-tasks // per_node)
+        rest = tasks - (count - 1) * per_node
+        return count, _sum(_times(per_node, task), base), _sum(_times(rest, task), base), none, 0
+
+    def _task(self, request: ResourceRequest, partition: Partition, cores: int) -> tuple[int, ...]:
+        """Cores, and the memory that comes with them."""
+        each = request.memory if request.memory_per_core else None
+        if request.memory is None:
+            each = partition.memory_per_core
+        return (cores, (each or 0) * cores, 0, *(0 for _ in self.gpu_kinds))
+
+    def _base(self, request: ResourceRequest) -> tuple[int, ...]:
+        """What a node needs whatever its cores: memory that is asked for by node, and GPUs."""
+        memory = 0 if request.memory_per_core else request.memory or 0
+        kinds = (request.gpus.get(kind, 0) for kind in self.gpu_kinds)
+        return (0, memory, sum(request.gpus.values()), *kinds)
+
+    def _least(
+        self,
+        eligible: Sequence[int],
+        nodes: int,
+        vector: tuple[int, ...],
+        last: tuple[int, ...],
+        base: tuple[int, ...],
+        tasks: int,
+    ) -> int | str:
+        """Fewest nodes of the empty machine, or why they do not suffice."""
+        vectors = [self.capacities[node] for node in eligible]
+        if tasks:
+            most = sorted((_tasks_on(capacity, vector, base, tasks) for capacity in vectors), reverse=True)
+            held = count = 0
+            while held < tasks and count < len(most) and most[count]:
+                held += most[count]
+                count += 1
+            return count if held >= tasks else self._reason(vectors, _sum(vector, base), "more tasks than fit")
+        full = sum(_covers(capacity, vector) for capacity in vectors)
+        fitting = sum(_covers(capacity, last) for capacity in vectors)
+        if full >= nodes - 1 and fitting >= nodes:
+            return nodes
+        if nodes > len(eligible):
+            return "more nodes than its partition has (with its features)"
+        return self._reason(vectors, vector, "more nodes of this size than its partition has")
+
+    def _reason(self, vectors: Sequence[tuple[int, ...]], vector: tuple[int, ...], otherwise: str) -> str:
+        """Of which resource no node has enough."""
+        for place, name in enumerate(self.resources):
+            if all(capacity[place] < vector[place] for capacity in vectors):
+                return f"more {name} than a node of its partition has"
+        return otherwise
+
+
+def needs_of_jobs(
+    table: NodeTable, requests: Iterable[ResourceRequest], walltimes: Iterable[float]
+) -> tuple[list[tuple[Need, ...] | None], Counter[str]]:
+    """What each job needs, None for jobs that do not fit, and how many do not by the reason."""
+    found: list[tuple[Need, ...] | None] = []
+    unfit: Counter[str] = Counter()
+    for request, walltime in zip(requests, walltimes, strict=True):
+        try:
+            found.append(table.needs(request, walltime))
+        except UnfitError as error:
+            found.append(None)
+            unfit[str(error)] += 1
+    return found, unfit
+
+
+def _tasks_on(capacity: Sequence[int], task: Sequence[int], base: Sequence[int], most: int) -> int:
+    """How many tasks a node takes."""
+    if any(have < needed for have, needed in zip(capacity, base, strict=True)):
+        return 0
+    for have, own, needed in zip(capacity, base, task, strict=True):
+        if needed:
+            most = min(most, (have - own) // needed)
+    return most
+
+
+def _covers(capacity: Sequence[int], vector: Sequence[int]) -> bool:
+    return all(have >= needed for have, needed in zip(capacity, vector, strict=True))
+
+
+def _sum(left: Sequence[int], right: Sequence[int]) -> tuple[int, ...]:
+    return tuple(one + other for one, other in zip(left, right, strict=True))
+
+
+def _times(count: int, vector: Sequence[int]) -> tuple[int, ...]:
+    return tuple(count * amount for amount in vector)

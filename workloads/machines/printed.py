@@ -1,0 +1,244 @@
+"""What Slurm's commands print of nodes and partitions: JSON of ``scontrol`` and ``sinfo``, and tables of ``sinfo``.
+
+Each becomes the words that a line of slurm.conf has. Source: the manual pages of sinfo and scontrol. JSON was seen of
+Slurm 22.05 (``sinfo --json``); the forms of later releases follow the published OpenAPI of slurmrestd.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from workloads.ground.documents import parse_json
+from workloads.ground.errors import TraceError, shown
+
+__all__ = ["Records", "is_sinfo", "json_records", "sinfo_records"]
+
+#: Words of each node and of each partition, by their names in small letters.
+Records = tuple[list[dict[str, str]], list[dict[str, str]]]
+#: Headings of sinfo's columns, by ``-o`` and by ``-O``, and what they hold.
+_HEADINGS = {
+    **dict.fromkeys(("nodelist", "node_list", "hostnames", "nodehost"), "nodename"),
+    **dict.fromkeys(("cpus", "cpu"), "cpus"),
+    **dict.fromkeys(("memory", "memory_mb"), "realmemory"),
+    **dict.fromkeys(("avail_fe", "avail_features", "features", "active_features", "avail_feat"), "features"),
+    **dict.fromkeys(("partition", "partitionname"), "partition"),
+    **dict.fromkeys(("timelimit", "time"), "maxtime"),
+    **{"gres": "gres", "weight": "weight", "state": "state", "statelong": "state", "statecompact": "state"},
+    **dict.fromkeys(("oversubs", "oversubscribe", "share"), "oversubscribe"),
+    **dict.fromkeys(("prio_tier", "priority", "priotier"), "prioritytier"),
+}
+#: What a row says of its partition.
+_OF_PARTITIONS = ("maxtime", "oversubscribe", "prioritytier")
+_ADVICE = "make it with: sinfo -e -o '%N|%P|%c|%m|%G|%f|%w|%l|%T'"
+#: Numbers of JSON that stand for no limit.
+_INFINITE = 2**32 - 1
+
+
+def is_sinfo(text: str) -> bool:
+    """Whether a text is a table of sinfo, perhaps below the time that ``-l`` prints.
+
+    >>> is_sinfo("PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST"), is_sinfo("NodeName=n1")
+    (True, False)
+    """
+    return _heading(text)[0] > 0
+
+
+def _heading(text: str) -> tuple[int, list[str], str | None]:
+    """Number of the line with the headings (0: there is none), these in small letters, and what separates them."""
+    for number, line in enumerate(text.splitlines()[:3], 1):
+        mark = "|" if "|" in line else None
+        words = [word.strip().lower() for word in line.split(mark)]
+        if any(word.startswith(("jobid", "submit")) for word in words):
+            continue  # an export of sacct has partitions and nodes, too
+        if len(words) > 1 and "partition" in words and set(words) & {"nodelist", "hostnames", "node_list", "nodehost"}:
+            return number, words, mark
+    return 0, [], None
+
+
+def sinfo_records(text: str, path: str | Path) -> Records:
+    """The nodes and partitions of a table of sinfo.
+
+    Parameters
+    ----------
+    text
+        Of ``sinfo -N -l``, or of ``-o`` or ``-O`` with headings; columns in blanks, or separated by ``|``.
+    path
+        Its file, for the message.
+
+    Raises
+    ------
+    TraceError
+        If it has no column of nodes or cores, or a row sums up nodes that differ.
+    """
+    first, headings, mark = _heading(text)
+    kinds = [_HEADINGS.get(heading, "") for heading in headings]
+    if "cpus" not in kinds:
+        raise TraceError(path, first, "has no column CPUS, so that it does not say how many cores a node has", _ADVICE)
+    nodes: dict[str, dict[str, str]] = {}
+    partitions: dict[str, dict[str, str]] = {}
+    for number, line in enumerate(text.splitlines()[first:], first + 1):
+        cells = [
+            cell.strip() for cell in (line.split(mark, len(kinds) - 1) if mark else line.split(None, len(kinds) - 1))
+        ]
+        if not line.strip():
+            continue
+        if len(cells) < len(kinds):
+            if not mark and len(cells) == len(kinds) - 1 and headings[-1] == "reason":
+                cells.append("")
+            else:
+                raise TraceError(
+                    path, number, f"a row must have {len(kinds)} columns like the headings, not {len(cells)}"
+                )
+        words = {kind: cell for kind, cell in zip(kinds, cells, strict=True) if kind}
+        for kind in ("cpus", "realmemory"):
+            if words.get(kind, "").endswith("+"):
+                raise TraceError(path, number, f"sums up nodes that differ ({shown(words[kind])})", _ADVICE)
+        default = words.get("partition", "").endswith("*")
+        partition = words.pop("partition", "").rstrip("*")
+        names = words["nodename"]
+        where = {kind: words.pop(kind) for kind in _OF_PARTITIONS if kind in words}
+        node = nodes.setdefault(names, words)
+        if (node["cpus"], node.get("gres")) != (words["cpus"], words.get("gres")):
+            raise TraceError(path, number, f"describes {shown(names)} otherwise than a row above")
+        if partition:
+            found = partitions.setdefault(partition, {"partitionname": partition, "nodes": names, **where})
+            if found["nodes"] != names and names not in found["nodes"].split(";"):
+                found["nodes"] += f";{names}"
+            if default:
+                found["default"] = "YES"
+            if found.get("oversubscribe", "").upper() == "EXCLUSIVE":
+                found["oversubscribe"] = "EXCLUSIVE"
+    for found in partitions.values():
+        found["nodes"] = found["nodes"].replace(";", ",")
+    return list(nodes.values()), list(partitions.values())
+
+
+def json_records(text: str, path: str | Path) -> Records:
+    """The nodes and partitions of a JSON document of ``scontrol show node``, ``show partition`` or ``sinfo``.
+
+    Raises
+    ------
+    TraceError
+        If it is no JSON, or holds neither.
+    """
+    document = parse_json(text, path)
+    if not isinstance(document, Mapping):
+        raise TraceError(path, None, f"must hold an object with nodes or partitions, not {shown(document)}")
+    nodes = [_node(item) for item in _objects(document, "nodes", path) if item.get("name")]
+    partitions = [_partition(item) for item in _objects(document, "partitions", path) if item.get("name")]
+    if "sinfo" in document:
+        found: Records = ([], [])
+        for item in _objects(document, "sinfo", path):
+            _take_summary(item, path, *found)
+        # A node stands in an item of each of its partitions.
+        nodes += list({node["nodename"]: node for node in found[0]}.values())
+        partitions += _joined(found[1])
+    if not nodes and not partitions:
+        raise TraceError(
+            path, None, "holds no list of nodes, partitions or sinfo", "make it with: scontrol show node --json"
+        )
+    return nodes, partitions
+
+
+def _objects(document: Mapping[str, Any], key: str, path: str | Path) -> Iterable[Mapping[str, Any]]:
+    items = document.get(key, [])
+    if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
+        raise TraceError(path, None, f"{key} must be a list of objects, not {shown(items)}")
+    return items
+
+
+def _node(item: Mapping[str, Any]) -> dict[str, str]:
+    words = {
+        "nodename": _text(item.get("name")),
+        "cpus": _text(item.get("cpus")),
+        "threadspercore": _text(item.get("threads")),
+        "realmemory": _text(item.get("real_memory")),
+        "gres": _text(item.get("gres")),
+        "features": _text(item.get("features") or item.get("active_features")),
+        "weight": _text(item.get("weight")),
+        "state": _text(item.get("state"), "+"),
+        "partitions": _text(item.get("partitions")),
+    }
+    return {name: word for name, word in words.items() if word}
+
+
+def _partition(item: Mapping[str, Any]) -> dict[str, str]:
+    maximums, flags = _table(item.get("maximums")), _text(item.get("flags")).upper().split(",")
+    shares = _text(_table(maximums.get("oversubscribe")).get("flags")) or _text(maximums.get("shares"))
+    nodes = item.get("nodes")
+    exclusive = "EXCLUSIVE" in shares.upper() or "EXCLUSIVE" in _text(item.get("max_share")).upper()
+    words = {
+        "partitionname": _text(item.get("name")),
+        "nodes": _text(nodes.get("configured") if isinstance(nodes, Mapping) else nodes),
+        "maxtime": _minutes(maximums.get("time", item.get("max_time_limit"))),
+        "prioritytier": _text(_number(_table(item.get("priority")).get("tier", item.get("priority_tier")))),
+        "default": "YES" if "DEFAULT" in flags else "",
+        "oversubscribe": "EXCLUSIVE" if exclusive else "",
+    }
+    return {name: word for name, word in words.items() if word}
+
+
+def _take_summary(
+    item: Mapping[str, Any], path: str | Path, nodes: list[dict[str, str]], partitions: list[dict[str, str]]
+) -> None:
+    """Take an item of ``sinfo --json`` of Slurm 23.02 and later: nodes of one partition that are alike."""
+    names = _text(_table(item.get("nodes")).get("nodes"))
+    partition = _table(item.get("partition"))
+    amounts = {}
+    for kind, key in (("cpus", "cpus"), ("realmemory", "memory"), ("weight", "weight")):
+        bounds = _table(item.get(key))
+        least, most = _number(bounds.get("minimum")), _number(bounds.get("maximum"))
+        if least != most and kind != "weight":
+            raise TraceError(path, None, f"sums up nodes that differ in {key} ({shown(names)})", "add -N to sinfo")
+        amounts[kind] = _text(most)
+    words = {
+        "nodename": names,
+        **amounts,
+        "gres": _text(_table(item.get("gres")).get("total")),
+        "features": _text(_table(item.get("features")).get("total")),
+    }
+    if names:
+        nodes.append({name: word for name, word in words.items() if word})
+    if partition.get("name"):
+        told = _partition(partition)
+        partitions.append({**told, "nodes": told.get("nodes") or names})
+
+
+def _joined(partitions: Iterable[dict[str, str]]) -> list[dict[str, str]]:
+    """One record for each partition, with the nodes of all of its records."""
+    found: dict[str, dict[str, str]] = {}
+    for record in partitions:
+        own = found.setdefault(record["partitionname"], record)
+        if record["nodes"] not in own["nodes"]:
+            own["nodes"] += f",{record['nodes']}"
+    return list(found.values())
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _number(value: Any) -> int | None:
+    """A number of JSON, also as ``{"set": true, "infinite": false, "number": 60}``; None: none is set."""
+    if isinstance(value, Mapping):
+        if value.get("infinite") or value.get("set") is False:
+            return None
+        value = value.get("number")
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
+def _minutes(value: Any) -> str:
+    number = _number(value)
+    return "" if number is None or number >= _INFINITE - 1 else str(number)
+
+
+def _text(value: Any, mark: str = ",") -> str:
+    if isinstance(value, list):
+        return mark.join(_text(part) for part in value)
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return ""
+    text = str(value).strip()
+    return "" if re.fullmatch(r"(?i)\(null\)|n/a|none", text) else text
