@@ -83,7 +83,7 @@ $(LOWEST)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(LOWEST)
 	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
 	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution $(RESOLUTION) -e '.[parquet]' \
-		'pytest>=8' 'pytest-xdist>=3.5' 'hypothesis>=6.100'
+		'pytest>=8' 'pytest-timeout>=2.3' 'pytest-xdist>=3.5' 'hypothesis>=6.100'
 	touch $@
 
 $(PLAIN)/.installed: pyproject.toml

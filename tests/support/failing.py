@@ -116,6 +116,8 @@ class Operations:
             path = frame.f_code.co_filename
             if event != "call" or not path.startswith(_ROOT) or path.endswith(_FRAME):
                 return
+            if frame.f_code.co_name == "<genexpr>":  # it is also called to be closed, where no error can be raised
+                return
             if path[len(_ROOT) + 1 :].partition(os.sep)[0] in _OURS:
                 self.happen("allocate")
 
