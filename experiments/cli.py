@@ -202,7 +202,7 @@ def _module(command: str) -> Any:
 
 def _add_options(parser: argparse.ArgumentParser, module: Any) -> None:
     """Add the options of a command, and its subcommands if it has any."""
-    from experiments.parsing import add_options
+    from experiments.option_parser import add_options
 
     if hasattr(module, "USAGE"):
         parser.usage = f"{parser.prog} {module.USAGE}"
@@ -222,7 +222,7 @@ def _add_options(parser: argparse.ArgumentParser, module: Any) -> None:
 
 def _reading_defaults(parsed: argparse.Namespace) -> Mapping[str, str]:
     """What a reading of the hybrid paper gives to the options of a command: those that are given win."""
-    from experiments.paperreadings import find_reading, option_defaults
+    from experiments.paper_readings import find_reading, option_defaults
 
     found = option_defaults(find_reading(str(parsed.reading)))
     return {name: value for name, value in found.items() if hasattr(parsed, name)}
@@ -331,7 +331,7 @@ class _Call:
         if self._parsed.command is None:
             parser.print_help()
             return 0
-        from experiments.parsing import read_arguments
+        from experiments.option_parser import read_arguments
 
         self._module = module.subcommand(self._parsed.subcommand) if subcommands else module
         with sentences(self.name), trust(getattr(self._parsed, "trust", False)):

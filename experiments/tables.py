@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from experiments.terminal import escape
+from workloads.ground.columns import Quantity
 from workloads.ground.errors import TraceError
 from workloads.ground.files import atomic_open, read_text
-from workloads.ground.quantities import Quantity
 from workloads.ground.wording import in_unit
 
 __all__ = ["cell_text", "csv_lines", "is_known", "read_csv", "render", "telling", "write_csv", "write_lines"]

@@ -75,18 +75,18 @@ if TYPE_CHECKING:
     from experiments.forecast.advice import advise as advise
     from experiments.forecast.forecasts import forecast as forecast
     from experiments.forecast.history import read_history as read_history
+    from experiments.forecast.machine_state import MachineState as MachineState
+    from experiments.forecast.machine_state import SeenJob as SeenJob
+    from experiments.forecast.machine_state import state_at as state_at
     from experiments.forecast.sources import result_trace as as_log
-    from experiments.forecast.states import MachineState as MachineState
-    from experiments.forecast.states import SeenJob as SeenJob
-    from experiments.forecast.states import state_at as state_at
     from experiments.gantt.page import write_gantt as write_gantt
-    from experiments.paperreadings import READINGS as READINGS
-    from experiments.paperreadings import Reading as Reading
-    from experiments.paperreadings import find_reading as reading
+    from experiments.paper_readings import READINGS as READINGS
+    from experiments.paper_readings import Reading as Reading
+    from experiments.paper_readings import find_reading as reading
     from experiments.recordings.archive import read_recording as read_result
-    from experiments.recordings.gains import Gains
-    from experiments.recordings.longruns import stream_log as stream
-    from experiments.recordings.windows import Window as Window
+    from experiments.recordings.paired_comparison import Gains
+    from experiments.recordings.streamed_replay import stream_log as stream
+    from experiments.recordings.time_windows import Window as Window
     from experiments.stories.story import Stories as Stories
     from experiments.stories.story import explain as explain
     from experiments.sweeps import SweepResult
@@ -97,9 +97,9 @@ if TYPE_CHECKING:
     from policies.order import ORDERS as ORDERS
     from policies.order import Order as Order
     from policies.planning.costs import CostModel as CostModel
-    from policies.planning.execution import execute as execute
+    from policies.planning.memory_execution import execute as execute
     from policies.planning.plan import ReservationPlan as ReservationPlan
-    from policies.planning.planbook import Planner as Planner
+    from policies.planning.plan_book import Planner as Planner
     from policies.planning.strategies import STRATEGIES as STRATEGIES
     from policies.planning.waits.fitting import fit_waits as fit_waits
     from simulator import Options as Options
@@ -113,21 +113,21 @@ if TYPE_CHECKING:
     from workloads.hybrid.checkpointing import checkpoint_cost as checkpoint_cost
     from workloads.hybrid.checkpointing import checkpoint_interval as checkpoint_interval
     from workloads.laws import Law as Distribution
-    from workloads.logs.onepool import caveats as caveats
+    from workloads.logs.one_pool import caveats as caveats
     from workloads.logs.readers import read_trace as read_trace
     from workloads.logs.swf import write_swf as write_swf
     from workloads.logs.trace import Trace as Trace
     from workloads.machines.machine import Machine as Machine
-    from workloads.machines.machinefile import make_machine as make_machine
-    from workloads.machines.machinefile import read_machine as read_machine
-    from workloads.machines.machinefile import write_machine as write_machine
+    from workloads.machines.machine_file import make_machine as make_machine
+    from workloads.machines.machine_file import read_machine as read_machine
+    from workloads.machines.machine_file import write_machine as write_machine
     from workloads.outages.failures import FailureRate as FailureRate
     from workloads.outages.outage import Outage as Outage
     from workloads.table.job import Job as Job
     from workloads.table.job import JobType as JobType
-    from workloads.table.jobtable import JobTable as JobTable
-    from workloads.table.jobtable import read_job_table as read_job_table
-    from workloads.table.jobtable import write_job_table as write_job_table
+    from workloads.table.job_table import JobTable as JobTable
+    from workloads.table.job_table import read_job_table as read_job_table
+    from workloads.table.job_table import write_job_table as write_job_table
 
 #: The packages that must stand beside this module.
 _PACKAGES = ("workloads", "policies", "simulator", "experiments")
@@ -136,7 +136,7 @@ _PACKAGES = ("workloads", "policies", "simulator", "experiments")
 _LAZY = {
     # workloads
     "read_trace": "workloads.logs.readers:read_trace",
-    "caveats": "workloads.logs.onepool:caveats",
+    "caveats": "workloads.logs.one_pool:caveats",
     "write_swf": "workloads.logs.swf:write_swf",
     "Trace": "workloads.logs.trace:Trace",
     "prepare": "workloads.hybrid.assignment:assign",
@@ -145,29 +145,29 @@ _LAZY = {
     "checkpoint_interval": "workloads.hybrid.checkpointing:checkpoint_interval",
     "Job": "workloads.table.job:Job",
     "JobType": "workloads.table.job:JobType",
-    "JobTable": "workloads.table.jobtable:JobTable",
-    "read_job_table": "workloads.table.jobtable:read_job_table",
-    "write_job_table": "workloads.table.jobtable:write_job_table",
+    "JobTable": "workloads.table.job_table:JobTable",
+    "read_job_table": "workloads.table.job_table:read_job_table",
+    "write_job_table": "workloads.table.job_table:write_job_table",
     "Machine": "workloads.machines.machine:Machine",
-    "make_machine": "workloads.machines.machinefile:make_machine",
-    "read_machine": "workloads.machines.machinefile:read_machine",
-    "write_machine": "workloads.machines.machinefile:write_machine",
+    "make_machine": "workloads.machines.machine_file:make_machine",
+    "read_machine": "workloads.machines.machine_file:read_machine",
+    "write_machine": "workloads.machines.machine_file:write_machine",
     "Outage": "workloads.outages.outage:Outage",
     "FailureRate": "workloads.outages.failures:FailureRate",
     # simulation
-    "READINGS": "experiments.paperreadings:READINGS",
-    "Reading": "experiments.paperreadings:Reading",
-    "reading": "experiments.paperreadings:find_reading",
+    "READINGS": "experiments.paper_readings:READINGS",
+    "Reading": "experiments.paper_readings:Reading",
+    "reading": "experiments.paper_readings:find_reading",
     "Options": "simulator:Options",
     "Result": "simulator:Result",
-    "stream": "experiments.recordings.longruns:stream_log",
+    "stream": "experiments.recordings.streamed_replay:stream_log",
     "read_result": "experiments.recordings.archive:read_recording",
     "explain": "experiments.stories.story:explain",
     "Stories": "experiments.stories.story:Stories",
     "use_of_time": "experiments.timelines.phases:use_of_time",
     "export": "experiments.exports:export_result",
     "write_gantt": "experiments.gantt.page:write_gantt",
-    "Window": "experiments.recordings.windows:Window",
+    "Window": "experiments.recordings.time_windows:Window",
     "figures": "experiments.figures",
     # policies
     "ORDERS": "policies.order:ORDERS",
@@ -182,14 +182,14 @@ _LAZY = {
     "Distribution": "workloads.laws:Law",
     "CostModel": "policies.planning.costs:CostModel",
     "ReservationPlan": "policies.planning.plan:ReservationPlan",
-    "Planner": "policies.planning.planbook:Planner",
-    "execute": "policies.planning.execution:execute",
+    "Planner": "policies.planning.plan_book:Planner",
+    "execute": "policies.planning.memory_execution:execute",
     "fit_waits": "policies.planning.waits.fitting:fit_waits",
     # forecasts
     "as_log": "experiments.forecast.sources:result_trace",
-    "MachineState": "experiments.forecast.states:MachineState",
-    "SeenJob": "experiments.forecast.states:SeenJob",
-    "state_at": "experiments.forecast.states:state_at",
+    "MachineState": "experiments.forecast.machine_state:MachineState",
+    "SeenJob": "experiments.forecast.machine_state:SeenJob",
+    "state_at": "experiments.forecast.machine_state:state_at",
     "read_history": "experiments.forecast.history:read_history",
     "forecast": "experiments.forecast.forecasts:forecast",
     "advise": "experiments.forecast.advice:advise",
@@ -402,12 +402,12 @@ def simulate(
     from workloads.ground.errors import InputError, ParameterError
     from workloads.hybrid.assignment import as_rigid
     from workloads.logs.trace import Trace
-    from workloads.table.jobtable import JobTable
+    from workloads.table.job_table import JobTable
 
     pandas = sys.modules.get("pandas")
     if pandas is not None and isinstance(workload, pandas.DataFrame):
         from simulator.results.schema import STUDIED_JOBS
-        from workloads.table.frames import jobs_of_frame
+        from workloads.table.data_frames import jobs_of_frame
 
         workload = jobs_of_frame(workload, ignored=STUDIED_JOBS.names)
     jobs: Any
@@ -420,7 +420,7 @@ def simulate(
     if nodes is None:
         told = "give nodes: this workload does not name the size of its machine"
         if isinstance(workload, Trace):
-            from workloads.logs.machinesize import with_assumed_size
+            from workloads.logs.machine_size import with_assumed_size
 
             assumed = with_assumed_size(workload)
             told += f" (its jobs held {assumed.nodes:,} {assumed.unit})" if assumed.nodes else ""
@@ -515,8 +515,8 @@ def compare(
     -------
     pandas.DataFrame or Gains
         A row for each result and a column for each metric; of two results a
-        :class:`~experiments.recordings.gains.Gains`: paired differences, second less first, with 95 % intervals, and
-        the groups that gain and lose (``print``, ``.frame``, ``figures.plot_gains``).
+        :class:`~experiments.recordings.paired_comparison.Gains`: paired differences, second less first, with 95 %
+        intervals, and the groups that gain and lose (``print``, ``.frame``, ``figures.plot_gains``).
 
     Raises
     ------
@@ -539,7 +539,7 @@ def compare(
     from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 
     if isinstance(results, Result):
-        from experiments.recordings.gains import gains
+        from experiments.recordings.paired_comparison import gains
 
         if len(others) != 1 or not isinstance(others[0], Result):
             raise InputError("give two results to compare job by job, or several as a list or a dict")
@@ -653,7 +653,7 @@ def plan(
     array([1.1, 8.1])
     """
     from policies.planning.costs import CostModel
-    from policies.planning.making import refuse_checkpoints, strategy_without_checkpoints
+    from policies.planning.planner import refuse_checkpoints, strategy_without_checkpoints
     from policies.planning.strategies import STRATEGIES
 
     costs = CostModel(alpha=alpha, beta=beta, gamma=gamma, checkpoint=checkpoint or 0.0, restart=restart)
@@ -697,7 +697,7 @@ def fit(
     import numpy as np
 
     from policies.planning.costs import CostModel
-    from policies.planning.making import fit_runs, strategy_without_checkpoints
+    from policies.planning.planner import fit_runs, strategy_without_checkpoints
 
     costs = CostModel(checkpoint=checkpoint or 0.0, restart=restart)
     strategy = "optimal" if checkpoint is not None else strategy_without_checkpoints("optimal")

@@ -236,5 +236,7 @@ ARRIVALS.add("KNAPSACK", LeastLossAtArrival(), "preempt the running jobs that lo
 ARRIVALS.add("SKNAPSACK", LeastLossAtArrival(shrink=True), "shrink and preempt so that least is lost, exactly")
 ARRIVALS.add("WAIT", WaitAtArrival(), "preempt nothing: wait for free nodes at the front of the queue")
 ARRIVALS.alias(
-    "learned", "policies.answering:LearnedAtArrival", "the answer that a network scores highest: learned model=FILE.npz"
+    "learned",
+    "policies.learned_arrival:LearnedAtArrival",
+    "the answer that a network scores highest: learned model=FILE.npz",
 )

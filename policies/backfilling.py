@@ -9,12 +9,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
-from policies.listqueue import queue_of
-from policies.manyjobs import ManyJobs
-from policies.named import SlurmBackfill
+from policies.array_queue_pass import ManyJobs
+from policies.list_queue import queue_of
 from policies.port import TOLERANCE, Promise, Start, SystemView
-from policies.reserving import Outlook, in_order, plan_queue
-from policies.shadow import NEVER, shadow_of
+from policies.reservation_depth import Outlook, in_order, plan_queue
+from policies.shadow_time import NEVER, shadow_of
+from policies.slurm_backfill import SlurmBackfill
 from workloads.ground.errors import ParameterError
 from workloads.ground.ranges import Range, legal
 from workloads.ground.registry import Registry, function_of, parameters_of
@@ -26,7 +26,7 @@ __all__ = ["BACKFILLING", "Backfilling", "Conservative", "Easy", "Strict", "back
 #: returns the :class:`~policies.port.Promise` of each job that holds a reservation; no pass needs it. With a method
 #: ``begin()`` it makes the rule of one simulation, which may keep what it has worked out from one pass to the next. If
 #: that has a method ``inherit(places)``, it is told before the first pass which nodes jobs have that run already, and a
-#: mapping ``placements`` of it is kept with the result (:class:`policies.named.NamedMachine`).
+#: mapping ``placements`` of it is kept with the result (:class:`policies.slurm_backfill.NamedMachine`).
 Backfilling = Callable[[SystemView], "list[Start]"]
 
 

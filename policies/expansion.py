@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from policies.arrival import even_shares
+from policies.availability_profile import Profile
 from policies.port import Expand, Promise, RunningJob, SystemView
-from policies.profile import Profile
-from policies.reserving import profile_of
+from policies.reservation_depth import profile_of
 from workloads.ground.errors import ParameterError
 from workloads.ground.registry import Registry, function_of
 from workloads.table.job import MALLEABLE

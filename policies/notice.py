@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from policies.knapsack import Item, cheapest_cover
-from policies.listqueue import queue_of
+from policies.list_queue import queue_of
 from policies.port import TOLERANCE, Action, Expect, Hold, Preempt, Request, RunningJob, SystemView
 from workloads.ground.ranges import Range, legal
 from workloads.ground.registry import Registry, function_of

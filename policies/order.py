@@ -88,7 +88,9 @@ ORDERS.add("f3", Order(f3, static=True), "F3: walltime x nodes + 6,860,000 x log
 ORDERS.add("f4", Order(f4, static=True), "F4: walltime x sqrt(nodes) + 530,000 x log10(submit)")
 ORDERS.add("fairshare", FairShare, "the project that has used least; usage halves with time")
 ORDERS.add("alcf", Alcf, "the ALCF's score: wait^2 / walltime^3 x nodes / machine")
-ORDERS.alias("learned", "policies.orders.scored:Learned", "highest score of a network first: learned model=FILE.npz")
+ORDERS.alias(
+    "learned", "policies.orders.learned_score:Learned", "highest score of a network first: learned model=FILE.npz"
+)
 ORDERS.alias(
     "multifactor",
     "policies.orders.multifactor:Multifactor",

@@ -7,7 +7,7 @@ A name is imported when it is first used: the help of a command needs the option
 
 from typing import TYPE_CHECKING
 
-from workloads.ground.latenames import late_names
+from workloads.ground.lazy_names import late_names
 
 if TYPE_CHECKING:
     from simulator.options import Options

@@ -154,7 +154,7 @@ class Options:
         from policies.backfilling import backfilling
         from policies.expansion import EXPANSIONS
         from policies.order import ORDERS
-        from policies.tenancy import TENANCIES
+        from policies.reserved_backfill import TENANCIES
 
         self._check_values()
         # The registries refuse unknown names.

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from policies.mechanism import BASELINE, Mechanism, parse_mechanism
 from simulator.machine.decisions import Decisions
-from simulator.machine.eventlog import EventLog
-from simulator.machine.jobstate import JobState
-from simulator.machine.priorstate import PriorState
+from simulator.machine.event_log import EventLog
+from simulator.machine.job_state import JobState
+from simulator.machine.prior_state import PriorState
 from simulator.machine.stochastic import StochasticJob
 from simulator.options import Options
-from simulator.plainreplay import accounting, obstacle, plain_table, samples, starts
+from simulator.plain_replay import accounting, obstacle, plain_table, samples, starts
 from simulator.results.recording import changes_of, origin_of
 from simulator.results.records import Accounting, Records, Samples, StochasticRecord
 from simulator.results.result import Result
-from simulator.services.closures import Closures
+from simulator.services.downtime import Closures
 from workloads.ground.errors import InputError, InvariantError, ParameterError
 from workloads.ground.numbers import is_whole
 from workloads.ground.units import LARGEST_SIZE, to_seconds, to_ticks
@@ -31,7 +31,7 @@ from workloads.table.validation import check_jobs
 
 if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
-    from policies.planning.planbook import PlanBook, Planner
+    from policies.planning.plan_book import PlanBook, Planner
     from simulator.clock.engine import Engine
     from simulator.clock.setup import Setup
 
@@ -85,7 +85,7 @@ def simulate(
     progress
         Told now and then how many jobs have ended.
     planner
-        How stochastic jobs are planned at submission (:class:`policies.planning.planbook.Planner`).
+        How stochastic jobs are planned at submission (:class:`policies.planning.plan_book.Planner`).
     plans
         Plans that are given, by the name that stochastic jobs have for them; times in seconds.
     outages
@@ -334,7 +334,7 @@ def _book(table: Jobs, planner: Planner | None, plans: Mapping[str, ReservationP
     if not stochastic:
         return None
     # Import distributions and plans only where they are needed.
-    from policies.planning.planbook import PlanBook
+    from policies.planning.plan_book import PlanBook
 
     book = PlanBook(planner, plans)
     check_plans(book, stochastic)

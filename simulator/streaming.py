@@ -12,9 +12,9 @@ from simulator.clock.engine import Engine
 from simulator.clock.setup import Setup
 from simulator.clock.stream import Stream, Ticks
 from simulator.machine.decisions import Decisions
-from simulator.machine.eventlog import EventLog
+from simulator.machine.event_log import EventLog
 from simulator.options import Options
-from simulator.plainreplay import obstacle, rigid_records
+from simulator.plain_replay import obstacle, rigid_records
 from simulator.results.records import Samples
 from simulator.results.result import Result
 from simulator.simulation import booked, collector_paused, needed_before, plain_result

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from hypothesis import settings
 
-from policies import reserving, shadow
+from policies import reservation_depth, shadow_time
 from policies.port import SystemView
 from tests.support.sketching import KINDS, sketches
 
@@ -28,7 +28,7 @@ os.fsync = lambda descriptor: None
 @pytest.fixture(scope="session", autouse=True)
 def no_node_is_promised_twice() -> Iterator[None]:
     """In every simulation: the free nodes and all releases that a pass plans with are no more than the machine has."""
-    arriving = shadow.arriving
+    arriving = shadow_time.arriving
 
     def checked(
         view: SystemView, releases: Sequence[tuple[int, int, int]], *, collecting: bool
@@ -41,8 +41,8 @@ def no_node_is_promised_twice() -> Iterator[None]:
         return seen
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shadow, "arriving", checked)
-        patch.setattr(reserving, "arriving", checked)
+        patch.setattr(shadow_time, "arriving", checked)
+        patch.setattr(reservation_depth, "arriving", checked)
         yield
 
 

@@ -26,9 +26,9 @@ from contextlib import redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
 from experiments.cli import main as main_of_commands
-from experiments.output.handover import settle_all
-from experiments.output.seals import SWEEP, Sealed, open_sealed
-from experiments.recordings.runfile import RUN
+from experiments.output.atomic_replace import settle_all
+from experiments.output.manifest import SWEEP, Sealed, open_sealed
+from experiments.recordings.run_file import RUN
 from experiments.study.experiment import read_tables
 from workloads.ground.errors import InputError
 

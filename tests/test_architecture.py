@@ -39,10 +39,10 @@ ROOMS = {
         "services",
         "clock",
         "results",
-        "plainreplay",
+        "plain_replay",
         "simulation",
         "sketch",
-        "prospects",
+        "start_times",
         "streaming",
         "resources",
         "stepping",
@@ -51,7 +51,7 @@ ROOMS = {
     "experiments": (
         *(
             "statistics",
-            "paperreadings",
+            "paper_readings",
             "terminal",
             "crashes",
             "tables",
@@ -66,7 +66,7 @@ ROOMS = {
             "slurm",
             "learning",
         ),
-        *("stories", "figures", "exports", "gantt", "study", "papers", "beyond", "parsing", "cli", "commands"),
+        *("stories", "figures", "exports", "gantt", "study", "papers", "beyond", "option_parser", "cli", "commands"),
     ),
 }
 MODULES = sorted(path for layer in LAYERS for path in (ROOT / layer).rglob("*.py"))

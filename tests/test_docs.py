@@ -18,14 +18,14 @@ from matplotlib.image import imread
 from experiments.cli import COMMANDS, _parser
 from experiments.commands.catalogue import KINDS
 from policies.mechanism import MECHANISMS
-from policies.tenancy import TENANCIES
+from policies.reserved_backfill import TENANCIES
 from tests.documentation.blocks import blocks_of, commands, comparable
 from tests.documentation.given import provide
 from tests.documentation.session import NOT_RUN, PAGES, ROOT, Session, excuse_of, read_through
 from tests.support.sketching import sketches
 from tests.test_architecture import MODULES, name_of
 from workloads.fits import selection
-from workloads.fits.usual import fit_usual
+from workloads.fits.parametric import fit_usual
 
 pytestmark = pytest.mark.pictures("png")
 

@@ -14,8 +14,8 @@ import pytest
 
 import holdfast as hf
 from experiments import cli
-from experiments.planning.costfile import read_costs
-from experiments.planning.laws import read_plan
+from experiments.planning.cost_file import read_costs
+from experiments.planning.plan_inputs import read_plan
 from experiments.tables import read_csv
 from tests.places import ROOT
 from workloads.ground.errors import InputError

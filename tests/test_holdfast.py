@@ -17,7 +17,7 @@ import holdfast as hf
 from simulator import simulate
 from tests.places import ROOT
 from workloads.ground.errors import InputError
-from workloads.table.jobtable import JobTable
+from workloads.table.job_table import JobTable
 
 #: Pages whose Python a newcomer copies; rooms may move behind it.
 PAGES = sorted(

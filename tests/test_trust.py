@@ -26,14 +26,14 @@ from joblib.externals.loky import get_reusable_executor
 
 import holdfast as hf
 from experiments import cli
-from experiments.output.seals import open_sealed, seal
+from experiments.output.manifest import open_sealed, seal
 from experiments.study.experiment import find_experiment, measure_experiment
 from experiments.sweeps import read_sweep, run_sweep
 from experiments.sweeps.clusters import cluster_options
 from experiments.sweeps.execution import spread
-from experiments.sweeps.structure import PLUGIN_KEYS
-from policies.answering import CONSEQUENCES
-from policies.network import ScoringNetwork
+from experiments.sweeps.toml_structure import PLUGIN_KEYS
+from policies.learned_arrival import CONSEQUENCES
+from policies.score_network import ScoringNetwork
 from tests.places import ROOT
 from tests.support.jobs import resealed
 from tests.test_docs import command_parser
@@ -259,63 +259,63 @@ FILES = {
     "experiments/commands/machine.py": NOTHING,
     "experiments/commands/plot.py": NOTHING,
     "experiments/commands/submit.py": "the strategy of a plan is a label",
-    "experiments/output/handover.py": "looks at digests",
-    "experiments/output/seals.py": "reads manifests, of which others use the names",
-    "experiments/planning/costfile.py": NOTHING,
-    "experiments/planning/laws.py": "the strategy of a plan is a label",
-    "experiments/planning/waitpairs.py": "result, format",
+    "experiments/output/atomic_replace.py": "looks at digests",
+    "experiments/output/manifest.py": "reads manifests, of which others use the names",
+    "experiments/planning/cost_file.py": NOTHING,
+    "experiments/planning/plan_inputs.py": "the strategy of a plan is a label",
+    "experiments/planning/wait_pairs.py": "result, format",
     "experiments/recordings/archive.py": "result, order",
-    "experiments/recordings/longjobs.py": NOTHING,
-    "experiments/recordings/runfile.py": "result, format",
+    "experiments/recordings/streamed_jobs.py": NOTHING,
+    "experiments/recordings/run_file.py": "result, format",
     "experiments/slurm/accounting.py": NOTHING,
     "experiments/slurm/daemons.py": NOTHING,
     "experiments/slurm/lab.py": NOTHING,
-    "experiments/slurm/replaying.py": NOTHING,
-    "experiments/slurm/replays.py": NOTHING,
-    "experiments/slurm/templating.py": "reads templates of ours",
-    "experiments/slurm/workplace.py": NOTHING,
+    "experiments/slurm/live_replay.py": NOTHING,
+    "experiments/slurm/recorded_replay.py": NOTHING,
+    "experiments/slurm/templates.py": "reads templates of ours",
+    "experiments/slurm/workdir.py": NOTHING,
     "experiments/study/artefact.py": "archive, orders",
-    "experiments/study/carried.py": NOTHING,
+    "experiments/study/packed_store.py": NOTHING,
     "experiments/study/experiment.py": NOTHING,
     "experiments/study/integrity.py": "looks at digests",
     "experiments/study/redraw.py": NOTHING,
     "experiments/study/report/choices.py": "reads our documentation",
     "experiments/study/report/pages.py": NOTHING,
-    "experiments/study/rulebook.py": "digests of our rules",
-    "experiments/study/stored.py": NOTHING,
-    "experiments/study/times.py": NOTHING,
+    "experiments/study/rule_digests.py": "digests of our rules",
+    "experiments/study/row_cache.py": NOTHING,
+    "experiments/study/cost_log.py": NOTHING,
     "experiments/sweeps/clusters.py": "cluster options, which have a test of their own",
     "experiments/sweeps/fingerprint.py": "reads our sources",
     "experiments/sweeps/store.py": NOTHING,
-    "experiments/sweeps/structure.py": "sweep, order",
+    "experiments/sweeps/toml_structure.py": "sweep, order",
     "experiments/sweeps/sweep.py": "looks at digests",
     "experiments/tables.py": NOTHING,
-    "policies/network.py": "network",
+    "policies/score_network.py": "network",
     "policies/planning/serialisation.py": "the strategy of a plan is a label",
-    "workloads/chains/cells.py": NOTHING,
+    "workloads/chains/csv_cells.py": NOTHING,
     "workloads/ground/documents.py": "reads documents, of which others use the names",
     "workloads/ground/files.py": "reads texts, of which others use the names",
-    "workloads/ground/machinecode.py": "compiled code of ours, sealed, in a directory of the user",
-    "workloads/ground/objectcode.py": "sources of our loops, whose digest decides whether their code is theirs",
+    "workloads/ground/compilation.py": "compiled code of ours, sealed, in a directory of the user",
+    "workloads/ground/object_code.py": "sources of our loops, whose digest decides whether their code is theirs",
     "workloads/logs/alcf.py": NOTHING,
     "workloads/logs/alea.py": NOTHING,
-    "workloads/logs/columnlog.py": NOTHING,
-    "workloads/logs/nodelist.py": NOTHING,
+    "workloads/logs/column_log.py": NOTHING,
+    "workloads/logs/node_list.py": NOTHING,
     "workloads/logs/readers.py": "job table",
     "workloads/logs/sacct.py": NOTHING,
-    "workloads/logs/sacctforms.py": NOTHING,
-    "workloads/logs/slurmjson.py": NOTHING,
+    "workloads/logs/sacct_formats.py": NOTHING,
+    "workloads/logs/slurm_json.py": NOTHING,
     "workloads/logs/snapshot.py": NOTHING,
     "workloads/logs/squeue.py": NOTHING,
     "workloads/logs/sshare.py": NOTHING,
     "workloads/logs/swf.py": NOTHING,
-    "workloads/machines/machinefile.py": NOTHING,
-    "workloads/machines/printed.py": NOTHING,
-    "workloads/machines/slurmconf.py": "a table of ours maps Slurm's words to names",
+    "workloads/machines/machine_file.py": NOTHING,
+    "workloads/machines/slurm_output.py": NOTHING,
+    "workloads/machines/slurm_conf.py": "a table of ours maps Slurm's words to names",
     "workloads/machines/sources.py": NOTHING,
     "workloads/outages/file.py": NOTHING,
-    "workloads/requests/logrequests.py": "the layouts are a table of ours",
-    "workloads/table/jobtable.py": "job table",
+    "workloads/requests/log_requests.py": "the layouts are a table of ours",
+    "workloads/table/job_table.py": "job table",
     "workloads/table/parquet.py": "job table in Parquet",
 }
 #: What reads a file or the text of one.

@@ -20,13 +20,13 @@ from experiments.beyond.schedules import (
     trace_behind,
 )
 from experiments.forecast.advice import advise
-from experiments.forecast.states import MachineState
+from experiments.forecast.machine_state import MachineState
 from experiments.statistics import clustered_interval
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
 from experiments.study.parameters import data_file
+from experiments.study.row_cache import collect_rows
 from experiments.study.rules import Above, AtLeast
-from experiments.study.stored import collect_rows
 from experiments.study.verdicts import Verdict
 from policies.planning.plan import ReservationPlan
 from simulator import simulate
@@ -253,7 +253,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.requestgains import plot_request_gains
+    from experiments.figures.study.request_gains import plot_request_gains
 
     return plot_request_gains(tables[""], REQUESTS, _LOGS)
 

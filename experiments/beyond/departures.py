@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from experiments.beyond.schedules import EASY, RECORDED
 from experiments.beyond.scores import OURS, of_method
-from experiments.forecast.pasts import Past
+from experiments.forecast.log_cursor import Past
 from experiments.study.experiment import Tables
 from simulator.options import Options
-from simulator.sketch.sketching import PresentJob, Sketch
+from simulator.sketch.fast_starts import PresentJob, Sketch
 from workloads.ground.units import to_seconds, to_ticks
 
 __all__ = ["Departures", "count_departures", "in_hindsight", "why"]

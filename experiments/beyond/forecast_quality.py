@@ -38,13 +38,13 @@ from experiments.beyond.scores import (
 )
 from experiments.forecast.baselines import PastWaits
 from experiments.forecast.forecasts import simulate_starts
-from experiments.forecast.futures import Drawing, Future
+from experiments.forecast.sampled_workloads import Drawing, Future
 from experiments.statistics import clustered_interval, median_gap
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
 from experiments.study.parameters import data_file
+from experiments.study.row_cache import collect_rows
 from experiments.study.rules import Below, Decision, Outcome
-from experiments.study.stored import collect_rows
 from experiments.study.verdicts import Verdict
 from workloads.ground.errors import ParameterError
 from workloads.ground.numbers import check_whole

@@ -21,9 +21,9 @@ from experiments.statistics import interval, paired_interval
 from experiments.study.evidence import Finding, average, difference
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
-from experiments.study.measured import Measured
+from experiments.study.measurement_table import Measured
 from experiments.study.rules import Above, Decision, together
-from experiments.study.simulated import SIX, Traces, metric_rows, simulate_grid
+from experiments.study.simulation_cache import SIX, Traces, metric_rows, simulate_grid
 from experiments.study.verdicts import Outcome, Verdict
 from policies.mechanism import BASELINE
 
@@ -300,7 +300,7 @@ def _better(point: Point, other: Point) -> tuple[Decision, Decision]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.front import plot_front
+    from experiments.figures.study.pareto_front import plot_front
 
     return plot_front(tables.get("front", ()), _INSTANT, DEFAULT)
 

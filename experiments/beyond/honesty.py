@@ -21,9 +21,9 @@ import numpy as np
 from experiments.study.evidence import Finding, average, difference, every
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import Hypothesis, verdicts
-from experiments.study.measured import Measured
-from experiments.study.simulated import Traces
-from experiments.study.stored import collect_rows
+from experiments.study.measurement_table import Measured
+from experiments.study.row_cache import collect_rows
+from experiments.study.simulation_cache import Traces
 from experiments.study.verdicts import Verdict
 from simulator import simulate
 from workloads.ground.errors import ParameterError

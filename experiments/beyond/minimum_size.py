@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from experiments.study.evidence import Finding, Pair, average, every, within
 from experiments.study.experiment import Experiment, Resources, Tables
 from experiments.study.hypotheses import Hypothesis, verdicts
-from experiments.study.measured import Measured
-from experiments.study.simulated import SIX, Traces, metric_rows, simulate_grid
+from experiments.study.measurement_table import Measured
+from experiments.study.simulation_cache import SIX, Traces, metric_rows, simulate_grid
 from experiments.study.verdicts import Verdict
 from simulator.results.catalogue import metric
 
@@ -95,7 +95,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.courses import Ruler, plot_panels
+    from experiments.figures.study.line_panels import Ruler, plot_panels
 
     metrics = [
         metric(name)

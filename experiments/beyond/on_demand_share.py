@@ -17,9 +17,9 @@ from experiments.statistics import interval
 from experiments.study.evidence import PERCENT, Finding, Pair, average, every
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
-from experiments.study.measured import Measured
+from experiments.study.measurement_table import Measured
 from experiments.study.rules import Below, either
-from experiments.study.simulated import SIX, Traces, metric_rows, simulate_grid
+from experiments.study.simulation_cache import SIX, Traces, metric_rows, simulate_grid
 from experiments.study.verdicts import Verdict
 from workloads.ground.errors import ParameterError
 from workloads.table.job import JobType
@@ -232,7 +232,7 @@ def _crossing_verdict(row: Row, data: Measured) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.study.bearing import plot_bearing
+    from experiments.figures.study.instant_start_limit import plot_bearing
 
     return plot_bearing(tables[""], tables.get("bearable", ()))
 

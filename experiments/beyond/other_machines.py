@@ -27,11 +27,11 @@ from experiments.beyond.trace_pairs import read_log
 from experiments.study.evidence import average, every, judge_finding
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
-from experiments.study.measured import Measured
+from experiments.study.measurement_table import Measured
 from experiments.study.parameters import data_file
+from experiments.study.row_cache import collect_rows
 from experiments.study.rules import Decision
-from experiments.study.simulated import ALL, SIX, Traces
-from experiments.study.stored import collect_rows
+from experiments.study.simulation_cache import ALL, SIX, Traces
 from experiments.study.verdicts import Outcome, Verdict
 from policies.mechanism import BASELINE
 from policies.order import ORDERS

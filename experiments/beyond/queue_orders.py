@@ -18,10 +18,10 @@ from experiments.beyond.trace_pairs import cut
 from experiments.study.evidence import Finding, Pair, average, difference, every
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import Hypothesis, hypothesis, verdicts
-from experiments.study.measured import Measured
+from experiments.study.measurement_table import Measured
 from experiments.study.parameters import data_file
-from experiments.study.simulated import Traces
-from experiments.study.stored import collect_rows
+from experiments.study.row_cache import collect_rows
+from experiments.study.simulation_cache import Traces
 from experiments.study.verdicts import Verdict
 from policies.backfilling import BACKFILLING
 from policies.order import ORDERS

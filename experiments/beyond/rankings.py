@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from experiments.statistics import Interval
 from experiments.study.evidence import difference
 from experiments.study.experiment import Row
-from experiments.study.measured import Measured
+from experiments.study.measurement_table import Measured
 from experiments.study.rules import AtLeast
-from experiments.study.simulated import SIX
+from experiments.study.simulation_cache import SIX
 from experiments.study.verdicts import Outcome, Statement, Verdict
 from workloads.ground.streams import stream
 

@@ -20,15 +20,15 @@ from numpy.typing import NDArray
 from experiments.beyond.rankings import SAME_ORDER, by_dataset, compare_rankings, judge_ranking
 from experiments.beyond.trace_pairs import TraceSource, describe_trace, find_source, generate_like, write_trace
 from experiments.papers.hybrid.claims import CLAIMS, Claim, examine
-from experiments.papers.hybrid.printedlevels import level
+from experiments.papers.hybrid.published_levels import level
 from experiments.study.evidence import Finding, finite_mean
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
-from experiments.study.measured import Measured
+from experiments.study.measurement_table import Measured
 from experiments.study.metrics import find_metric
 from experiments.study.parameters import data_file
 from experiments.study.rules import Decision
-from experiments.study.simulated import ALL, metric_rows
+from experiments.study.simulation_cache import ALL, metric_rows
 from experiments.study.verdicts import Outcome, Verdict
 from experiments.sweeps import make_sweep, run_sweep
 from policies.mechanism import BASELINE

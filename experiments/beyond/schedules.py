@@ -11,8 +11,8 @@ import numpy as np
 
 from experiments.beyond.trace_pairs import cut
 from experiments.forecast.forecasts import simulate_starts
-from experiments.forecast.futures import Drawing, Future
-from experiments.forecast.pasts import Past
+from experiments.forecast.log_cursor import Past
+from experiments.forecast.sampled_workloads import Drawing, Future
 from experiments.forecast.sources import result_trace
 from simulator import simulate
 from workloads.ground.errors import InputError, ParameterError

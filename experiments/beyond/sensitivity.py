@@ -20,8 +20,8 @@ from experiments.study.evidence import Finding, every, judge_finding, missing
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
 from experiments.study.metrics import find_metric
-from experiments.study.simulated import SIX
-from experiments.study.stored import collect_rows
+from experiments.study.row_cache import collect_rows
+from experiments.study.simulation_cache import SIX
 from experiments.study.verdicts import Verdict
 from simulator import simulate
 from simulator.results.metrics import summarize

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.planning.loop import wait_samples
+from experiments.planning.closed_loop import wait_samples
 from experiments.statistics import paired_interval
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
 from experiments.study.metrics import find_metric
+from experiments.study.row_cache import collect_rows
 from experiments.study.rules import Above
-from experiments.study.stored import collect_rows
 from experiments.study.verdicts import Verdict
-from policies.planning.planbook import Planner, reserved_time
+from policies.planning.plan_book import Planner, reserved_time
 from policies.planning.waits.fitting import fit_waits
 from simulator import simulate
 from simulator.results.metrics import summarize

@@ -12,7 +12,7 @@ import numpy as np
 from workloads.ground.errors import ParameterError
 from workloads.ground.files import sha256_of
 from workloads.hybrid.groups import group_jobs
-from workloads.logs.machinesize import with_assumed_size
+from workloads.logs.machine_size import with_assumed_size
 from workloads.logs.readers import read_trace
 from workloads.logs.swf import write_swf
 from workloads.logs.trace import Trace

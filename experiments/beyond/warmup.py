@@ -19,11 +19,11 @@ from experiments.statistics import interval
 from experiments.study.evidence import judge_finding, missing, within
 from experiments.study.experiment import Experiment, Resources, Row, Tables
 from experiments.study.hypotheses import hypothesis
-from experiments.study.measured import column, rows_where
+from experiments.study.measurement_table import column, rows_where
 from experiments.study.metrics import find_metric
 from experiments.study.parameters import data_file
+from experiments.study.row_cache import collect_rows
 from experiments.study.rules import AtMost
-from experiments.study.stored import collect_rows
 from experiments.study.verdicts import Verdict
 from policies.mechanism import BASELINE
 from simulator import simulate

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from experiments.commands.asking.arguments import JOB_ID, check_outputs
-from experiments.commands.asking.present import (
+from experiments.commands.asking.cluster_state_options import (
     DrawingOptions,
     PresentOptions,
     Question,
@@ -14,10 +14,10 @@ from experiments.commands.asking.present import (
     present_of,
     write_document,
 )
-from experiments.planning.laws import LAWS, LawOptions
+from experiments.planning.plan_inputs import LAWS, LawOptions
 from experiments.terminal import warn
 from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.jobids import job_id_text
+from workloads.ground.job_ids import job_id_text
 from workloads.ground.numbers import decimal
 from workloads.ground.parameters import Group, Parameter, Seconds, Share, Values, duration, whole
 from workloads.ground.units import LARGEST_SIZE, duration_text
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from policies.planning.waits.model import WaitModel
-    from workloads.laws.law import Law
+    from workloads.laws.distribution import Law
 
 __all__ = ["Arguments", "main"]
 
@@ -148,7 +148,7 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.forecast.advice import advise
     from experiments.forecast.history import read_history
-    from experiments.forecast.telling import advice_document, advice_sentence, advice_table
+    from experiments.forecast.report import advice_document, advice_sentence, advice_table
 
     drawing = arguments.drawing.keywords(arguments.rules)
     job, walltime = arguments.job, arguments.walltime
@@ -230,7 +230,7 @@ def _sizes(arguments: Arguments) -> tuple[int, dict[int, float]]:
 
 def _runtimes(arguments: Arguments) -> Law | np.ndarray | None:
     """The distribution or the runs that the options name."""
-    from experiments.planning.laws import make_law, read_runs
+    from experiments.planning.plan_inputs import make_law, read_runs
 
     given = arguments.of.given
     if arguments.runs is not None and arguments.distribution is not None:
@@ -245,6 +245,6 @@ def _runtimes(arguments: Arguments) -> Law | np.ndarray | None:
 
 
 def _prices(arguments: Arguments) -> WaitModel | None:
-    from experiments.planning.costfile import read_costs
+    from experiments.planning.cost_file import read_costs
 
     return None if arguments.costs is None else read_costs(arguments.costs, "advise")

@@ -59,7 +59,7 @@ KINDS = {
         Kind("backfilling", "backfilling rules", "--backfilling NAME", "policies.backfilling:BACKFILLING"),
         Kind("notice", "notice strategies", "--mechanism NAME-ARRIVAL", "policies.notice:NOTICES"),
         Kind("arrival", "arrival strategies", "--mechanism NOTICE-NAME", "policies.arrival:ARRIVALS"),
-        Kind("tenants", "tenants rules", "--tenants NAME", "policies.tenancy:TENANCIES"),
+        Kind("tenants", "tenants rules", "--tenants NAME", "policies.reserved_backfill:TENANCIES"),
         Kind("expansion", "expansions of running malleable jobs", "--expansion NAME", "policies.expansion:EXPANSIONS"),
         Kind("strategy", "planning strategies", "--strategy NAME, --plan NAME",
              "policies.planning.strategies:STRATEGIES"),

@@ -45,9 +45,9 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.figures.recording.gains import plot_gains
+    from experiments.figures.recording.paired_gains import plot_gains
     from experiments.figures.style import save
-    from experiments.recordings.gains import GAIN_COLUMNS, GROUPS, MEASURES, gains, read_pair
+    from experiments.recordings.paired_comparison import GAIN_COLUMNS, GROUPS, MEASURES, gains, read_pair
     from experiments.tables import write_csv
     from workloads.ground.errors import InputError, UnknownNameError
 

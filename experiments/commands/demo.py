@@ -26,8 +26,8 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run ``holdfast generate``, then ``holdfast run``."""
+    from experiments.output.directory_checks import RUN, check_fresh
     from experiments.output.locks import writing
-    from experiments.output.occupancy import RUN, check_fresh
     from experiments.recordings.replay import make_directory
     from workloads.ground.errors import InputError
 
@@ -49,7 +49,7 @@ def main(arguments: Arguments) -> None:
 
 def _is_demo(directory: Path, year: Path) -> bool:
     """Whether the results in a directory are those of an earlier demo there."""
-    from experiments.recordings.runfile import holds_run, open_run
+    from experiments.recordings.run_file import holds_run, open_run
     from workloads.ground.errors import InputError
 
     try:

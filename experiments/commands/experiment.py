@@ -69,12 +69,12 @@ class Arguments:
 
 def main(arguments: Arguments) -> int:
     """Run the command."""
+    from experiments.output.directory_checks import check_kind
     from experiments.output.locks import writing
-    from experiments.output.occupancy import check_kind
     from experiments.output.signals import Interrupted, held, limited
     from experiments.recordings.replay import make_directory
-    from experiments.study.carried import ask, carry, take_over
     from experiments.study.experiment import all_experiments, find_experiment, run_experiment
+    from experiments.study.packed_store import ask, carry, take_over
     from experiments.study.parameters import with_settings
     from workloads.ground.errors import InputError
 

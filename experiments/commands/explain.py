@@ -42,7 +42,7 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.commands.asking.arguments import check_outputs
     from experiments.recordings.archive import read_recording
-    from experiments.stories.worst import worst, worst_table
+    from experiments.stories.worst_jobs import worst, worst_table
     from workloads.ground.errors import InputError
 
     ids, most = arguments.job, arguments.worst
@@ -70,9 +70,9 @@ def main(arguments: Arguments) -> None:
 def _stories(arguments: Arguments) -> Stories:
     from pathlib import Path
 
-    from experiments.output.seals import open_sealed
+    from experiments.output.manifest import open_sealed
     from experiments.recordings.archive import read_recording
-    from experiments.recordings.runfile import RUN, measurement_of
+    from experiments.recordings.run_file import RUN, measurement_of
     from experiments.stories.story import Stories
 
     recording = read_recording(arguments.directory, arguments.mechanism, decisions=True, trust=arguments.trust)

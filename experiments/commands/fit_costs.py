@@ -19,7 +19,7 @@ from experiments.commands.asking.arguments import (
 from workloads.ground.parameters import Nodes, Parameter, changed
 
 if TYPE_CHECKING:
-    from experiments.planning.waitpairs import WaitPairs
+    from experiments.planning.wait_pairs import WaitPairs
 
 __all__ = ["Arguments", "main"]
 
@@ -46,8 +46,8 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.planning.costfile import fits_table
-    from experiments.planning.document import write_document
+    from experiments.planning.cost_file import fits_table
+    from experiments.planning.plan_document import write_document
     from policies.planning.waits.document import to_document
     from policies.planning.waits.fitting import fit_waits
 
@@ -75,7 +75,7 @@ def main(arguments: Arguments) -> None:
 
 
 def _pairs_of(arguments: Arguments) -> WaitPairs:
-    from experiments.planning.waitpairs import pairs_of_results, pairs_of_trace
+    from experiments.planning.wait_pairs import pairs_of_results, pairs_of_trace
     from workloads.ground.errors import InputError
     from workloads.logs.readers import read_workload
     from workloads.logs.trace import Trace

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from experiments.commands.asking.arguments import JOB_ID, check_outputs
-from experiments.commands.asking.present import (
+from experiments.commands.asking.cluster_state_options import (
     DrawingOptions,
     PresentOptions,
     Question,
@@ -20,7 +20,7 @@ from workloads.ground.parameters import Nodes, Parameter, SecondsAbove0
 from workloads.ground.wording import in_unit
 
 if TYPE_CHECKING:
-    from experiments.forecast.states import MachineState
+    from experiments.forecast.machine_state import MachineState
 
 __all__ = ["Arguments", "main"]
 
@@ -62,7 +62,7 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.forecast.forecasts import forecast
     from experiments.forecast.history import read_history
-    from experiments.forecast.telling import document, sentence, table
+    from experiments.forecast.report import document, sentence, table
 
     drawing = arguments.drawing.keywords(arguments.rules)
     check_outputs(arguments.json, arguments.plot)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from experiments.commands.asking.arguments import TrustOption, check_outputs, chosen_run
-from experiments.recordings.windows import Window
+from experiments.recordings.time_windows import Window
 from workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]

@@ -43,7 +43,7 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.traces.calendar import submits_between
     from experiments.traces.description import describe, describe_reading, need_jobs
-    from workloads.logs.onepool import caveats
+    from workloads.logs.one_pool import caveats
 
     trace = read_log(arguments.trace, arguments.reading, arguments.nodes)
     nodes = machine_of(arguments.nodes, trace, arguments.trace)
@@ -102,7 +102,7 @@ def _simulated(trace: Trace, nodes: int) -> Result:
 
 def _processors(trace: Trace) -> str:
     """How to count nodes, where the header says how many processors each has."""
-    from workloads.logs.swfheader import sizes_of
+    from workloads.logs.swf_header import sizes_of
 
     if "MachineFile" in trace.header:
         return f"; {trace.header['MachineFile']}"

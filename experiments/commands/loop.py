@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Annotated
 
 from experiments.commands.asking.arguments import Classes
-from experiments.commands.asking.simulation import SimulationOptions, simulation_of
+from experiments.commands.asking.simulation_options import SimulationOptions, simulation_of
 from experiments.output.signals import Interrupted
 from experiments.terminal import warn
 from workloads.ground.parameters import Group, Parameter, Share, wholes
@@ -37,19 +37,19 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.figures.planning.loop import plot_loop
     from experiments.figures.style import save
-    from experiments.output.handover import handover
+    from experiments.output.atomic_replace import handover
+    from experiments.output.directory_checks import check_fresh
     from experiments.output.locks import writing
-    from experiments.output.occupancy import check_fresh
-    from experiments.output.seals import seal
-    from experiments.paperreadings import find_reading
-    from experiments.planning.document import write_document
-    from experiments.planning.loop import COLUMNS, ROUNDS, Loop, Round, check_strategies, close_loop
+    from experiments.output.manifest import seal
+    from experiments.paper_readings import find_reading
+    from experiments.planning.closed_loop import COLUMNS, ROUNDS, Loop, Round, check_strategies, close_loop
+    from experiments.planning.plan_document import write_document
     from experiments.recordings.replay import make_directory, parse_mechanisms
-    from experiments.recordings.runfile import PICTURE_FILES, RUN, holds_run
+    from experiments.recordings.run_file import PICTURE_FILES, RUN, holds_run
     from experiments.tables import render, write_csv
     from policies.planning.waits.document import to_document
     from workloads.ground.errors import InputError, ParameterError
-    from workloads.table.jobtable import write_job_table
+    from workloads.table.job_table import write_job_table
 
     reading = find_reading(arguments.simulation.paper.reading or "default")
     mechanisms = [reading.mechanism(name) for name in parse_mechanisms(arguments.mechanism)]

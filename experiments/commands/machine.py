@@ -49,7 +49,7 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.commands.asking.arguments import check_outputs
     from workloads.ground.errors import InputError
-    from workloads.machines.machinefile import read_machine, write_machine
+    from workloads.machines.machine_file import read_machine, write_machine
     from workloads.machines.summary import machine_summary
 
     sources = arguments.sources
@@ -80,7 +80,7 @@ def _found(sources: Sequence[str], columns: str | None) -> FoundMachine:
         data = read_bytes(sources[0])
         if columns is not None or data.startswith(b"PAR1") or not is_machine_source(decode_text(data, sources[0])):
             from workloads.requests.estimate import estimated_machine
-            from workloads.requests.logrequests import read_requests
+            from workloads.requests.log_requests import read_requests
 
             return estimated_machine(read_requests(sources[0], columns=columns))
     elif columns is not None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from experiments.commands.asking.arguments import TrustOption, check_outputs, chosen_run
-from experiments.figures.recording.portraits import PORTRAITS
-from experiments.recordings.windows import Window
+from experiments.figures.recording.recording_figures import PORTRAITS
+from experiments.recordings.time_windows import Window
 from workloads.ground.parameters import Parameter, Positive
 
 __all__ = ["Arguments", "main"]
@@ -36,7 +36,7 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from pathlib import Path
 
-    from experiments.figures.recording.portraits import portrait_path, select_portraits
+    from experiments.figures.recording.recording_figures import portrait_path, select_portraits
     from experiments.figures.style import save
     from experiments.recordings.archive import read_recording
     from workloads.ground.errors import InputError

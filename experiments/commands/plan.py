@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from experiments.commands.asking.arguments import check_outputs
-from experiments.planning.laws import LAWS, LawOptions
+from experiments.planning.plan_inputs import LAWS, LawOptions
 from workloads.ground.errors import ParameterError
 from workloads.ground.parameters import Group, Parameter, Positive, Seconds, Values, changed, number, wholes
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from experiments.planning.costfile import Prices
+    from experiments.planning.cost_file import Prices
     from policies.planning.costs import CostModel
-    from workloads.laws.law import Law
+    from workloads.laws.distribution import Law
 
 __all__ = ["Arguments", "main"]
 
@@ -143,7 +143,7 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.planning.document import (
+    from experiments.planning.plan_document import (
         comparison_row,
         comparison_table,
         document,
@@ -151,7 +151,7 @@ def main(arguments: Arguments) -> None:
         plan_table,
         write_document,
     )
-    from policies.planning.making import Planning, parse_strategy, refuse_checkpoints, strategy_without_checkpoints
+    from policies.planning.planner import Planning, parse_strategy, refuse_checkpoints, strategy_without_checkpoints
     from policies.planning.strategies import STRATEGIES
     from workloads.ground.errors import InputError
 
@@ -244,7 +244,7 @@ def _costs_of(arguments: Arguments) -> tuple[CostModel, Prices | None]:
         restart=arguments.restart or 0.0,
     )
     if arguments.costs is not None:
-        from experiments.planning.costfile import Prices, read_costs
+        from experiments.planning.cost_file import Prices, read_costs
 
         prices = Prices(arguments.costs, read_costs(arguments.costs, "plan"), arguments.nodes)
         return prices.model.apply(costs, arguments.nodes), prices
@@ -255,9 +255,9 @@ def _law(
     arguments: Arguments, costs: CostModel, strategy: str, grid: dict[str, Any]
 ) -> tuple[Law, np.ndarray | None, str, str]:
     """Distribution of the runtime, the past runs if it comes from them, its description, and a table of the fits."""
-    from experiments.planning.document import fit_table
-    from experiments.planning.laws import make_law, parse_unit, read_runs
-    from policies.planning.making import fit_runs
+    from experiments.planning.plan_document import fit_table
+    from experiments.planning.plan_inputs import make_law, parse_unit, read_runs
+    from policies.planning.planner import fit_runs
 
     unit = parse_unit(arguments.unit)
     if arguments.runs is None:

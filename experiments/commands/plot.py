@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from experiments.commands.asking.summing import AGAINST, METRICS, Metrics, print_summed
+from experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics, print_summed
 from workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
@@ -52,7 +52,7 @@ class Arguments:
 def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.output.locks import writing
-    from experiments.output.seals import SWEEP
+    from experiments.output.manifest import SWEEP
     from experiments.recordings.replay import make_directory
     from experiments.study.redraw import PICTURES, draw_pictures, find_experiments, present_again, refuse_changes
     from experiments.tables import read_csv
@@ -86,8 +86,8 @@ def main(arguments: Arguments) -> None:
 
 def _unit(directory: Path) -> str:
     """What sizes count in the results of a directory."""
-    from experiments.output.seals import open_sealed
-    from experiments.recordings.runfile import RUN, holds_run, unit_of
+    from experiments.output.manifest import open_sealed
+    from experiments.recordings.run_file import RUN, holds_run, unit_of
 
     return unit_of(open_sealed(directory, RUN, check=False).told) if holds_run(directory) else "nodes"
 

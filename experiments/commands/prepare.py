@@ -14,10 +14,10 @@ from experiments.commands.asking.arguments import (
     machine_size,
     read_log,
 )
-from experiments.commands.asking.life import Life
+from experiments.commands.asking.lifecycle_options import Life
 from experiments.traces.description import composition, describe_reading, need_jobs
 from workloads.ground.parameters import Group, Nodes, Parameter, Seed
-from workloads.hybrid.typemix import PREPARING, Assignment
+from workloads.hybrid.type_mix import PREPARING, Assignment
 
 __all__ = ["Arguments", "main"]
 
@@ -48,8 +48,8 @@ class Arguments:
 def main(arguments: Arguments) -> None:
     """Run the command."""
     from workloads.hybrid.assignment import assign
-    from workloads.hybrid.imbalance import imbalance
-    from workloads.table.jobtable import write_job_table
+    from workloads.hybrid.type_balance import imbalance
+    from workloads.table.job_table import write_job_table
 
     assignment, life = arguments.assignment, arguments.life
     check_plan(assignment)

@@ -139,12 +139,12 @@ def _reproduction(arguments: Arguments, data: Path | None, **how: Any) -> Reprod
 
 def _carried_out(chosen: Sequence[str], how: Reproduction, words: str) -> list[Done]:
     """Reproduce the experiments, tell of each, and write the report."""
+    from experiments.output.directory_checks import check_kind
     from experiments.output.locks import writing
-    from experiments.output.occupancy import check_kind
+    from experiments.study.cost_log import add_cost, read_costs
     from experiments.study.experiment import storage_key
     from experiments.study.report.content import Tally, write_report
     from experiments.study.reproduction import reproduce
-    from experiments.study.times import add_cost, read_costs
 
     known = how.catalogue()
     count = f"{len(chosen)} experiment{'s' if len(chosen) != 1 else ''}"

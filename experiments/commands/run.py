@@ -7,16 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.commands.asking.outages import OUTAGE_FILE, untouched, write_happened
-from experiments.commands.asking.runoptions import LISTED, RunOptions
-from experiments.commands.asking.summing import print_summed
+from experiments.commands.asking.aggregate_options import print_summed
+from experiments.commands.asking.outage_options import OUTAGE_FILE, untouched, write_happened
+from experiments.commands.asking.run_options import LISTED, RunOptions
 from experiments.output.signals import Interrupted
 from experiments.terminal import warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from experiments.commands.asking.planned import PlannedRun
+    from experiments.commands.asking.planned_runs import PlannedRun
     from experiments.sweeps.progress import Bar
     from simulator import Result
 
@@ -30,14 +30,14 @@ _TABLES = 3
 
 def main(arguments: RunOptions) -> None:
     """Run the command."""
-    from experiments.commands.asking.planned import planned_runs
+    from experiments.commands.asking.planned_runs import planned_runs
+    from experiments.output.directory_checks import RUN, check_fresh
     from experiments.output.locks import writing
-    from experiments.output.occupancy import RUN, check_fresh
     from experiments.recordings.replay import make_directory
     from experiments.sweeps.aggregates import parse_reference
 
     if arguments.stream:
-        from experiments.commands.asking.streaming import long_run, streamed
+        from experiments.commands.asking.streaming_options import long_run, streamed
 
         planned = [long_run(arguments)]
     else:
@@ -79,7 +79,7 @@ def _simulated(
 ) -> tuple[list[Result], KeyboardInterrupt | None]:
     """The results, and what has interrupted them; an older result is not replaced by a part of a new one."""
     from experiments.recordings.replay import replays
-    from experiments.recordings.runfile import holds_run
+    from experiments.recordings.run_file import holds_run
     from experiments.sweeps.progress import Bar
 
     results: list[Result] = []
@@ -121,12 +121,12 @@ def _write(
     against: Mapping[str, Any],
 ) -> None:
     """Put the results into the directory, and print what they compare."""
-    from experiments.commands.asking.planned import manifest_of
-    from experiments.figures.recording.portraits import existing_pictures
-    from experiments.output.handover import handover
-    from experiments.output.seals import seal
+    from experiments.commands.asking.planned_runs import manifest_of
+    from experiments.figures.recording.recording_figures import existing_pictures
+    from experiments.output.atomic_replace import handover
+    from experiments.output.manifest import seal
     from experiments.recordings.replay import write_replay
-    from experiments.recordings.runfile import ENGINE, EPOCH, JOB_TABLE, LOCAL, PICTURE_FILES, RUN, ZONE
+    from experiments.recordings.run_file import ENGINE, EPOCH, JOB_TABLE, LOCAL, PICTURE_FILES, RUN, ZONE
     from experiments.recordings.summaries import cancellation_comparison, comparison, stochastic_comparison
     from experiments.sweeps.aggregates import aggregate_rows, difference_rows
     from experiments.tables import write_csv
@@ -161,9 +161,9 @@ def _write(
                 write_csv(new / f"{name}.csv", rows, tuple(rows[0]))
         if arguments.plot:
             from experiments.study.redraw import SHOWN, draw_pictures
-            from experiments.timelines.contrasts import contrast_rows
             from experiments.timelines.distributions import distribution_rows
-            from experiments.timelines.machinetable import machine_rows
+            from experiments.timelines.machine_table import machine_rows
+            from experiments.timelines.paired_contrasts import contrast_rows
 
             # Figures are made from tables alone, here as at any later time.
             dated = [
@@ -228,7 +228,7 @@ def _write_tables(
     arguments: RunOptions, planned: Sequence[PlannedRun], tables: dict[str, str], new: Path, directory: Path
 ) -> None:
     """Write the job tables, so that what was simulated can be read, compared, and given to another simulator."""
-    from workloads.table.jobtable import write_job_table
+    from workloads.table.job_table import write_job_table
 
     for run in {run.table: run for run in planned}.values():
         # An input that lies there stays as it is.

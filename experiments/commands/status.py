@@ -38,10 +38,10 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.planning.document import write_json
+    from experiments.planning.plan_document import write_json
     from experiments.slurm.accounting import query_accounting, read_entries
-    from experiments.slurm.whereabouts import locate_sequence
-    from experiments.slurm.workplace import read_remains, read_sequence
+    from experiments.slurm.status import locate_sequence
+    from experiments.slurm.workdir import read_remains, read_sequence
     from workloads.ground.errors import InputError
 
     check_outputs(arguments.json, None)

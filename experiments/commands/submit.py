@@ -87,11 +87,11 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.planning.laws import read_plans
+    from experiments.planning.plan_inputs import read_plans
     from experiments.slurm.client import submit
-    from experiments.slurm.links import links_table, make_links
-    from experiments.slurm.sequences import Sequence, check_options
-    from experiments.slurm.workplace import check_directory, write_sequence
+    from experiments.slurm.job_chain import links_table, make_links
+    from experiments.slurm.reservation_sequence import Sequence, check_options
+    from experiments.slurm.workdir import check_directory, write_sequence
     from workloads.ground.documents import read_json
 
     check_options(list(arguments.sbatch))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics, print_summed
 from experiments.commands.asking.arguments import PaperReading, TrustOption
-from experiments.commands.asking.summing import AGAINST, METRICS, Metrics, print_summed
 from experiments.terminal import warn
 from workloads.ground.parameters import Parameter, wholes
 

@@ -22,7 +22,7 @@ from simulator.results.records import JobRecord
 from workloads.ground.errors import ParameterError
 from workloads.ground.files import atomic_open
 from workloads.ground.units import SECOND, format_seconds
-from workloads.logs.swflines import note_holds
+from workloads.logs.swf_lines import note_holds
 
 __all__ = ["COLUMNS", "BatsimExport"]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from experiments.placement.ranges import format_ranges, size
 from experiments.placement.spans import place_nodes
-from experiments.recordings.tablefiles import arrow_table
+from experiments.recordings.table_files import arrow_table
 from simulator.results.recording import Recording
 from simulator.results.schema import EVENTS, STUDIED_JOBS, Field, Schema, jobs_schema, timeline_schema
 from workloads.ground.errors import OutputError, installation

@@ -18,10 +18,10 @@ from typing import Any
 from experiments.exports.lanes import Lanes
 from experiments.placement.ranges import format_ranges, size
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, Span, place_nodes
-from simulator.results.loggedruns import LoggedRun, runs
 from simulator.results.recording import Recording
+from simulator.results.run_table import LoggedRun, runs
 from workloads.ground.files import atomic_open
-from workloads.ground.jobids import job_id_text
+from workloads.ground.job_ids import job_id_text
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
 

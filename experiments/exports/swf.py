@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from simulator.results.loggedruns import LoggedRun, runs_of
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
+from simulator.results.run_table import LoggedRun, runs_of
 from workloads.ground.units import to_ticks
-from workloads.logs.swflines import CANCELLED, CONVERSION, SwfJob, note_holds, number_names, write_lines
+from workloads.logs.swf_lines import CANCELLED, CONVERSION, SwfJob, note_holds, number_names, write_lines
 from workloads.table.job import JobType
 
 __all__ = ["SwfExport"]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from experiments.figures.plaintext import lay_out, without_warnings_of_names
+from experiments.figures.plain_text import lay_out, without_warnings_of_names
 from policies.mechanism import BASELINE
 from workloads.ground.files import atomic_open
 from workloads.ground.wording import in_unit

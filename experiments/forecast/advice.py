@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.forecast.forecasts import LEVELS
-from experiments.forecast.futures import Drawing, Future
 from experiments.forecast.history import History
+from experiments.forecast.machine_state import MachineState, SeenJob
 from experiments.forecast.requests import LaterWaits, Request, candidate_walltimes, going_on, scale_law
-from experiments.forecast.states import MachineState, SeenJob
-from experiments.forecast.trials import simulate_requests
+from experiments.forecast.sampled_workloads import Drawing, Future
+from experiments.forecast.what_if import simulate_requests
 from experiments.statistics import Interval, interval
 from policies.planning.costs import CostModel
 from policies.planning.waits.model import WaitModel

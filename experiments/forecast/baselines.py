@@ -11,8 +11,8 @@ from bisect import insort
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.pasts import Past
-from experiments.forecast.states import SeenJob
+from experiments.forecast.log_cursor import Past
+from experiments.forecast.machine_state import SeenJob
 
 __all__ = ["WAITED", "PastWaits"]
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.futures import Drawing, Future
 from experiments.forecast.history import History
-from experiments.forecast.states import MachineState, SeenJob
+from experiments.forecast.machine_state import MachineState, SeenJob
+from experiments.forecast.sampled_workloads import Drawing, Future
 from experiments.sweeps.execution import spread
 from simulator.options import Options
-from simulator.prospects import first_starts
+from simulator.start_times import first_starts
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.numbers import is_whole
 from workloads.outages.failures import FailureRate

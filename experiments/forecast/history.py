@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.likeness import Likeness, estimate_likeness
-from experiments.forecast.runs import ALL, Group, PastRun, Runs, job_groups
-from experiments.forecast.states import SeenJob
+from experiments.forecast.completed_runs import ALL, Group, PastRun, Runs, job_groups
+from experiments.forecast.machine_state import SeenJob
+from experiments.forecast.runtime_correlation import Likeness, estimate_likeness
 from policies.planning.waits.fitting import fit_waits
 from policies.planning.waits.model import LEAST_ALPHA, WaitFit, WaitModel
 from workloads.fits import METHODS
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.numbers import is_whole
 from workloads.laws import DiscreteLaw, discretise, from_samples
-from workloads.laws.bundle import Bundle
-from workloads.logs.withdrawals import keep_cancelled
+from workloads.laws.batch import Bundle
+from workloads.logs.cancellations import keep_cancelled
 
 if TYPE_CHECKING:
     from workloads.logs.trace import Trace, TraceJob

@@ -9,7 +9,7 @@ from experiments.recordings.archive import read_recording
 from simulator import Result
 from workloads.ground.units import SECOND, to_seconds
 from workloads.logs.clock import LOCAL
-from workloads.logs.nodenames import node_list
+from workloads.logs.node_names import node_list
 from workloads.logs.readers import read_trace
 from workloads.logs.trace import Trace, TraceJob
 

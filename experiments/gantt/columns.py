@@ -13,14 +13,14 @@ from typing import Any
 
 from experiments.placement.rectangles import Rectangle, cut_rectangles
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
-from experiments.recordings.windows import Window, opened, unix_origin
+from experiments.recordings.time_windows import Window, opened, unix_origin
 from experiments.stories.story import Stories
 from experiments.timelines.phases import use_of_time
-from simulator.machine.eventlog import Entry
+from simulator.machine.event_log import Entry
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
 from workloads.ground.errors import InputError
-from workloads.ground.jobids import job_id_text
+from workloads.ground.job_ids import job_id_text
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
 

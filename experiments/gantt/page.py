@@ -12,8 +12,8 @@ from typing import Any
 
 from experiments.figures.style import STATE_COLORS, TYPE_COLORS
 from experiments.gantt.columns import page_columns
-from experiments.output.pagepolicy import with_policy
-from experiments.recordings.windows import Window
+from experiments.output.csp import with_policy
+from experiments.recordings.time_windows import Window
 from simulator.results.recording import Recording
 from workloads.ground.files import atomic_open
 

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.learning.episodes import make_episodes
-from policies.network import ScoringNetwork
+from policies.score_network import ScoringNetwork
 from simulator import Result
 from simulator.results.catalogue import Group, columns
 from simulator.results.catalogue import metric as metric_of
 from simulator.results.metrics import summarize
 from simulator.stepping.base import Stepped
+from workloads.ground.columns import Better, Metric
 from workloads.ground.errors import (
     InputError,
     InvariantError,
@@ -24,7 +25,6 @@ from workloads.ground.errors import (
     UnknownNameError,
     installation,
 )
-from workloads.ground.quantities import Better, Metric
 from workloads.table.job import Job, JobType
 
 try:

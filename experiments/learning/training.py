@@ -13,7 +13,7 @@ import numpy as np
 
 from experiments.learning.episodes import Slices
 from experiments.statistics import interval, paired_interval
-from policies.network import ScoringNetwork
+from policies.score_network import ScoringNetwork
 from simulator import simulate
 from simulator.results.metrics import summarize
 from workloads.ground.errors import ParameterError
@@ -150,7 +150,7 @@ def compare_orders(
     Parameters
     ----------
     jobs, nodes, length
-        As of :class:`~experiments.learning.jobchoice.JobChoice`.
+        As of :class:`~experiments.learning.job_choice.JobChoice`.
     orders
         Names, ``learned model=FILE.npz`` among them; the first is what the others are compared with.
     slices

@@ -39,7 +39,7 @@ def vector(environment: Environment[Any], count: int, *, processes: bool = True)
 
     Examples
     --------
-    >>> from experiments.learning.jobchoice import JobChoice
+    >>> from experiments.learning.job_choice import JobChoice
     >>> from workloads.table.job import Job, JobType
     >>> jobs = [Job(i, JobType.RIGID, 0.0, 2, 60.0 * i, 3600.0) for i in range(1, 9)]
     >>> environments = vector(JobChoice(jobs, 4, first=4, length=6), 3, processes=False)

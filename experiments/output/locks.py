@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from experiments.output.handover import settle_all
+from experiments.output.atomic_replace import settle_all
 from workloads.ground.errors import InputError, OutputError
 from workloads.ground.files import remove_partials
 
@@ -22,8 +22,8 @@ LOCK = ".lock"
 def writing(directory: Path, writer: str = "another command") -> Iterator[None]:
     """Keep other writers out of a directory, and clear away what one that was killed has left half-written.
 
-    A result that such a writer had completed is moved to its place (:mod:`experiments.output.handover`). The system
-    frees the directory when this process ends, however it ends.
+    A result that such a writer had completed is moved to its place (:mod:`experiments.output.atomic_replace`). The
+    system frees the directory when this process ends, however it ends.
 
     Parameters
     ----------

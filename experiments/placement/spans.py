@@ -13,7 +13,7 @@ from itertools import groupby
 
 from experiments.placement.holdings import DOWN, HELD, RUN, WARNED, Holdings, Span
 from experiments.placement.ranges import best_fit, common, highest, lowest, size, union, without
-from simulator.machine.eventlog import Entry
+from simulator.machine.event_log import Entry
 from simulator.results.recording import Recording
 
 __all__ = ["DOWN", "HELD", "RUN", "WARNED", "Span", "place_nodes"]

@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from experiments.output.filenames import table_name
-from experiments.output.seals import Sealed
-from experiments.recordings.runfile import (
+from experiments.output.manifest import Sealed
+from experiments.recordings.row_checks import sound_entries, sound_records, sound_samples
+from experiments.recordings.run_file import (
     LOCAL,
     ZONE,
     engine_of,
@@ -29,11 +30,10 @@ from experiments.recordings.runfile import (
     simulated_jobs,
     unit_of,
 )
-from experiments.recordings.soundness import sound_entries, sound_records, sound_samples
 from experiments.recordings.variants import chosen_variant
 from policies.mechanism import BASELINE
 from simulator.machine.decisions import Decision
-from simulator.machine.eventlog import Entry, Sample
+from simulator.machine.event_log import Entry, Sample
 from simulator.machine.stochastic import ReservationRecord
 from simulator.results.recording import changes_of, origin_of
 from simulator.results.records import ABSENT, Records, Samples, StochasticRecord, whole_column
@@ -46,9 +46,9 @@ from workloads.ground.ticks import list_in_ticks
 from workloads.ground.trust import is_trusted
 from workloads.ground.trust import trust as trusting
 from workloads.ground.units import SECOND, to_ticks
-from workloads.logs.nodenames import nodes_in
+from workloads.logs.node_names import nodes_in
 from workloads.table.job import Job, JobType
-from workloads.table.joblife import beginning_of
+from workloads.table.job_lifecycle import beginning_of
 
 __all__ = ["read_recording", "table_rows"]
 
@@ -265,7 +265,7 @@ def _records(path: Path, jobs: Sequence[Job], mechanism: str) -> Records:
 
 
 def _runtime(job: Job, mechanism: str) -> float:
-    """Undisturbed runtime [s], as in :mod:`simulator.machine.jobstate` and :mod:`simulator.machine.kinds`."""
+    """Undisturbed runtime [s], as in :mod:`simulator.machine.job_state` and :mod:`simulator.machine.job_factory`."""
     other = job.trace_runtime if mechanism == BASELINE else None
     if job.type is JobType.STOCHASTIC:
         other = job.true_runtime
@@ -312,7 +312,7 @@ def _placements(path: Path | None, nodes: int) -> dict[int, int] | None:
 
 
 def _bits(text: str, nodes: int) -> int:
-    """A list as :func:`workloads.logs.nodenames.node_list` writes it; nodes beyond the machine are passed over."""
+    """A list as :func:`workloads.logs.node_names.node_list` writes it; nodes beyond the machine are passed over."""
     numbers = (int(name[1:]) for name in nodes_in(text) if name[1:].isdecimal() and len(name) < _LONGEST_NAME)
     return sum(1 << number for number in numbers if number < nodes)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from experiments.output.filenames import check_distinct, table_name
 from experiments.recordings.measurement import Measurement
-from experiments.recordings.tablefiles import Format, write_table
+from experiments.recordings.table_files import Format, write_table
 from experiments.tables import write_csv
 from policies.mechanism import BASELINE, MECHANISMS, parse_mechanism
 from simulator import Result, simulate
@@ -22,7 +22,7 @@ from simulator.results.schema import DECISIONS, EVENTS, RESERVATIONS, job_schema
 from workloads.ground.errors import OutputError
 from workloads.ground.files import partial_name
 from workloads.ground.units import SECOND
-from workloads.logs.nodenames import node_list
+from workloads.logs.node_names import node_list
 from workloads.table.job import Job
 
 __all__ = [

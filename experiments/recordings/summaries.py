@@ -8,7 +8,7 @@ from typing import Any
 
 from experiments.tables import is_known, render, telling
 from simulator.results.catalogue import metric
-from workloads.ground.quantities import Quantity
+from workloads.ground.columns import Quantity
 
 __all__ = ["by_label", "cancellation_comparison", "comparison", "headed", "is_metric", "stochastic_comparison"]
 

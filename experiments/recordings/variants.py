@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiments.recordings.runfile import RUN, chosen_mechanism
+from experiments.recordings.run_file import RUN, chosen_mechanism
 from workloads.ground.errors import InputError, TraceError
 
 __all__ = ["RUNS", "Variant", "chosen_variant", "in_label_order", "label_of", "names_of"]

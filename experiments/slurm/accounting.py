@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from experiments.slurm.client import call
-from experiments.slurm.links import MINUTE
+from experiments.slurm.job_chain import MINUTE
 from workloads.ground.errors import TraceError
 from workloads.ground.fields import Columns, number
 from workloads.ground.files import read_text
 from workloads.ground.numbers import integer
-from workloads.logs.sacctforms import form_of
-from workloads.logs.sacctvalues import clock_of, is_missing, state_of_job, time_of
+from workloads.logs.sacct_formats import form_of
+from workloads.logs.sacct_values import clock_of, is_missing, state_of_job, time_of
 
 __all__ = ["AccountedJob", "parse_entries", "query_accounting", "read_entries"]
 

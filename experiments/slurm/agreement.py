@@ -7,12 +7,12 @@ from itertools import combinations
 from statistics import mean, median
 from typing import Any
 
-from experiments.slurm.instants import decisions
-from experiments.slurm.replays import Replay
+from experiments.slurm.decision_points import decisions
+from experiments.slurm.recorded_replay import Replay
 from experiments.tables import render
 from policies.backfilling import BACKFILLING
 from simulator.simulation import simulate
-from workloads.ground.quantities import Quantity
+from workloads.ground.columns import Quantity
 from workloads.ground.units import to_seconds
 
 __all__ = [

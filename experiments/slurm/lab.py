@@ -19,7 +19,7 @@ from pathlib import Path
 
 from experiments.slurm.client import call
 from experiments.slurm.daemons import MARK, end, lab_processes, launch, leave, until
-from experiments.slurm.templating import fill_template
+from experiments.slurm.templates import fill_template
 from workloads.ground.documents import read_json
 from workloads.ground.errors import InputError, ParameterError, TraceError
 from workloads.ground.files import atomic_open

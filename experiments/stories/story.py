@@ -16,11 +16,11 @@ from typing import Any
 
 from experiments.stories.facts.lifetime import Facts
 from experiments.stories.facts.quantities import as_json
-from experiments.stories.gathering.biography import Biographer
-from experiments.stories.telling.narrative import tell, wait_reasons
+from experiments.stories.gathering.job_history import Biographer
+from experiments.stories.telling.sentences import tell, wait_reasons
 from simulator.results.recording import Recording
 from workloads.ground.errors import InputError
-from workloads.ground.jobids import job_id_text
+from workloads.ground.job_ids import job_id_text
 from workloads.ground.units import to_ticks
 from workloads.ground.wording import in_unit
 from workloads.logs.trace import epoch_of

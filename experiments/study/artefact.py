@@ -19,7 +19,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from experiments.output.seals import Sealed, open_sealed
+from experiments.output.manifest import Sealed, open_sealed
 from experiments.study.experiment import Experiment, find_experiment
 from experiments.study.limits import check_parameters
 from workloads.ground.errors import InputError, TraceError

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from experiments.statistics import Interval, interval, paired_interval
 from experiments.study.experiment import Row
-from experiments.study.measured import in_order
+from experiments.study.measurement_table import in_order
 from experiments.study.rules import Above
 from experiments.study.verdicts import Statement, Verdict
-from workloads.ground.quantities import Better, Metric
+from workloads.ground.columns import Better, Metric
 
 __all__ = ["everywhere", "gain", "interval_text", "mean_interval"]
 

@@ -15,11 +15,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.output.handover import handover
-from experiments.output.seals import arriving, check_files, open_sealed, seal
+from experiments.output.atomic_replace import handover
+from experiments.output.manifest import arriving, check_files, open_sealed, seal
+from experiments.study.cost_log import add_cost
 from experiments.study.parameters import data_digests
-from experiments.study.rulebook import mark_verdicts
-from experiments.study.times import add_cost
+from experiments.study.rule_digests import mark_verdicts
 from experiments.study.verdicts import COLUMNS, Verdict, correct_p_values, verdict_row
 from experiments.sweeps.fingerprint import experiment_fingerprint
 from experiments.tables import read_csv, write_csv
@@ -302,7 +302,7 @@ def judge_experiment(experiment: Experiment, tables: Tables, record: Mapping[str
         What was measured.
     record
         What ``ID.json`` says of the tables (:func:`make_record`): with it, verdicts by a rule that was changed say so
-        (:mod:`experiments.study.rulebook`).
+        (:mod:`experiments.study.rule_digests`).
     """
     verdicts = correct_p_values(list(experiment.judge(tables)))
     if not record or "seed" not in record:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from experiments.study.evidence import Finding, judge_finding, missing
-from experiments.study.measured import Measured
+from experiments.study.measurement_table import Measured
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict
 
 __all__ = ["Hypothesis", "hypothesis", "verdicts"]

@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from experiments.output.occupancy import RUN
-from experiments.output.seals import SWEEP, arriving, file_faults, is_manifest, open_sealed
+from experiments.output.directory_checks import RUN
+from experiments.output.manifest import SWEEP, arriving, file_faults, is_manifest, open_sealed
 from experiments.study.artefact import ENVIRONMENT, open_artefact
-from experiments.study.stored import piece_fault
+from experiments.study.row_cache import piece_fault
 from experiments.sweeps.store import BATCH, line_faults
+from workloads.ground.checksums import is_sealed
 from workloads.ground.documents import parse_json
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import decode_text, is_plain_file, read_bytes
-from workloads.ground.sealing import is_sealed
 
 __all__ = ["Check", "checks"]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from simulator.results.catalogue import metric
+from workloads.ground.columns import Better, Metric
 from workloads.ground.errors import InputError
-from workloads.ground.quantities import Better, Metric
 
 __all__ = ["BATCH", "BEYOND", "HYBRID", "PROFILES", "WEEK", "find_metric"]
 

@@ -9,8 +9,8 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from experiments.figures.style import relabel, save
-from experiments.output.seals import SWEEP, open_sealed
-from experiments.recordings.runfile import RUN
+from experiments.output.manifest import SWEEP, open_sealed
+from experiments.recordings.run_file import RUN
 from experiments.recordings.summaries import by_label
 from experiments.study.experiment import Experiment, all_experiments, find_experiment, present_experiment
 from experiments.study.verdicts import Verdict

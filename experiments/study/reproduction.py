@@ -34,7 +34,7 @@ from experiments.study.experiment import (
     read_tables,
 )
 from experiments.study.parameters import with_data
-from experiments.study.reportpictures import Picture, render_picture
+from experiments.study.report_pictures import Picture, render_picture
 from experiments.study.verdicts import Verdict
 from workloads.ground.errors import MissingPackageError, TraceError, sentence_of
 from workloads.ground.trust import Trusting

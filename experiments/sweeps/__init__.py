@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workloads.ground.latenames import late_names
+from workloads.ground.lazy_names import late_names
 
 if TYPE_CHECKING:
     from experiments.sweeps.configuration import Sweep
     from experiments.sweeps.delays import DELAYS
-    from experiments.sweeps.structure import make_sweep, read_sweep
     from experiments.sweeps.sweep import SweepResult, run_sweep
+    from experiments.sweeps.toml_structure import make_sweep, read_sweep
 
 __all__ = ["DELAYS", "Sweep", "SweepResult", "make_sweep", "read_sweep", "run_sweep"]
 
@@ -27,8 +27,8 @@ _MODULES = {
     "DELAYS": "experiments.sweeps.delays",
     "Sweep": "experiments.sweeps.configuration",
     "SweepResult": "experiments.sweeps.sweep",
-    "make_sweep": "experiments.sweeps.structure",
-    "read_sweep": "experiments.sweeps.structure",
+    "make_sweep": "experiments.sweeps.toml_structure",
+    "read_sweep": "experiments.sweeps.toml_structure",
     "run_sweep": "experiments.sweeps.sweep",
 }
 

@@ -15,9 +15,9 @@ from experiments.recordings.variants import in_label_order, label_of
 from experiments.statistics import Interval, interval, paired_interval
 from experiments.tables import render
 from simulator.results.catalogue import metric
+from workloads.ground.columns import Better, Metric, Quantity
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.numbers import decimal
-from workloads.ground.quantities import Better, Metric, Quantity
 
 __all__ = [
     "REPETITIONS",

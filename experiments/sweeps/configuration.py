@@ -112,7 +112,7 @@ class Workload:
 
 @dataclass(frozen=True, kw_only=True)
 class AssignmentAxes:
-    """What is varied of :class:`workloads.hybrid.typemix.Assignment`.
+    """What is varied of :class:`workloads.hybrid.type_mix.Assignment`.
 
     Attributes
     ----------
@@ -154,7 +154,7 @@ class Sweep:
         One of :data:`VARY`.
     reading
         Reading of the hybrid paper that gives presets, assignment, options and parameters of mechanisms where they are
-        left out (``experiments.paperreadings.READINGS``).
+        left out (``experiments.paper_readings.READINGS``).
     """
 
     workload: Workload

@@ -24,7 +24,7 @@ MODEL = (
     "experiments/sweeps/delays.py",
 )
 _EXPERIMENTS = (*MODEL, "experiments/**/*.py")
-_YEARS = (*MODEL, "experiments/study/yearruns.py")
+_YEARS = (*MODEL, "experiments/study/year_runs.py")
 #: No measurement depends on how it is asked for, shown or told.
 _OUTSIDE = (
     "simulator/conformance/",
@@ -58,7 +58,7 @@ def experiment_fingerprint() -> str:
 
 @cache
 def year_fingerprint() -> str:
-    """A digest of the sources that simulated years (``experiments.study.yearruns``) are measured by."""
+    """A digest of the sources that simulated years (``experiments.study.year_runs``) are measured by."""
     return _digest(_YEARS)
 
 

@@ -13,7 +13,7 @@ from policies.expansion import EXPANSIONS
 from policies.mechanism import parse_mechanism
 from policies.notice import NOTICES
 from policies.order import ORDERS
-from policies.tenancy import TENANCIES
+from policies.reserved_backfill import TENANCIES
 from simulator.options import Options
 from workloads.ground.errors import InputError
 from workloads.ground.files import sha256_of

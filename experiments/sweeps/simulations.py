@@ -18,14 +18,14 @@ from experiments.traces.description import need_jobs
 from policies.mechanism import BASELINE
 from simulator import Result
 from simulator.results.metrics import summaries
-from simulator.results.ranked import Ranked
+from simulator.results.order_statistics import Ranked
 from simulator.simulation import checked_table, collector_paused, simulate_checked
 from workloads.ground.errors import HoldfastError, InputError, TraceError, sentence_of
 from workloads.ground.files import sha256_of
 from workloads.ground.units import SECOND, to_ticks
 from workloads.hybrid.assignment import Assignment, assign
-from workloads.hybrid.imbalance import imbalance
-from workloads.logs.onepool import caveats
+from workloads.hybrid.type_balance import imbalance
+from workloads.logs.one_pool import caveats
 from workloads.logs.readers import read_trace
 from workloads.logs.trace import Trace
 from workloads.table.job import Job, JobType

@@ -11,10 +11,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from experiments.output.handover import handover
+from experiments.output.atomic_replace import handover
+from experiments.output.directory_checks import check_kind
 from experiments.output.locks import writing
-from experiments.output.occupancy import check_kind
-from experiments.output.seals import SWEEP, open_sealed, seal
+from experiments.output.manifest import SWEEP, open_sealed, seal
 from experiments.recordings.replay import make_directory
 from experiments.sweeps.configuration import Sweep
 from experiments.sweeps.execution import Workforce, carry_out
@@ -139,7 +139,8 @@ def run_sweep(
     Parameters
     ----------
     sweep
-        Sweep of :func:`~experiments.sweeps.structure.make_sweep` or :func:`~experiments.sweeps.structure.read_sweep`.
+        Sweep of :func:`~experiments.sweeps.toml_structure.make_sweep` or
+        :func:`~experiments.sweeps.toml_structure.read_sweep`.
     directory
         Where the tables go: ``summary.csv`` (and ``.parquet`` where pyarrow is installed), ``types.csv``,
         ``accounting.csv``, ``weeks.csv``, ``aggregates.csv``, with a reference ``differences.csv``, ``timings.csv``,

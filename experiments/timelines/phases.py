@@ -13,16 +13,16 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from experiments.recordings.windows import opened
+from experiments.recordings.time_windows import opened
 from policies.mechanism import BASELINE
-from simulator.machine.jobstate import JobState
-from simulator.machine.kinds import job_state
+from simulator.machine.actual_outcomes import CANCELLED, COMPLETED, SAVED
+from simulator.machine.job_factory import job_state
+from simulator.machine.job_state import JobState
 from simulator.machine.stochastic import ReservationRecord
-from simulator.machine.truth import CANCELLED, COMPLETED, SAVED
 from simulator.results.integrals import integral
-from simulator.results.loggedruns import LoggedRun, runs
 from simulator.results.recording import Recording
 from simulator.results.records import Accounting
+from simulator.results.run_table import LoggedRun, runs
 from workloads.ground.errors import InputError
 from workloads.table.job import JobType
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from experiments.recordings.runfile import LOCAL
+from experiments.recordings.run_file import LOCAL
 from workloads.ground.numbers import integer
 from workloads.logs.clock import records_local_time
 from workloads.logs.trace import Trace, epoch_of

@@ -11,8 +11,8 @@ import numpy as np
 
 from workloads.ground.errors import TraceError
 from workloads.logs.clock import LogClock
-from workloads.logs.machinesize import ASSUMED
-from workloads.logs.startingstate import state_of
+from workloads.logs.machine_size import ASSUMED
+from workloads.logs.starting_state import state_of
 from workloads.logs.trace import Trace
 from workloads.table.job import Job, JobType
 

@@ -1,8 +1,8 @@
 """The plan over time: how many nodes are free from when on, in which jobs are placed.
 
 ``times`` and ``levels`` are arrays with ``steps`` entries in use: from ``times[k]`` on, until the next one,
-``levels[k]`` nodes are free. :class:`policies.profile.Profile` is the same in Python's lists, for few jobs, and
-searches by these functions, too. Levels are compared and subtracted here alone: they are node counts.
+``levels[k]`` nodes are free. :class:`policies.availability_profile.Profile` is the same in Python's lists, for few
+jobs, and searches by these functions, too. Levels are compared and subtracted here alone: they are node counts.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from workloads.ground.machinecode import machine_code
+from workloads.ground.compilation import machine_code
 
 __all__ = ["COMPILE_FROM", "chain", "chain_any", "runner", "sweep"]
 

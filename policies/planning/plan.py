@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from policies.planning.cost_distribution import Spending
 from policies.planning.sequence import HORIZON, ReservationSequence
 from policies.planning.serialisation import arguments
-from policies.planning.spending import Spending
+from workloads.ground.checksums import seal_json
 from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.sealing import seal_json
 
 if TYPE_CHECKING:
     from workloads.laws import Law
@@ -157,7 +157,7 @@ class ReservationPlan(ReservationSequence):
         return self.extend(float(times.max())) if times.size else self
 
     def cost_distribution(self, law: Law) -> Spending:
-        """The law of the cost, itself a :class:`~workloads.laws.law.Law`: quantiles, tails, samples."""
+        """The law of the cost, itself a :class:`~workloads.laws.distribution.Law`: quantiles, tails, samples."""
         return Spending(self, law)
 
     def omniscient_cost(self, law: Law) -> float:

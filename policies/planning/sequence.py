@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from policies.planning.costs import CostModel
-from policies.planning.growth import Growth
+from policies.planning.grid_refinement import Growth
 from workloads.ground.errors import ParameterError
 from workloads.ground.ranges import Range
 

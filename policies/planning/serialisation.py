@@ -6,11 +6,11 @@ from itertools import pairwise
 from typing import Any
 
 from policies.planning.costs import CostModel, Duration, Table
-from policies.planning.growth import Growth
+from policies.planning.grid_refinement import Growth
+from workloads.ground.checksums import is_sealed
 from workloads.ground.documents import parse_json
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.numbers import is_number
-from workloads.ground.sealing import is_sealed
 
 __all__ = ["arguments"]
 

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from policies.planning.costs import CostModel
 from policies.planning.discretisation import MOST_OPTIMAL, SIZE, as_discrete, as_law
-from policies.planning.growth import grow_grid
+from policies.planning.grid_refinement import grow_grid
 from policies.planning.heuristics import masi, maximum, neuro, neuro_average
-from policies.planning.memory import mem_all_ckpt, mem_all_ckpt_v2
+from policies.planning.memory_plan import mem_all_ckpt, mem_all_ckpt_v2
 from policies.planning.optimal import cheapest
 from policies.planning.periodic import all_checkpoint_periodic, no_checkpoint_periodic
 from policies.planning.plan import ReservationPlan
@@ -48,7 +48,7 @@ def optimal(
     n, grid, epsilon
         How a continuous law is discretised: :func:`policies.planning.discretisation.as_discrete`. Where none is given
         and nearly all cells become milestones, the grid grows until the cost settles
-        (:mod:`policies.planning.growth`), and the plan's ``growth`` says so.
+        (:mod:`policies.planning.grid_refinement`), and the plan's ``growth`` says so.
 
     Returns
     -------

@@ -18,21 +18,21 @@ from functools import partial
 import simpy
 from simpy.core import EmptySchedule
 
-from simulator.clock.asking import AskingScheduler, AskingSubmissions
-from simulator.clock.instants import CANCELLATION, NOTICE, OUTAGE, PLAN, RELEASE, REQUEUE, Instants, Moment
-from simulator.clock.question import Asking
+from simulator.clock.decision_request import Asking
+from simulator.clock.event_loop import CANCELLATION, NOTICE, OUTAGE, PLAN, RELEASE, REQUEUE, Instants, Moment
+from simulator.clock.interactive import AskingScheduler, AskingSubmissions
 from simulator.clock.scheduling import Scheduler
 from simulator.clock.setup import Setup
 from simulator.clock.submissions import Submissions
-from simulator.machine.eventlog import Sample
-from simulator.machine.holders import Reservation, Run
-from simulator.machine.jobstate import JobState
+from simulator.machine.event_log import Sample
+from simulator.machine.job_state import JobState
+from simulator.machine.node_accounts import Reservation, Run
 from simulator.machine.stochastic import StochasticJob
 from simulator.machine.system import System
+from simulator.services.cancellations import Withdrawals
 from simulator.services.ondemand import OnDemandService
 from simulator.services.outages import OutageService
 from simulator.services.survival import Patience, check_starts
-from simulator.services.withdrawals import Withdrawals
 from workloads.ground.errors import InvariantError
 from workloads.ground.units import to_ticks
 from workloads.table.job import ON_DEMAND

@@ -9,16 +9,16 @@ from typing import Any
 
 from policies.backfilling import Backfilling, backfilling
 from policies.port import Start
-from policies.tenancy import TENANCIES
+from policies.reserved_backfill import TENANCIES
 from simulator.clock.stream import Stream
-from simulator.clock.trial import Trial
+from simulator.clock.walltime_trial import Trial
 from simulator.machine.cluster import Kind
-from simulator.machine.holders import Lender
-from simulator.machine.jobstate import JobState
+from simulator.machine.job_state import JobState
+from simulator.machine.node_accounts import Lender
 from simulator.machine.system import System
 from simulator.options import Options
-from simulator.services.answers import listed, refused, start_problem, tenant_problem
-from simulator.services.growth import Growth
+from simulator.services.action_checks import listed, refused, start_problem, tenant_problem
+from simulator.services.idle_expansion import Growth
 from simulator.services.outages import OutageService
 from simulator.services.resumption import resume
 

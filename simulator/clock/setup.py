@@ -8,22 +8,22 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from policies.mechanism import Mechanism
-from simulator.clock.trial import Trial
+from simulator.clock.walltime_trial import Trial
 from simulator.machine.decisions import Decisions
-from simulator.machine.eventlog import EventLog
-from simulator.machine.jobstate import JobState
-from simulator.machine.kinds import job_states
-from simulator.machine.priorstate import PriorState
+from simulator.machine.event_log import EventLog
+from simulator.machine.job_factory import job_states
+from simulator.machine.job_state import JobState
+from simulator.machine.prior_state import PriorState
 from simulator.options import Options
-from simulator.services.startingstate import StartingState, starting_state_of
+from simulator.services.starting_state import StartingState, starting_state_of
 from workloads.table.job import Job
-from workloads.table.joblife import has_life
+from workloads.table.job_lifecycle import has_life
 
 if TYPE_CHECKING:
-    from policies.planning.planbook import PlanBook
-    from simulator.clock.question import Asking
+    from policies.planning.plan_book import PlanBook
+    from simulator.clock.decision_request import Asking
     from simulator.clock.stream import Stream
-    from simulator.services.closures import Closures
+    from simulator.services.downtime import Closures
 
 __all__ = ["Setup"]
 

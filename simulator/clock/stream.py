@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.machine.eventlog import Sample
-from simulator.machine.jobstate import JobState
-from simulator.machine.streamedjob import StreamedJob
+from simulator.machine.event_log import Sample
+from simulator.machine.job_state import JobState
+from simulator.machine.streamed_job import StreamedJob
 from workloads.table.jobs import Jobs
 
 __all__ = ["Stream"]
@@ -43,7 +43,7 @@ class Stream:
     start, end
         Of each job, by row [ticks of the table's clock].
     samples, latencies
-        What :class:`~simulator.clock.instants.Instants` has noted, in pieces: shapes (n, 5) and (n,).
+        What :class:`~simulator.clock.event_loop.Instants` has noted, in pieces: shapes (n, 5) and (n,).
     """
 
     def __init__(self, table: Jobs, origin: int, size: int, tell: Callable[[Ticks, Ticks, Ticks], None]) -> None:

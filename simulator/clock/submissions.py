@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from operator import attrgetter
 from time import perf_counter
 
-from simulator.clock.instants import ARRIVAL, Instants
+from simulator.clock.event_loop import ARRIVAL, Instants
 from simulator.clock.setup import Setup
-from simulator.machine.jobstate import JobState
+from simulator.machine.job_state import JobState
 from simulator.machine.stochastic import StochasticJob
 from simulator.machine.system import System
+from simulator.services.cancellations import Withdrawals
 from simulator.services.ondemand import OnDemandService
-from simulator.services.startingstate import StartingState
-from simulator.services.withdrawals import Withdrawals
+from simulator.services.starting_state import StartingState
 from workloads.ground.errors import InvariantError
 from workloads.ground.units import SECOND, to_ticks
 from workloads.table.job import ON_DEMAND

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from policies.port import Start
-from simulator.services.answers import described
+from simulator.services.action_checks import described
 
 __all__ = ["Claims", "Problem", "told"]
 

@@ -10,7 +10,7 @@ from policies.backfilling import Easy
 from policies.port import TOLERANCE
 from simulator.conformance.contract import Claims, Problem
 from simulator.conformance.scenario import Running, Scenario, View
-from simulator.services.answers import described, growth_problem
+from simulator.services.action_checks import described, growth_problem
 from workloads.ground.units import SECOND
 
 __all__ = ["ask_expansion", "judge_expansion"]

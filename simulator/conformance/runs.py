@@ -10,7 +10,7 @@ from policies.backfilling import BACKFILLING
 from policies.expansion import EXPANSIONS
 from policies.notice import NOTICES
 from policies.order import ORDERS
-from policies.tenancy import TENANCIES
+from policies.reserved_backfill import TENANCIES
 from simulator.conformance.generation import job_tables
 from simulator.simulation import simulate
 from workloads.ground.errors import InvariantError

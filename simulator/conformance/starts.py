@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from policies.port import TOLERANCE, Promise, Start
-from policies.shadow import NEVER
+from policies.shadow_time import NEVER
 from simulator.conformance.contract import Claims, Problem
 from simulator.conformance.scenario import Running, Scenario, View
-from simulator.services.answers import described, start_problem, tenant_problem
+from simulator.services.action_checks import described, start_problem, tenant_problem
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
 

@@ -9,7 +9,7 @@ from typing import Any
 from policies.port import Expect, Hold, Preempt, Shrink
 from simulator.conformance.contract import Claims, Problem
 from simulator.conformance.scenario import Running, Scenario, View
-from simulator.services.answers import described, plan_problem, room_problem
+from simulator.services.action_checks import described, plan_problem, room_problem
 from workloads.table.job import JobType
 
 __all__ = ["ask_arrival", "ask_notice", "judge_arrival", "judge_notice"]

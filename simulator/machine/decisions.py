@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from policies.port import Action, Expect, Hold, Preempt, Promise, Start, SystemView
-from simulator.machine.holders import Run
+from simulator.machine.node_accounts import Run
 from workloads.table.job import ON_DEMAND
 
 __all__ = ["Decision", "Decisions"]

@@ -13,8 +13,8 @@ from __future__ import annotations
 from math import expm1, log
 
 from policies.orders.fairshare import group_of
-from simulator.machine.jobstate import JobState
-from simulator.machine.priorstate import PastUsage
+from simulator.machine.job_state import JobState
+from simulator.machine.prior_state import PastUsage
 from workloads.ground.units import SECOND, to_seconds
 
 __all__ = ["UsageLedger"]

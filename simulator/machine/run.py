@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeGuard
 
-from simulator.machine.holders import Run
-from simulator.machine.jobstate import divide
-from simulator.machine.usage import Usage
+from simulator.machine.job_state import divide
+from simulator.machine.node_accounting import Usage
+from simulator.machine.node_accounts import Run
 from workloads.table.job import MALLEABLE
 
 __all__ = ["JobRun", "Spent", "is_malleable"]

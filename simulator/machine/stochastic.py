@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from policies.planning.course import Course, ReservationRequest
-from simulator.machine.holders import Run
-from simulator.machine.jobstate import JobState
-from simulator.machine.truth import (
+from policies.planning.plan_progress import Course, ReservationRequest
+from simulator.machine.actual_outcomes import (
     CANCELLED,
     COMPLETED,
     EXPIRED,
@@ -21,13 +19,15 @@ from simulator.machine.truth import (
     UNSAVED,
     Truth,
 )
-from simulator.machine.usage import Usage
+from simulator.machine.job_state import JobState
+from simulator.machine.node_accounting import Usage
+from simulator.machine.node_accounts import Run
 from simulator.options import Options
 from workloads.ground.errors import InvariantError
 from workloads.table.job import RIGID, Job
 
 if TYPE_CHECKING:
-    from policies.planning.planbook import PlanBook, Planned
+    from policies.planning.plan_book import PlanBook, Planned
 
 __all__ = ["ReservationRecord", "ReservedRun", "StochasticJob"]
 

@@ -16,16 +16,16 @@ from policies.order import ORDERS
 from policies.port import Window
 from simulator.machine.cluster import Account, Cluster
 from simulator.machine.decisions import Decisions
-from simulator.machine.eventlog import EventLog
+from simulator.machine.event_log import EventLog
+from simulator.machine.expected_releases import ExpectedReleases
 from simulator.machine.fairshare import UsageLedger
-from simulator.machine.holders import Gathering, Kept, Lender, Loan, Reservation, Run
-from simulator.machine.jobstate import JobState
-from simulator.machine.kinds import begin_run
-from simulator.machine.releases import ExpectedReleases
+from simulator.machine.job_factory import begin_run
+from simulator.machine.job_state import JobState
+from simulator.machine.node_accounting import Usage
+from simulator.machine.node_accounts import Gathering, Kept, Lender, Loan, Reservation, Run
 from simulator.machine.run import JobRun, is_malleable
 from simulator.machine.stochastic import StochasticJob
-from simulator.machine.usage import Usage
-from simulator.machine.waiting import Queue
+from simulator.machine.wait_queue import Queue
 from simulator.options import Options
 from workloads.ground.units import to_ticks
 from workloads.table.job import ON_DEMAND

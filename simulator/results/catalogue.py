@@ -10,7 +10,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
-from workloads.ground.quantities import Better, Metric
+from workloads.ground.columns import Better, Metric
 
 __all__ = ["CATALOGUE", "Group", "columns", "metric"]
 

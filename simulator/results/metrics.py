@@ -17,7 +17,7 @@ import numpy as np
 
 from simulator.results.catalogue import Group, columns
 from simulator.results.integrals import integral
-from simulator.results.ranked import Ranked
+from simulator.results.order_statistics import Ranked
 from simulator.results.recording import NO_METRICS, Recording
 from simulator.results.records import Records
 from simulator.results.reservations import summarize_stochastic

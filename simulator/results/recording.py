@@ -17,8 +17,8 @@ import numpy.typing as npt
 from policies.mechanism import BASELINE
 from policies.order import ORDERS, Order
 from simulator.machine.decisions import Decision
-from simulator.machine.eventlog import Entry
-from simulator.machine.priorstate import PriorState
+from simulator.machine.event_log import Entry
+from simulator.machine.prior_state import PriorState
 from simulator.machine.stochastic import ReservationRecord
 from simulator.options import Options
 from simulator.results.records import ABSENT, Accounting, JobRecord, Records, Samples, StochasticRecord

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from policies.mechanism import BASELINE
+from simulator.machine.actual_outcomes import CANCELLED, COMPLETED, OVER_MEMORY, PREEMPTED, SAVED
 from simulator.machine.stochastic import ReservationRecord
-from simulator.machine.truth import CANCELLED, COMPLETED, OVER_MEMORY, PREEMPTED, SAVED
 from simulator.results.catalogue import Group, columns
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord, StochasticRecord

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from simulator.results.loggedruns import runs
 from simulator.results.recording import Recording
 from simulator.results.records import ABSENT, SLOWDOWN_BOUND, STATUSES, TYPES, Records, Samples, whole_column
+from simulator.results.run_table import runs
 from workloads.ground.errors import ParameterError, shown
 from workloads.ground.fields import number, whole
 from workloads.ground.ticks import in_ticks
@@ -388,7 +388,7 @@ STUDIED_JOBS = JOBS.extended(
     "lost_node_seconds",
 )
 
-#: One row a run, made from a :class:`~simulator.results.loggedruns.LoggedRun`.
+#: One row a run, made from a :class:`~simulator.results.run_table.LoggedRun`.
 RUNS = Schema(
     (
         Field("job_id", "whole", "", "job_id"),

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
 from simulator.machine.cluster import Account, Kind
-from simulator.machine.holders import Gathering, Lender, Run
+from simulator.machine.node_accounts import Gathering, Lender, Run
 from simulator.machine.run import is_malleable
 from simulator.machine.system import System
-from simulator.services.closures import Booking, Closure
+from simulator.services.downtime import Booking, Closure
 from workloads.ground.errors import InvariantError
 from workloads.table.job import JobType
 

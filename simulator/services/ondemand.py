@@ -9,16 +9,16 @@ from __future__ import annotations
 from typing import Protocol
 
 from policies.arrival import ArrivalStrategy
-from policies.lending import Keep, give_back
 from policies.mechanism import Mechanism
+from policies.node_return import Keep, give_back
 from policies.port import Expand, Expect, Hold, Preempt, Shrink
 from simulator.machine.cluster import Account, Kind
-from simulator.machine.holders import Gathering, Loan, Reservation, Run
-from simulator.machine.jobstate import JobState
+from simulator.machine.job_state import JobState
+from simulator.machine.node_accounts import Gathering, Loan, Reservation, Run
 from simulator.machine.run import is_malleable
 from simulator.machine.system import System
 from simulator.options import Options
-from simulator.services.answers import hold_problem, listed, plan_problem, refused, room_problem
+from simulator.services.action_checks import hold_problem, listed, plan_problem, refused, room_problem
 from simulator.services.resumption import keep
 from workloads.ground.errors import InvariantError
 

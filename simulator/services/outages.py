@@ -11,9 +11,9 @@ from bisect import insort
 
 from policies.port import TOLERANCE, Window
 from simulator.machine.cluster import Account, Kind
-from simulator.machine.holders import Gathering, Run
+from simulator.machine.node_accounts import Gathering, Run
 from simulator.machine.system import System
-from simulator.services.closures import Booking, Closure, Closures
+from simulator.services.downtime import Booking, Closure, Closures
 from simulator.services.failures import gatherings_of, strike
 from simulator.services.ondemand import OnDemandService
 from workloads.table.job import JobType

@@ -6,10 +6,10 @@ Source: Fan et al., IPDPS 2022, sections III-B.3 and V-A (observation 2); docs/m
 
 from __future__ import annotations
 
-from policies.windows import admitted
+from policies.node_limits import admitted
 from simulator.machine.cluster import Account
-from simulator.machine.holders import Kept
-from simulator.machine.jobstate import JobState
+from simulator.machine.job_state import JobState
+from simulator.machine.node_accounts import Kept
 from simulator.machine.system import System
 
 __all__ = ["keep", "resume"]

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from itertools import chain
 
 from simulator.machine.cluster import Kind
-from simulator.machine.jobstate import JobState
+from simulator.machine.job_state import JobState
 from simulator.machine.stochastic import StochasticJob
 from simulator.machine.system import System
 from simulator.services.failures import gatherings_of

@@ -9,11 +9,11 @@ from policies.arrival import ARRIVALS, ArrivalStrategy
 from policies.mechanism import Mechanism
 from policies.notice import NOTICES
 from policies.port import Preempt, Request, Shrink, SystemView
-from simulator.clock.question import Asking
+from simulator.clock.decision_request import Asking
 from simulator.clock.setup import Setup
 from simulator.machine.decisions import Decisions
-from simulator.machine.eventlog import EventLog
-from simulator.machine.jobstate import JobState
+from simulator.machine.event_log import EventLog
+from simulator.machine.job_state import JobState
 from simulator.options import Options
 from simulator.results.recording import origin_of
 from simulator.simulation import checked_table

@@ -5,9 +5,9 @@ from __future__ import annotations
 from time import perf_counter
 
 from policies.port import SystemView
-from simulator.clock.asking import AskingSubmissions
+from simulator.clock.decision_request import Asking
 from simulator.clock.engine import Engine
-from simulator.clock.question import Asking
+from simulator.clock.interactive import AskingSubmissions
 from simulator.clock.setup import Setup
 from simulator.results.result import Result
 from simulator.simulation import result_of

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from policies.port import WaitingJob
-from simulator.clock.asking import AskingScheduler
-from simulator.clock.question import Asking
+from simulator.clock.decision_request import Asking
+from simulator.clock.interactive import AskingScheduler
 from simulator.clock.setup import Setup
 from simulator.machine.decisions import Decisions
-from simulator.machine.eventlog import EventLog
-from simulator.machine.jobstate import JobState
+from simulator.machine.event_log import EventLog
+from simulator.machine.job_state import JobState
 from simulator.options import Options
 from simulator.results.recording import origin_of
 from simulator.simulation import checked_table

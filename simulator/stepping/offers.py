@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from policies.mechanism import BASELINE, parse_mechanism
-from policies.planning.offers import OWN, OfferingBook, PlanAsked
-from simulator.clock.question import Asking
+from policies.planning.plan_choices import OWN, OfferingBook, PlanAsked
+from simulator.clock.decision_request import Asking
 from simulator.clock.setup import Setup
 from simulator.machine.decisions import Decisions
-from simulator.machine.eventlog import EventLog
-from simulator.machine.jobstate import JobState
+from simulator.machine.event_log import EventLog
+from simulator.machine.job_state import JobState
 from simulator.machine.stochastic import StochasticJob
 from simulator.options import Options
 from simulator.results.recording import origin_of
@@ -25,7 +25,7 @@ from workloads.table.job import Job
 
 if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
-    from policies.planning.planbook import Planned, Planner
+    from policies.planning.plan_book import Planned, Planner
 
 __all__ = ["SteppedPlans"]
 

@@ -13,13 +13,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 
-from simulator.resources.replay import MachineJob, MachineReplay, replay_on_machine
+from simulator.resources.machine_replay import MachineJob, MachineReplay, replay_on_machine
 from tests.shared_data import shared_file
 from workloads.machines.machine import Machine
-from workloads.machines.machinefile import make_machine
+from workloads.machines.machine_file import make_machine
 from workloads.machines.sources import machine_from_files
 from workloads.requests.estimate import estimated_machine
-from workloads.requests.logrequests import LogRequests, read_requests
+from workloads.requests.log_requests import LogRequests, read_requests
 
 __all__ = ["CASES", "main"]
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.benchmarks.figures import tell
 from tests.places import ROOT
-from workloads.logs.swflines import write_swf
+from workloads.logs.swf_lines import write_swf
 from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from experiments.recordings.longruns import stream_log
+from experiments.recordings.streamed_replay import stream_log
 from simulator.streaming import stream
 from tests.benchmarks.figures import tell
 from tests.reference.easy import replay_easy

@@ -14,10 +14,10 @@ from dataclasses import replace
 from time import process_time
 from typing import Any
 
-from experiments.learning.arrivalchoice import ArrivalChoice
+from experiments.learning.arrival_choice import ArrivalChoice
 from experiments.learning.environment import Environment
-from experiments.learning.jobchoice import JobChoice
-from experiments.learning.planchoice import PlanChoice
+from experiments.learning.job_choice import JobChoice
+from experiments.learning.plan_choice import PlanChoice
 from simulator import simulate
 from tests.benchmarks.figures import tell
 from workloads.hybrid.assignment import as_rigid, assign

@@ -11,7 +11,7 @@ import pytest
 
 import holdfast as hf
 from experiments.cli import main
-from experiments.paperreadings import FACTORS, READINGS, find_reading, option_defaults
+from experiments.paper_readings import FACTORS, READINGS, find_reading, option_defaults
 from experiments.sweeps import make_sweep
 from policies.mechanism import parse_mechanism
 from simulator.options import Options

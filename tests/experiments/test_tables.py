@@ -14,8 +14,8 @@ from experiments.recordings.summaries import comparison
 from experiments.tables import render, write_csv
 from experiments.traces.description import describe_reading
 from simulator.results.metrics import SUMMARY_COLUMNS
+from workloads.ground.columns import Quantity
 from workloads.ground.errors import OutputError
-from workloads.ground.quantities import Quantity
 from workloads.logs.trace import Trace, TraceJob
 from workloads.table.job import JobType
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from experiments import cli
-from experiments.slurm.workplace import write_sequence
+from experiments.slurm.workdir import write_sequence
 from experiments.tables import render
 from experiments.terminal import SafeStream, escape, safe_terminal
-from tests.experiments.slurm.test_whereabouts import SACCT, SEQUENCE
+from tests.experiments.slurm.test_status import SACCT, SEQUENCE
 
 #: Clears the screen, rings, and begins a control sequence in one byte; each reader gets it in all columns of text.
 EVIL = "e\x1b[2Jv\x07i\x9bl\x7f"

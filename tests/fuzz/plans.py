@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from experiments import cli
-from experiments.planning.laws import LAWS, LawOptions
+from experiments.planning.plan_inputs import LAWS, LawOptions
 from policies.planning.strategies import STRATEGIES
 from workloads.ground.parameters import declared
 

@@ -22,7 +22,7 @@ from tests.support.jobs import malleable, on_demand, rigid, stochastic
 from workloads.outages.file import write_outages
 from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import Job
-from workloads.table.jobtable import write_job_table
+from workloads.table.job_table import write_job_table
 
 __all__ = [
     "DATED_OUTAGES",

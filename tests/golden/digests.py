@@ -27,7 +27,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from experiments.cli import main as holdfast
-from policies.network import ScoringNetwork
+from policies.score_network import ScoringNetwork
 from simulator.results.schema import STUDIED_JOBS
 from tests.golden.inputs import write_inputs
 from tests.golden.replays import LARGE, SMALL, Replay
@@ -68,7 +68,7 @@ def workplace() -> Iterator[Path]:
 
 
 def _answering(path: Path) -> None:
-    from policies.answering import CONSEQUENCES
+    from policies.learned_arrival import CONSEQUENCES
 
     weights = np.linspace(-1.0, 1.0, 3 * (len(CONSEQUENCES) + 2))
     ScoringNetwork.of(weights, len(CONSEQUENCES), ("PAA", "SPAA", "WAIT")).save(path)

@@ -22,16 +22,16 @@ from tests.places import GOLDEN
 from workloads.ground.errors import InputError
 from workloads.hybrid.assignment import as_rigid, assign
 from workloads.hybrid.groups import GROUPINGS
-from workloads.hybrid.imbalance import imbalance
+from workloads.hybrid.type_balance import imbalance
+from workloads.logs.cancellations import keep_cancelled
 from workloads.logs.dependencies import follow_dependencies
-from workloads.logs.onepool import caveats
+from workloads.logs.one_pool import caveats
 from workloads.logs.readers import read_workload
-from workloads.logs.startingstate import starting_state
+from workloads.logs.starting_state import starting_state
 from workloads.logs.swf import write_swf
 from workloads.logs.trace import Trace, TraceJob
-from workloads.logs.withdrawals import keep_cancelled
 from workloads.table.job import Job
-from workloads.table.jobtable import JobTable, write_job_table
+from workloads.table.job_table import JobTable, write_job_table
 from workloads.theta.generator import generate
 from workloads.theta.presets import preset_year
 from workloads.theta.year import ThetaYear

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from policies.availability_profile import Profile
 from policies.backfilling import BACKFILLING, Conservative, Easy, Strict, backfilling
 from policies.mechanism import BASELINE
 from policies.port import Promise, Start, SystemView, Window
-from policies.profile import Profile
-from policies.reserving import Outlook, plan_queue
-from policies.shadow import NEVER
+from policies.reservation_depth import Outlook, plan_queue
+from policies.shadow_time import NEVER
 from simulator import simulate
 from tests.policies.test_policies import Reserved, View, Waiting, starts
 from tests.reference.backfilling import Replayed, replay_reserving, replay_strict

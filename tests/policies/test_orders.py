@@ -19,8 +19,8 @@ from policies.orders.fairshare import FairShare, group_of
 from policies.orders.multifactor import Multifactor
 from simulator import simulate
 from simulator.machine.fairshare import UsageLedger
-from simulator.machine.jobstate import JobState
-from simulator.machine.waiting import Queue
+from simulator.machine.job_state import JobState
+from simulator.machine.wait_queue import Queue
 from tests.reference.easy import load_swf, replay_easy, replay_easy_naive
 from tests.shared_data import trace_file
 from tests.strategies.tables import random_job_table

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from policies.arrival import ARRIVALS, PreemptAtArrival, ShrinkPreemptAtArrival
 from policies.backfilling import Easy
-from policies.lending import give_back
 from policies.mechanism import MECHANISMS, Mechanism, parse_mechanism
+from policies.node_return import give_back
 from policies.notice import collect, ignore, plan
 from policies.order import ORDERS, fcfs
 from policies.port import Expand, Expect, Hold, Preempt, Promise, Shrink, Start, Window
-from policies.shadow import NEVER, shadow_of
-from policies.tenancy import TENANCIES
+from policies.reserved_backfill import TENANCIES
+from policies.shadow_time import NEVER, shadow_of
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType

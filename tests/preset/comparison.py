@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from experiments.paperreadings import find_reading
+from experiments.paper_readings import find_reading
 from simulator import Result, simulate
 from tests.reference.hybrid import MECHANISMS, replay
 from workloads.ground.units import to_ticks
@@ -47,7 +47,7 @@ def compared_years(name: str, jobs: int, length: int, seed: int) -> Iterator[Com
     Parameters
     ----------
     name
-        A preset of :data:`experiments.paperreadings.READINGS`.
+        A preset of :data:`experiments.paper_readings.READINGS`.
     jobs, length
         Jobs in all, and of a year.
     seed

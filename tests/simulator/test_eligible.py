@@ -25,7 +25,7 @@ from tests.support.jobs import on_demand, rigid, stochastic
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND, to_seconds, to_ticks
 from workloads.table.job import Job, JobType
-from workloads.table.jobtable import read_job_table, write_job_table
+from workloads.table.job_table import read_job_table, write_job_table
 
 #: (submit, eligible, nodes, walltime, runtime): small and full of ties.
 Row = tuple[int, int, int, int, int]
@@ -234,7 +234,7 @@ def test_many_waiting_jobs_are_ranked_as_few_are(order: str, monkeypatch: pytest
         for n in range(60)
     ]
     few = starts(simulate(jobs, 4, order=order))
-    monkeypatch.setattr("simulator.machine.waiting.DEEP", 2)
+    monkeypatch.setattr("simulator.machine.wait_queue.DEEP", 2)
     assert starts(simulate(jobs, 4, order=order)) == few
 
 

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.placement.spans import HELD, place_nodes
-from experiments.timelines.machinetable import machine_rows
+from experiments.timelines.machine_table import machine_rows
 from simulator import Result, simulate
-from simulator.machine.eventlog import Entry
+from simulator.machine.event_log import Entry
 from simulator.results.metrics import summarize, summarize_types
 from simulator.results.reservations import stochastic_rows
 from simulator.results.schema import JOBS

@@ -17,7 +17,7 @@ from tests.strategies.mixes import Mix
 from tests.strategies.tables import Table, job_tables
 from workloads.ground.units import SECOND, to_ticks
 from workloads.hybrid.assignment import as_rigid
-from workloads.logs.startingstate import starting_state
+from workloads.logs.starting_state import starting_state
 from workloads.logs.trace import Trace, TraceJob
 from workloads.table.job import Job, JobType
 from workloads.table.validation import check_jobs

@@ -20,7 +20,7 @@ from tests.support.jobs import rigid
 from workloads.outages.failures import FailureRate
 from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import Job
-from workloads.table.jobtable import read_job_table, write_job_table
+from workloads.table.job_table import read_job_table, write_job_table
 
 TABLES = 16
 #: A job that has ended long before the others come, and those that come at this time at the earliest [s].

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from experiments.paperreadings import find_reading
+from experiments.paper_readings import find_reading
 from simulator import simulate
 from tests.preset.__main__ import main
 from tests.preset.comparison import compared_years, faults

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.kernels import replayloop, running
+from policies.kernels import compiled_or_plain, replay_loop
 from simulator import Result, simulate
 from simulator.results.metrics import MeasuredWindow, summarize, summarize_types
 from simulator.streaming import stream
 from tests.shared_data import trace_file
 from tests.strategies.tables import Table, job_tables, random_job_table
-from workloads.ground import objectcode
+from workloads.ground import object_code
 from workloads.ground.errors import InputError, MachineCodeWarning
 from workloads.hybrid.assignment import as_rigid
 from workloads.logs.readers import read_trace
@@ -66,7 +66,7 @@ def assert_same(jobs: list[Job], nodes: int, order: str = "fcfs", backfilling: s
 def machine_code(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Loops run as machine code, however little there is to do."""
     pytest.importorskip("numba")
-    monkeypatch.setattr(running, "LOAD_FROM", 0)
+    monkeypatch.setattr(compiled_or_plain, "LOAD_FROM", 0)
     yield
 
 
@@ -198,8 +198,8 @@ def test_an_unknown_engine_is_refused() -> None:
 def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine_code: None) -> Path:
     """An empty cache, and a process that has loaded nothing."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    objectcode.object_code.cache_clear()
-    objectcode.warn_once.cache_clear()
+    object_code.object_code.cache_clear()
+    object_code.warn_once.cache_clear()
     return tmp_path / "holdfast"
 
 
@@ -213,16 +213,16 @@ def test_object_code_is_loaded_without_numba(fresh: Path, monkeypatch: pytest.Mo
     assert_same(*busy())
     (file,) = fresh.iterdir()
     assert (file.name.startswith("replay-"), file.stat().st_mode & 0o777) == (True, 0o600)
-    objectcode.object_code.cache_clear()
+    object_code.object_code.cache_clear()
     monkeypatch.setitem(sys.modules, "numba", None)
-    assert objectcode.object_code(replayloop.replay, replayloop.KINDS) is not None
+    assert object_code.object_code(replay_loop.replay, replay_loop.KINDS) is not None
     assert_same(*busy())
 
 
 def test_without_numba_the_plain_loop_runs(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
     monkeypatch.setitem(sys.modules, "llvmlite", None)
-    assert objectcode.object_code(replayloop.replay, replayloop.KINDS) is None
+    assert object_code.object_code(replay_loop.replay, replay_loop.KINDS) is None
     assert_same(*busy())
     assert not fresh.exists()
 
@@ -235,8 +235,8 @@ def double(count, values, results):  # type: ignore[no-untyped-def]
 
 def doubles() -> list[int]:
     """What it gives in a process that has loaded nothing."""
-    objectcode.object_code.cache_clear()
-    run = objectcode.object_code(double, "naa") or double
+    object_code.object_code.cache_clear()
+    run = object_code.object_code(double, "naa") or double
     results = np.zeros(3, np.int64)
     run(3, np.arange(3), results)
     found: list[int] = results.tolist()
@@ -250,7 +250,7 @@ def test_damaged_code_is_compiled_again(fresh: Path, damage: bytes | None) -> No
     file.write_bytes(file.read_bytes()[:-9] + bytes(9) if damage is None else damage)
     with pytest.warns(MachineCodeWarning, match="is damaged; it is compiled again"):
         assert doubles() == [0, 2, 4]
-    objectcode.warn_once.cache_clear()
+    object_code.warn_once.cache_clear()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert doubles() == [0, 2, 4]
@@ -261,10 +261,10 @@ def test_code_that_cannot_be_kept_is_compiled_for_much_work_alone(
 ) -> None:
     fresh.write_text("a file where the directory should be")
     with pytest.warns(MachineCodeWarning, match="cannot be kept"):
-        assert running.compiled(replayloop.replay, replayloop.KINDS, 1) is None
+        assert compiled_or_plain.compiled(replay_loop.replay, replay_loop.KINDS, 1) is None
     assert_same(*busy())
-    monkeypatch.setattr(running, "COMPILE_FROM", 0)
-    assert running.compiled(replayloop.replay, replayloop.KINDS, 1) is not None
+    monkeypatch.setattr(compiled_or_plain, "COMPILE_FROM", 0)
+    assert compiled_or_plain.compiled(replay_loop.replay, replay_loop.KINDS, 1) is not None
     assert_same(*busy())
 
 
@@ -272,21 +272,21 @@ def test_a_loop_that_numba_cannot_compile_runs_in_python(fresh: Path, monkeypatc
     def refuse(*_: Any) -> str:
         raise TypeError("not today")
 
-    monkeypatch.setattr(objectcode, "assembly", refuse)
+    monkeypatch.setattr(object_code, "assembly", refuse)
     with pytest.warns(MachineCodeWarning, match="numba cannot compile replay \\(not today\\)"):
         assert_same(*busy())
 
 
 def test_compiled_loops_take_contiguous_whole_numbers_alone(machine_code: None) -> None:
-    code = objectcode.object_code(replayloop.replay, replayloop.KINDS)
+    code = object_code.object_code(replay_loop.replay, replay_loop.KINDS)
     assert code is not None
     wrong = np.zeros(3)
     with pytest.raises(TypeError, match="64-bit"):
-        code(*(0 if kind == "n" else wrong for kind in replayloop.KINDS))
+        code(*(0 if kind == "n" else wrong for kind in replay_loop.KINDS))
 
 
 @pytest.fixture(autouse=True)
 def forget() -> Iterator[None]:
     yield
-    objectcode.object_code.cache_clear()
-    objectcode.warn_once.cache_clear()
+    object_code.object_code.cache_clear()
+    object_code.warn_once.cache_clear()

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.placement.spans import HELD, place_nodes
-from experiments.stories.reading.chronicle import Chronicle
+from experiments.stories.reading.timeline import Chronicle
 from experiments.stories.story import Stories
 from policies.arrival import PreemptAtArrival, ShrinkPreemptAtArrival
 from policies.backfilling import Easy

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.kernels import running
+from policies.kernels import compiled_or_plain
 from simulator.options import Options
-from simulator.prospects import first_starts, starts_by_walltime
-from simulator.sketch.sketching import PresentJob, Sketch, can_sketch
+from simulator.sketch.fast_starts import PresentJob, Sketch, can_sketch
+from simulator.start_times import first_starts, starts_by_walltime
 from workloads.ground.errors import InvariantError
 from workloads.ground.units import to_ticks
 from workloads.table.job import Job, JobType
@@ -106,9 +106,9 @@ def test_compiled_loops_are_the_plain_ones(monkeypatch: pytest.MonkeyPatch) -> N
             found.append(sketched(jobs, Options(), {max(waiting)}, tried))
         return found
 
-    monkeypatch.setattr(running, "LOAD_FROM", 1 << 62)
+    monkeypatch.setattr(compiled_or_plain, "LOAD_FROM", 1 << 62)
     plain = answers()
-    monkeypatch.setattr(running, "LOAD_FROM", 0)
+    monkeypatch.setattr(compiled_or_plain, "LOAD_FROM", 0)
     assert answers() == plain
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.planning.planbook import Planner
+from policies.planning.plan_book import Planner
 from simulator import Result, simulate
 from simulator.stepping.arrivals import SteppedArrivals
 from simulator.stepping.offers import SteppedPlans

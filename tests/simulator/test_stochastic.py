@@ -16,12 +16,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from policies.planning.costs import CostModel, Table
-from policies.planning.execution import execute
+from policies.planning.memory_execution import execute
 from policies.planning.plan import ReservationPlan
-from policies.planning.planbook import Planner
+from policies.planning.plan_book import Planner
 from policies.planning.strategies import all_checkpoint, masi, neuro_average, optimal
 from simulator import Result, simulate
-from simulator.machine.eventlog import Entry
+from simulator.machine.event_log import Entry
 from simulator.machine.stochastic import ReservationRecord
 from simulator.results.reservations import stochastic_rows
 from simulator.results.schema import RESERVATIONS

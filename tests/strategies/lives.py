@@ -1,5 +1,5 @@
 """Random job tables in which jobs are withdrawn, depend on each other, and run already: those of the other strategies
-with columns of :mod:`workloads.table.joblife`."""
+with columns of :mod:`workloads.table.job_lifecycle`."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from experiments.slurm.nodelists import node_list, node_numbers
+from experiments.slurm.numbered_nodes import node_list, node_numbers
 from workloads.ground.errors import InputError
 
 

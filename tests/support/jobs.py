@@ -8,10 +8,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from experiments.output.seals import seal
+from experiments.output.manifest import seal
 from simulator import simulate
-from simulator.machine.jobstate import JobState
-from simulator.machine.kinds import job_state
+from simulator.machine.job_factory import job_state
+from simulator.machine.job_state import JobState
 from simulator.options import Options
 from tests.reference.hybrid import replay
 from workloads.table.job import Job, JobType

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from workloads.ground.sealing import seal_json
+from workloads.ground.checksums import seal_json
 
 __all__ = ["sealed_again", "unsealed"]
 

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from workloads.chains.convolution import partial_sums
 from workloads.chains.runs import TaskRuns
-from workloads.chains.sums import partial_sums
-from workloads.chains.taskfits import fit_law
+from workloads.chains.task_fits import fit_law
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.laws import Law
 
@@ -27,7 +27,7 @@ class Task:
     Attributes
     ----------
     law
-        Law of its duration [s]; see :class:`workloads.laws.law.Law`.
+        Law of its duration [s]; see :class:`workloads.laws.distribution.Law`.
     memory
         Its peak, which no input changes ([P], section 3.1) [GB].
     average
@@ -59,7 +59,7 @@ class TaskChain:
 
     Examples
     --------
-    >>> from workloads.chains.taskfits import Normal
+    >>> from workloads.chains.task_fits import Normal
     >>> chain = TaskChain((Task(Normal(100.0, 10.0), 2.0), Task(Normal(300.0, 10.0), 4.0)))
     >>> chain.mean_memory()
     3.5
@@ -201,7 +201,7 @@ class TaskChain:
 
         Examples
         --------
-        >>> from workloads.chains.taskfits import Normal
+        >>> from workloads.chains.task_fits import Normal
         >>> chain = TaskChain((Task(Normal(100.0, 10.0), 2.0), Task(Normal(300.0, 10.0), 4.0)))
         >>> chain.memory_quantile([85.0, 90.0], 0.1).tolist()
         [2.0, 4.0]

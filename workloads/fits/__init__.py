@@ -1,9 +1,9 @@
 """Laws from data: discrete, usual distributions, polynomials, interpolated and kernel CDFs, and a choice among them."""
 
 from workloads.fits.fit import Fit, Samples
+from workloads.fits.kernel_density import MAX_DEGREE, fit_interpolation, fit_kernel, fit_polynomial
+from workloads.fits.parametric import USUAL, fit_usual
 from workloads.fits.selection import METHODS, Candidate, FitReport, choose, fit_all, fit_discrete, make_fits
-from workloads.fits.smooth import MAX_DEGREE, fit_interpolation, fit_kernel, fit_polynomial
-from workloads.fits.usual import USUAL, fit_usual
 
 __all__ = [
     "MAX_DEGREE",

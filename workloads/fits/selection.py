@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.fits.fit import Fit, Samples
-from workloads.fits.smooth import fit_interpolation, fit_kernel, fit_polynomial
-from workloads.fits.usual import fit_usual
+from workloads.fits.kernel_density import fit_interpolation, fit_kernel, fit_polynomial
+from workloads.fits.parametric import fit_usual
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.laws import Array, DiscreteLaw, Law
 from workloads.laws.checks import runtimes

@@ -19,9 +19,9 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import IO, Any, Literal, overload
 
-from workloads.ground.bounded import TooLargeError, content_of
 from workloads.ground.errors import OutputError, TraceError
 from workloads.ground.lines import lines_with_ends
+from workloads.ground.safe_read import TooLargeError, content_of
 
 __all__ = [
     "atomic_open",
@@ -76,7 +76,7 @@ def read_bytes(path: str | Path) -> bytes:
     ------
     TraceError
         If the file is missing, a directory, unreadable, empty, a damaged gzip file, or larger than what is read:
-        1 GiB (:data:`workloads.ground.bounded.LARGEST_INPUT`), of gzip beyond 64 MiB also 50 times its packed size.
+        1 GiB (:data:`workloads.ground.safe_read.LARGEST_INPUT`), of gzip beyond 64 MiB also 50 times its packed size.
     """
     with _reading(path):
         data = content_of(path)

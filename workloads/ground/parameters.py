@@ -1,7 +1,7 @@
 """Declared parameters: type, unit, legal values and help of a parameter stand at the field that holds it.
 
 A field is annotated with a :class:`Parameter`, and where a plain type does not say how a value is written, with
-:class:`Values`. ``experiments.parsing`` makes the options of commands from these declarations alone:
+:class:`Values`. ``experiments.option_parser`` makes the options of commands from these declarations alone:
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)

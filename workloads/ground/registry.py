@@ -18,7 +18,7 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.importing import imported
+from workloads.ground.import_paths import imported
 from workloads.ground.ranges import range_of
 
 __all__ = ["Known", "Registry", "check_function", "function_of", "parameters_of", "value_of"]

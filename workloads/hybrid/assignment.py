@@ -17,9 +17,9 @@ from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
 from workloads.ground.units import to_ticks
 from workloads.hybrid.groups import groups_of
+from workloads.hybrid.job_types import TypedJobs
 from workloads.hybrid.notices import notice_shares, notice_times
-from workloads.hybrid.typedjobs import TypedJobs
-from workloads.hybrid.typemix import Assignment
+from workloads.hybrid.type_mix import Assignment
 from workloads.logs.trace import Trace
 from workloads.table.job import RIGID, JobType
 from workloads.table.jobs import Jobs
@@ -42,14 +42,14 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
     seed
         Seed of the random choices, >= 0.
     **changes
-        Fields of :class:`~workloads.hybrid.typemix.Assignment` that differ from ``parameters``.
+        Fields of :class:`~workloads.hybrid.type_mix.Assignment` that differ from ``parameters``.
 
     Returns
     -------
     Jobs
         In the order of the trace. Times are multiples of a tick. Job ids are the trace's if they are unique, else
         1, 2, ... for all. The notice of a job that arrives at the start of the trace lies before its first submit.
-        :func:`workloads.hybrid.imbalance.imbalance` says where one group has most of the jobs, or a type has none.
+        :func:`workloads.hybrid.type_balance.imbalance` says where one group has most of the jobs, or a type has none.
 
     Raises
     ------

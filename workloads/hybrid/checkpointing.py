@@ -10,7 +10,7 @@ import math
 
 from workloads.ground.errors import ParameterError
 from workloads.ground.units import to_ticks
-from workloads.hybrid.typemix import NODE_MTBF
+from workloads.hybrid.type_mix import NODE_MTBF
 from workloads.table.job import Job
 
 __all__ = [

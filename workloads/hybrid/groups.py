@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from workloads.ground.errors import ParameterError
 from workloads.ground.parameters import choices
-from workloads.hybrid.typemix import Assignment
+from workloads.hybrid.type_mix import Assignment
 from workloads.logs.trace import Trace
 
 __all__ = ["GROUPINGS", "campaigns", "group_jobs", "group_names", "grouping_of", "groups_of"]

@@ -57,7 +57,7 @@ def parameter_value(kind: type[Any], name: str, raw: Any) -> Any:
     Parameters
     ----------
     kind
-        A class of parameters that all have defaults, such as :class:`~workloads.hybrid.typemix.Assignment`; it
+        A class of parameters that all have defaults, such as :class:`~workloads.hybrid.type_mix.Assignment`; it
         checks its values itself.
     name
         One of them. What its default is says what it may be: a text, or numbers, which are durations where its

@@ -1,7 +1,7 @@
 """Laws of runtimes: by name, from scipy, truncated, discrete, and the grids that make discrete laws of the others."""
 
+from workloads.laws.distribution import Array, ContinuousLaw, DiscreteLaw, Law
 from workloads.laws.grids import GRIDS, algorithm_1_size, discretise, from_samples
-from workloads.laws.law import Array, ContinuousLaw, DiscreteLaw, Law
 from workloads.laws.named import (
     TABLE_1,
     beta,

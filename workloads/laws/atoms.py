@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workloads.laws.law import Array, Law
+from workloads.laws.distribution import Array, Law
 
 __all__ = ["find_atoms"]
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.laws.atoms import find_atoms
 from workloads.laws.checks import nonnegative, positive, runtimes
-from workloads.laws.law import Array, DiscreteLaw, Law
+from workloads.laws.distribution import Array, DiscreteLaw, Law
 from workloads.laws.tail import body_end, tail_grid
 from workloads.laws.truncated import bounded
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from workloads.ground.errors import ParameterError
 from workloads.laws.atoms import find_atoms
-from workloads.laws.law import Array, ContinuousLaw, Law
+from workloads.laws.distribution import Array, ContinuousLaw, Law
 
 __all__ = ["Mixture", "mixture"]
 

@@ -12,7 +12,7 @@ import scipy
 
 from workloads.ground.errors import ParameterError
 from workloads.laws.checks import above, finite, nonnegative, positive
-from workloads.laws.law import Array, Law, SmoothLaw
+from workloads.laws.distribution import Array, Law, SmoothLaw
 from workloads.laws.truncated import Truncated, truncate
 
 __all__ = [

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.ground.errors import ParameterError
-from workloads.laws.law import Array
+from workloads.laws.distribution import Array
 
 __all__ = ["ScipyLaw", "from_scipy"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from workloads.ground.errors import ParameterError
 from workloads.laws.atoms import find_atoms
 from workloads.laws.checks import nonnegative
-from workloads.laws.law import Array, ContinuousLaw, DiscreteLaw, Law
+from workloads.laws.distribution import Array, ContinuousLaw, DiscreteLaw, Law
 
 __all__ = ["Shifted", "shifted"]
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from workloads.laws.law import Array, Law
+from workloads.laws.distribution import Array, Law
 from workloads.laws.truncated import TAIL
 
 __all__ = ["body_end", "tail_grid"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from workloads.ground.errors import ParameterError
 from workloads.laws.atoms import find_atoms
-from workloads.laws.law import Array, ContinuousLaw, DiscreteLaw, Law, integrate_mean
+from workloads.laws.distribution import Array, ContinuousLaw, DiscreteLaw, Law, integrate_mean
 
 __all__ = ["TAIL", "Truncated", "bounded", "has_mean", "truncate"]
 
@@ -121,7 +121,8 @@ def truncate(law: Law, lower: float | None = None, upper: float | None = None, n
     Returns
     -------
     Law
-        The law itself where the bounds cut nothing off; a :class:`~workloads.laws.law.DiscreteLaw` of a discrete one.
+        The law itself where the bounds cut nothing off; a :class:`~workloads.laws.distribution.DiscreteLaw` of a
+        discrete one.
 
     Raises
     ------

@@ -14,8 +14,8 @@ from workloads.ground.errors import ParameterError, TraceError
 from workloads.ground.fields import Columns, number, seconds_of_date, whole
 from workloads.ground.files import read_text
 from workloads.ground.lines import lines_with_ends
-from workloads.logs.choice import Choice, places_of
-from workloads.logs.intake import BROKEN_LINE, Intake
+from workloads.logs.cleaning import BROKEN_LINE, Intake
+from workloads.logs.filters import Choice, places_of
 from workloads.logs.trace import Trace
 
 __all__ = ["looks_like_alcf", "parse_alcf", "read_alcf"]
@@ -41,7 +41,7 @@ def read_alcf(
 ) -> Trace:
     """Read a DIM_JOB_COMPOSITE table.
 
-    Left out and counted, besides what :class:`~workloads.logs.intake.Intake` leaves out: jobs of debug queues, jobs
+    Left out and counted, besides what :class:`~workloads.logs.cleaning.Intake` leaves out: jobs of debug queues, jobs
     without a walltime, jobs that never started (START_DATE_ID = 0 or no start).
 
     Parameters

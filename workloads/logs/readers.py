@@ -11,14 +11,14 @@ from workloads.ground.errors import InputError, ParameterError, TraceError
 from workloads.ground.files import decode_text, read_bytes, sha256_of
 from workloads.ground.registry import Registry
 from workloads.logs.alcf import looks_like_alcf, parse_alcf
-from workloads.logs.choice import Choice, Where
-from workloads.logs.columnlog import column_names, looks_like_layout, parse_columns
-from workloads.logs.columnroles import ColumnNames, layout_of, roles_of
-from workloads.logs.jobselection import select
+from workloads.logs.column_log import column_names, looks_like_layout, parse_columns
+from workloads.logs.column_roles import ColumnNames, layout_of, roles_of
+from workloads.logs.filters import Choice, Where
+from workloads.logs.job_selection import select
 from workloads.logs.sacct import looks_like_sacct, parse_sacct
 from workloads.logs.swf import looks_like_swf, parse_swf
 from workloads.logs.trace import Trace
-from workloads.table.jobtable import PARQUET_MAGIC, JobTable, looks_like_job_table, parse_job_table
+from workloads.table.job_table import PARQUET_MAGIC, JobTable, looks_like_job_table, parse_job_table
 
 __all__ = ["READERS", "Reader", "read_trace", "read_workload", "sha256_of"]
 
@@ -46,11 +46,11 @@ class Reader:
         Content of a file (decompressed) and its name for messages to a trace or job table. Keywords: ``lenient``,
         ``procs_per_node``.
     chooses
-        Whether ``parse`` has the keyword ``choice``, too (:class:`~workloads.logs.choice.Choice`), to select by any
+        Whether ``parse`` has the keyword ``choice``, too (:class:`~workloads.logs.filters.Choice`), to select by any
         column of its file. Of other formats jobs are selected once they are read
-        (:func:`workloads.logs.jobselection.select`).
+        (:func:`workloads.logs.job_selection.select`).
     maps
-        Whether it has the keyword ``columns`` (:func:`~workloads.logs.columnroles.roles_of`).
+        Whether it has the keyword ``columns`` (:func:`~workloads.logs.column_roles.roles_of`).
     """
 
     recognises: Callable[[str], bool]
@@ -143,7 +143,7 @@ def read_workload(
     columns
         Of a CSV or Parquet table of another site: its columns by role, ``"submit=submit_time,nodes=num_nodes_alloc,
         start=start_time,end=end_time,walltime=time_limit:min"`` or a mapping; the roles are those of
-        :func:`~workloads.logs.columnroles.roles_of`. ``"pm100"`` and ``"f-data"`` are known, and recognised. None: a
+        :func:`~workloads.logs.column_roles.roles_of`. ``"pm100"`` and ``"f-data"`` are known, and recognised. None: a
         file of one of the formats.
 
     Returns

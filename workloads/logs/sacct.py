@@ -1,7 +1,7 @@
 """Logs of Slurm, as ``sacct`` exports them.
 
 ``SLURM_TIME_FORMAT=%s sacct -a -X -P -o JobIDRaw,User,Account,Partition,State,Submit,Eligible,Start,End,ElapsedRaw,
-TimelimitRaw,NNodes,NCPUS``, or any other form of :mod:`workloads.logs.sacctforms`; docs/guides/sacct.md says how the
+TimelimitRaw,NNodes,NCPUS``, or any other form of :mod:`workloads.logs.sacct_formats`; docs/guides/sacct.md says how the
 columns are read. They are found by name.
 """
 
@@ -15,12 +15,12 @@ from typing import Any
 from workloads.ground.errors import ParameterError, TraceError, shown
 from workloads.ground.fields import Columns, number
 from workloads.ground.files import read_text
-from workloads.logs.choice import Choice, Condition, places_of
-from workloads.logs.intake import BROKEN_LINE, Intake, check_procs_per_node
-from workloads.logs.nodenames import NamedNodes
-from workloads.logs.sacctcells import RestOfRecordError
-from workloads.logs.sacctforms import AlignedForm, Form, form_of, looks_like_sacct
-from workloads.logs.sacctvalues import (
+from workloads.logs.cleaning import BROKEN_LINE, Intake, check_procs_per_node
+from workloads.logs.filters import Choice, Condition, places_of
+from workloads.logs.node_names import NamedNodes
+from workloads.logs.sacct_cells import RestOfRecordError
+from workloads.logs.sacct_formats import AlignedForm, Form, form_of, looks_like_sacct
+from workloads.logs.sacct_values import (
     ARRAY,
     CUT_ARRAY,
     clock_of,
@@ -35,7 +35,7 @@ from workloads.logs.sacctvalues import (
     time_of,
 )
 from workloads.logs.trace import Trace
-from workloads.logs.workshares import WorkShares, gpus_of
+from workloads.logs.work_shares import WorkShares, gpus_of
 
 __all__ = ["looks_like_sacct", "parse_sacct", "read_sacct"]
 
@@ -61,7 +61,7 @@ def read_sacct(
 ) -> Trace:
     """Read an sacct export: columns separated by a character or aligned under dashes, or JSON.
 
-    Left out and counted, besides what :class:`~workloads.logs.intake.Intake` leaves out: job steps, jobs that never
+    Left out and counted, besides what :class:`~workloads.logs.cleaning.Intake` leaves out: job steps, jobs that never
     started, jobs that had not ended. A task of an array, ``123_4``, gets the id 123 x 2^32 + 4; a component of a
     heterogeneous job, ``123+1``, gets 123 x 2^32 + 2^31 + 1. A job that was cancelled in the queue has no start, or its
     start is its end. One line ``123_[1-20]`` stands for the 20 tasks of an array that never started, and is counted so.

@@ -15,7 +15,7 @@ from workloads.ground.fields import number
 from workloads.ground.files import read_text
 from workloads.ground.numbers import decimal
 from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
-from workloads.logs.sacctvalues import (
+from workloads.logs.sacct_values import (
     ARRAY,
     clock_of,
     count_of,
@@ -26,7 +26,7 @@ from workloads.logs.sacctvalues import (
     text_of,
     time_of,
 )
-from workloads.logs.slurmjson import jobs_of_document
+from workloads.logs.slurm_json import jobs_of_document
 
 __all__ = ["QUEUE_COLUMNS", "QueueRow", "read_queue"]
 

@@ -1,7 +1,7 @@
-"""The Standard Workload Format, version 2.2: reading; it is written by :mod:`workloads.logs.swflines`.
+"""The Standard Workload Format, version 2.2: reading; it is written by :mod:`workloads.logs.swf_lines`.
 
 Source: Chapin et al., "Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999, and the
-Parallel Workloads Archive. Cleaned by :mod:`workloads.logs.intake`.
+Parallel Workloads Archive. Cleaned by :mod:`workloads.logs.cleaning`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from workloads.ground.errors import ParameterError, TraceError
 from workloads.ground.files import blocks_of_file, plain_bytes, read_bytes
 from workloads.ground.lines import numbered_lines
-from workloads.ground.rows import Codes
+from workloads.ground.row_views import Codes
 from workloads.logs.alea import machine_beside
-from workloads.logs.choice import Choice, Condition
-from workloads.logs.intake import (
+from workloads.logs.cleaning import (
     BROKEN_LINE,
     NO_RUNTIME,
     Intake,
@@ -30,11 +29,12 @@ from workloads.logs.intake import (
     Tally,
     check_procs_per_node,
 )
-from workloads.logs.swfheader import machine_of, read_header, sizes_of
-from workloads.logs.swflines import CANCELLED, CONVERSION, write_swf
-from workloads.logs.swfrecords import MORE, OF_ALEA, Lines, read_lines
+from workloads.logs.filters import Choice, Condition
+from workloads.logs.swf_header import machine_of, read_header, sizes_of
+from workloads.logs.swf_lines import CANCELLED, CONVERSION, write_swf
+from workloads.logs.swf_records import MORE, OF_ALEA, Lines, read_lines
 from workloads.logs.trace import Trace
-from workloads.logs.workshares import WorkShares
+from workloads.logs.work_shares import WorkShares
 
 __all__ = ["looks_like_swf", "parse_swf", "read_long_swf", "read_swf", "write_swf"]
 

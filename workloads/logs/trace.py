@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workloads.ground.errors import ParameterError
 from workloads.ground.numbers import decimal
-from workloads.ground.rows import Rows
+from workloads.ground.row_views import Rows
 from workloads.ground.units import LARGEST_SIZE
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _LATEST = 253_402_300_800
 
 @dataclass(frozen=True, slots=True)
 class TraceJob:
-    """One job of a log, cleaned by :class:`~workloads.logs.intake.Intake`.
+    """One job of a log, cleaned by :class:`~workloads.logs.cleaning.Intake`.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class Trace:
         Oddities that were read all the same, counted by kind.
     withdrawn
         Those of the jobs left out that were withdrawn before they started
-        (:func:`workloads.logs.withdrawals.keep_cancelled` takes them in).
+        (:func:`workloads.logs.cancellations.keep_cancelled` takes them in).
     unit
         What sizes count, ``nodes`` or ``processors``: a log may count processors of nodes that have several.
     ended

@@ -11,7 +11,7 @@ from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.numbers import is_number, is_whole
 from workloads.ground.units import LARGEST_TIME
 from workloads.machines.amounts import LARGEST_AMOUNT, gpus_by_kind
-from workloads.machines.hostlist import MOST_NODES, fold
+from workloads.machines.host_list import MOST_NODES, fold
 
 __all__ = ["LARGEST_COUNT", "SCOPES", "Limit", "Machine", "NodeKind", "Partition", "Quota"]
 

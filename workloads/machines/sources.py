@@ -11,10 +11,10 @@ from typing import NamedTuple
 from workloads.ground.errors import InputError, TraceError, shown
 from workloads.ground.files import read_text
 from workloads.machines.amounts import gres_gpus, mebibytes
-from workloads.machines.hostlist import MOST_NODES, expand
+from workloads.machines.host_list import MOST_NODES, expand
 from workloads.machines.machine import Machine, NodeKind, Partition
-from workloads.machines.printed import is_sinfo, json_records, sinfo_records
-from workloads.machines.slurmconf import SiteConfiguration, is_set, read_configuration
+from workloads.machines.slurm_conf import SiteConfiguration, is_set, read_configuration
+from workloads.machines.slurm_output import is_sinfo, json_records, sinfo_records
 
 __all__ = ["FoundMachine", "configured_machine", "is_machine_source", "machine_from_files"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from workloads.ground.errors import TraceError, UnknownNameError
 from workloads.ground.fields import number, whole
 from workloads.ground.files import atomic_open, csv_rows, read_text
-from workloads.ground.jobids import parse_job_id
+from workloads.ground.job_ids import parse_job_id
 from workloads.ground.units import format_seconds, to_ticks
 from workloads.logs.clock import LogClock, is_date
 from workloads.outages.failures import placed

@@ -8,10 +8,10 @@ import numpy as np
 
 from workloads.ground.errors import InputError
 from workloads.machines.amounts import ANY_GPU
-from workloads.machines.hostlist import MOST_NODES, expand
+from workloads.machines.host_list import MOST_NODES, expand
 from workloads.machines.machine import Machine, NodeKind, Partition
 from workloads.machines.sources import FoundMachine
-from workloads.requests.logrequests import LogRequests, RecordedJob
+from workloads.requests.log_requests import LogRequests, RecordedJob
 
 __all__ = ["estimated_machine"]
 

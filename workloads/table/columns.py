@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from workloads.ground.errors import TraceError, UnknownNameError, shown
 from workloads.ground.fields import number, whole
-from workloads.ground.jobids import parse_job_id
+from workloads.ground.job_ids import parse_job_id
 from workloads.ground.ticks import in_ticks
 from workloads.ground.units import SECOND, format_seconds
 from workloads.table.job import JobType

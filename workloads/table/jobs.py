@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.rows import Rows
+from workloads.ground.row_views import Rows
 from workloads.ground.ticks import in_ticks
 from workloads.table.job import Job, JobType
 

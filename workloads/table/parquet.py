@@ -83,7 +83,7 @@ def parquet_blocks(
 
 
 def write_parquet(jobs: Jobs, path: str | Path, columns: Sequence[str]) -> None:
-    """Write jobs; see :func:`workloads.table.jobtable.write_job_table`.
+    """Write jobs; see :func:`workloads.table.job_table.write_job_table`.
 
     Raises
     ------

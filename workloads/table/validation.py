@@ -18,9 +18,9 @@ from workloads.ground.errors import InputError, shown
 from workloads.ground.fields import LARGEST_WHOLE
 from workloads.ground.units import COSTS, DURATIONS, LARGEST_SIZE, LARGEST_TIME, SHORTEST_TIME, TIMES
 from workloads.table.job import Job, JobType
-from workloads.table.joblife import broken_by_others, broken_life, has_life
+from workloads.table.job_lifecycle import broken_by_others, broken_life, has_life
 from workloads.table.jobs import Jobs
-from workloads.table.profile import memory_profile
+from workloads.table.memory_profile import memory_profile
 
 __all__ = ["Fault", "check_jobs", "first_fault"]
 

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
 from workloads.logs.trace import Trace, TraceJobs
+from workloads.theta.arrival_rhythm import Rhythm
+from workloads.theta.job_shapes import draw_requests, draw_runtimes, draw_sizes
 from workloads.theta.projects import draw_projects, draw_users
-from workloads.theta.rhythm import Rhythm
-from workloads.theta.shapes import draw_requests, draw_runtimes, draw_sizes
 from workloads.theta.year import ThetaYear
 
 __all__ = ["generate"]

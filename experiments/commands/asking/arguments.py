@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from workloads.ground.errors import InputError, OutputError, ParameterError
-from workloads.ground.jobids import parse_job_id
+from workloads.ground.job_ids import parse_job_id
 from workloads.ground.numbers import integer
 from workloads.ground.parameters import Group, Nodes, Parameter, Values, shortened
 
 if TYPE_CHECKING:
-    from workloads.hybrid.typemix import Assignment
+    from workloads.hybrid.type_mix import Assignment
     from workloads.logs.trace import Trace
 
 __all__ = [
@@ -68,7 +68,7 @@ class LogReading:
     Attributes
     ----------
     where, unit
-        As in :class:`workloads.logs.choice.Choice`.
+        As in :class:`workloads.logs.filters.Choice`.
     format, columns, procs_per_node, lenient
         As in :func:`workloads.logs.readers.read_workload`.
     trust
@@ -140,8 +140,8 @@ def read_options(reading: LogReading) -> ReadOptions:
     ParameterError
         If a choice of jobs, a unit or a role of a column is not legal.
     """
-    from workloads.logs.choice import Choice
-    from workloads.logs.columnroles import roles_of
+    from workloads.logs.column_roles import roles_of
+    from workloads.logs.filters import Choice
 
     where = list(reading.where) or None
     try:
@@ -173,7 +173,7 @@ def read_log(path: str | Path, reading: LogReading, nodes: int | None) -> Trace:
 
 def sized(trace: Trace, nodes: int | None) -> Trace:
     """Assume the size of the machine where neither ``--nodes`` nor the log says it."""
-    from workloads.logs.machinesize import with_assumed_size
+    from workloads.logs.machine_size import with_assumed_size
 
     return with_assumed_size(trace) if nodes is None else trace
 
@@ -215,7 +215,7 @@ class PaperReading:
 
 def told_reading(paper: PaperReading) -> dict[str, Any]:
     """Entry of ``run.json`` about the reading of the paper, and which of its options were given otherwise."""
-    from experiments.paperreadings import find_reading, option_defaults
+    from experiments.paper_readings import find_reading, option_defaults
 
     if paper.reading is None:
         return {}
@@ -235,7 +235,7 @@ def check_plan(assignment: Assignment) -> None:
         Says what is legal.
     """
     if assignment.stochastic_share and not assignment.plan.endswith(".json"):
-        from policies.planning.making import parse_strategy
+        from policies.planning.planner import parse_strategy
 
         parse_strategy(assignment.plan)
 

@@ -24,7 +24,7 @@ _OVERDUE = 600.0
 
 def queue_clock(queue: str, at: str | None, trace: Trace, rows: Sequence[QueueRow], assumptions: list[str]) -> Clock:
     """The time of a queue; what contradicts it is added to the assumptions."""
-    from experiments.forecast.moments import format_duration, parse_moment
+    from experiments.forecast.time_parsing import format_duration, parse_moment
     from workloads.logs.snapshot import Clock, snapshot_time
 
     latest = max(row.submit if row.start is None else max(row.submit, row.start) for row in rows)
@@ -58,7 +58,7 @@ def sshare_usage(
     usage: str, machine: int | Path | None, rows: Sequence[QueueRow], assumptions: list[str]
 ) -> dict[str, float]:
     """Past usage of accounts [node-seconds], from what sshare charges for each second of a node."""
-    from workloads.logs.nodelist import read_node_processors
+    from workloads.logs.node_list import read_node_processors
     from workloads.logs.sshare import read_usage
 
     billed = [row for row in rows if row.start is not None and row.billing]

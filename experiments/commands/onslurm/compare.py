@@ -61,7 +61,7 @@ def main(arguments: Arguments) -> None:
         replay_summary,
         wait_rows,
     )
-    from experiments.slurm.replays import read_replay
+    from experiments.slurm.recorded_replay import read_replay
     from experiments.tables import write_csv
     from policies.backfilling import BACKFILLING
 

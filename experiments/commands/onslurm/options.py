@@ -36,8 +36,8 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.planning.document import write_json
-    from experiments.slurm.siteoptions import site_options
+    from experiments.planning.plan_document import write_json
+    from experiments.slurm.site_options import site_options
 
     check_outputs(arguments.json, None)
     found = site_options(*arguments.configuration)

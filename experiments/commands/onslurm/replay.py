@@ -46,10 +46,10 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.slurm.agreement import RULES, agreement, agreement_table, replay_summary
     from experiments.slurm.lab import open_lab
-    from experiments.slurm.replaying import LabSlurm, SiteSlurm, replay_on
-    from experiments.slurm.replays import ACTUAL, read_replay, write_actual
-    from experiments.slurm.sequences import check_options
-    from experiments.slurm.submits import make_submits
+    from experiments.slurm.live_replay import LabSlurm, SiteSlurm, replay_on
+    from experiments.slurm.recorded_replay import ACTUAL, read_replay, write_actual
+    from experiments.slurm.reservation_sequence import check_options
+    from experiments.slurm.submitted_jobs import make_submits
     from workloads.logs.readers import read_workload
     from workloads.logs.trace import Trace
 

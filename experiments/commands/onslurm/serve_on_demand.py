@@ -54,16 +54,16 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.slurm.concurrence import EVENT_COLUMNS, concurrence, concurrence_summary, concurrence_table
+    from experiments.slurm.actuator import Steering
+    from experiments.slurm.controller import serve
     from experiments.slurm.lab import open_lab
-    from experiments.slurm.replaying import LabSlurm
-    from experiments.slurm.serving import serve
-    from experiments.slurm.steering import Steering
+    from experiments.slurm.live_replay import LabSlurm
+    from experiments.slurm.outcome_comparison import EVENT_COLUMNS, concurrence, concurrence_summary, concurrence_table
     from experiments.tables import write_csv
     from policies.mechanism import parse_mechanism
     from simulator.options import Options
     from simulator.simulation import checked_table, simulate
-    from workloads.table.jobtable import read_job_table
+    from workloads.table.job_table import read_job_table
 
     mechanism = parse_mechanism(arguments.mechanism)
     if mechanism is None:

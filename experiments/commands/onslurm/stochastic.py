@@ -45,11 +45,11 @@ class Arguments:
 def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.papers.checkpoint.batch import STRATEGY_NAMES, check_batch, draw_instance, plan_for, run_batch
-    from experiments.slurm.batchrun import ChainedJob, run_chains
+    from experiments.slurm.batch_run import ChainedJob, run_chains
+    from experiments.slurm.job_chain import plan_in_minutes
     from experiments.slurm.lab import open_lab
-    from experiments.slurm.links import plan_in_minutes
     from experiments.tables import render, write_csv
-    from workloads.ground.quantities import Quantity
+    from workloads.ground.columns import Quantity
 
     count, names, strategies = arguments.jobs, list(arguments.applications), arguments.strategies
     check_batch(names, jobs=count)

@@ -24,7 +24,7 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.slurm.submits import generate_workload
+    from experiments.slurm.submitted_jobs import generate_workload
     from workloads.logs.swf import write_swf
 
     jobs, nodes = arguments.jobs, arguments.nodes

@@ -23,7 +23,7 @@ def plot_loop(rows: Sequence[Mapping[str, Any]]) -> Figure:
     Parameters
     ----------
     rows
-        Rows of :meth:`experiments.planning.loop.Round.row`, in their order.
+        Rows of :meth:`experiments.planning.closed_loop.Round.row`, in their order.
     """
     figure = new_figure(PAGE, 2.4)
     prices, times, counts = figure.subplots(1, 3)

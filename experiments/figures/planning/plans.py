@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from workloads.laws.law import Law
+    from workloads.laws.distribution import Law
 
 __all__ = ["PARTS", "plot_plan"]
 

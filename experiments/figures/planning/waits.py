@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from experiments.figures.recording.timeaxis import date_axis
+from experiments.figures.recording.time_axis import date_axis
 from experiments.figures.style import FONT, INK, PAGE, STATE_COLORS, TYPE_COLORS, dress, new_figure, panel_letters
-from experiments.recordings.runfile import LOCAL
+from experiments.recordings.run_file import LOCAL
 from experiments.timelines.steps import Floats, TimeUnit, choose_bin, choose_unit
 from experiments.traces.calendar import find_zone
 from simulator.results.result import Result

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.recording.timeaxis import TimeAxis
-from experiments.figures.recording.tones import Tones, ink_on, job_colors
+from experiments.figures.recording.job_colors import Tones, ink_on, job_colors
+from experiments.figures.recording.time_axis import TimeAxis
 from experiments.figures.style import (
     FONT,
     INK,
@@ -20,10 +20,10 @@ from experiments.figures.style import (
 )
 from experiments.placement.rectangles import Rectangle, cut_rectangles
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
-from experiments.recordings.windows import Window
+from experiments.recordings.time_windows import Window
 from simulator.results.recording import Recording
 from workloads.ground.errors import InputError
-from workloads.ground.jobids import job_id_text
+from workloads.ground.job_ids import job_id_text
 from workloads.table.job import JobType
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from experiments.figures.style import FONT, INK, PAGE, dress, new_figure, panel_letters
-from experiments.recordings.windows import Window
+from experiments.recordings.time_windows import Window
 from simulator.results.recording import Recording
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import SECOND

@@ -7,9 +7,9 @@ import io
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.recording.portraits import PORTRAITS
+from experiments.figures.recording.recording_figures import PORTRAITS
 from experiments.figures.style import relabel
-from experiments.recordings.windows import Window
+from experiments.recordings.time_windows import Window
 from experiments.tables import cell_text
 from simulator.results.catalogue import metric
 from simulator.results.result import Result
@@ -53,7 +53,7 @@ def plot_result(
         ``machine`` (busy and held nodes and the queue over time), ``accounting`` (node-hours by use), or a picture of
         ``holdfast picture``: ``gantt``, ``use``, ``queue``, ``on-demand`` or ``waits``.
     start, end
-        Window of time of those (:class:`~experiments.recordings.windows.Window`).
+        Window of time of those (:class:`~experiments.recordings.time_windows.Window`).
     quantile
         Quantile that ``waits`` draws beside the median.
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.figures.recording.timeaxis import TimeAxis
+from experiments.figures.recording.time_axis import TimeAxis
 from experiments.figures.style import INK, PAGE, TYPE_COLORS, dress, new_figure, panel_letters
-from experiments.recordings.windows import Window
+from experiments.recordings.time_windows import Window
 from experiments.timelines.waiting import Stay, heads, levels, stays
 from simulator.results.recording import Recording
 from workloads.ground.units import SECOND

@@ -19,8 +19,8 @@ from experiments.figures.style import (
     new_figure,
 )
 from simulator.results.catalogue import metric
+from workloads.ground.columns import Better, Metric
 from workloads.ground.errors import InputError, UnknownNameError
-from workloads.ground.quantities import Better, Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

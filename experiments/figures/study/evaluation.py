@@ -22,8 +22,8 @@ from experiments.figures.style import (
 )
 from experiments.statistics import interval
 from policies.mechanism import BASELINE, MECHANISMS
+from workloads.ground.columns import Metric
 from workloads.ground.errors import InputError
-from workloads.ground.quantities import Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -53,7 +53,7 @@ def plot_findings(rows: Rows) -> Figure:
     Parameters
     ----------
     rows
-        Rows of :func:`experiments.papers.hybrid.findings.finding_row`.
+        Rows of :func:`experiments.papers.hybrid.claim_evidence.finding_row`.
 
     Raises
     ------

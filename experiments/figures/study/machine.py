@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from experiments.figures.recording.timeaxis import date_axis
+from experiments.figures.recording.time_axis import date_axis
 from experiments.figures.style import (
     FONT,
     INK,
@@ -23,7 +23,7 @@ from experiments.figures.style import (
 )
 from experiments.recordings.replay import accounting_rows
 from experiments.recordings.summaries import by_label
-from experiments.timelines.machinetable import machine_rows
+from experiments.timelines.machine_table import machine_rows
 from experiments.timelines.steps import Floats, choose_unit
 from simulator.results.records import Accounting
 from simulator.results.result import Result
@@ -89,7 +89,7 @@ def draw_machine(rows: Sequence[Mapping[str, Any]]) -> Figure:
     Parameters
     ----------
     rows
-        Rows of :func:`experiments.timelines.machinetable.machine_rows`.
+        Rows of :func:`experiments.timelines.machine_table.machine_rows`.
     """
     if not rows:
         raise InputError("there are no results to draw")

@@ -20,8 +20,8 @@ from experiments.figures.style import (
 )
 from policies.mechanism import MECHANISMS
 from simulator.results.catalogue import metric
+from workloads.ground.columns import Better, Metric
 from workloads.ground.errors import InputError
-from workloads.ground.quantities import Better, Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +96,7 @@ def draw_contrasts(rows: Sequence[Mapping[str, Any]]) -> Figure:
     Parameters
     ----------
     rows
-        Rows of :func:`experiments.timelines.contrasts.contrast_rows`.
+        Rows of :func:`experiments.timelines.paired_contrasts.contrast_rows`.
 
     Returns
     -------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.study.dots import finish, marks
+from experiments.figures.study.dot_lines import finish, marks
 from experiments.figures.style import FONT, INK, PAGE, new_figure, panel_letters
 from simulator.results.catalogue import metric
 from workloads.ground.errors import InputError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.study.dots import finish, marks
+from experiments.figures.study.dot_lines import finish, marks
 from experiments.figures.style import INK, PAGE, legend_above, new_figure, panel_letters
 from policies.mechanism import BASELINE
 from workloads.ground.errors import InputError

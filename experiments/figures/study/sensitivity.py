@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.figures.style import FONT, PAGE, dress, new_figure
-from workloads.ground.quantities import Metric
+from workloads.ground.columns import Metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from experiments.papers.checkpoint.printed import APPLICATIONS
+from experiments.papers.checkpoint.published_values import APPLICATIONS
 from experiments.papers.checkpoint.workload import application_law
 from experiments.study.experiment import Tables
 from experiments.study.metrics import BATCH
@@ -24,7 +24,7 @@ from experiments.study.verdicts import Verdict
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
-from simulator.machine.truth import UNSAVED
+from simulator.machine.actual_outcomes import UNSAVED
 from simulator.results.metrics import summarize
 from simulator.results.reservations import stochastic_rows
 from simulator.simulation import simulate

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.papers.checkpoint.anatomy import PART_COLORS, draw_parts, parts
-from experiments.papers.checkpoint.planned import equal_costs
+from experiments.papers.checkpoint.paper_plans import equal_costs
+from experiments.study.equivalence import close
 from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.levels import close
 from experiments.study.rules import Digits
 from experiments.study.verdicts import Statement, Verdict, reference, text
 from policies.planning.plan import ReservationPlan

@@ -21,15 +21,15 @@ from experiments.papers.checkpoint.batch import (
     judge_on,
     run_batch,
 )
-from experiments.papers.checkpoint.printed import TABLE_4
+from experiments.papers.checkpoint.published_values import TABLE_4
 from experiments.statistics import interval
 from experiments.study.comparison import interval_text
+from experiments.study.equivalence import POINTS, close
 from experiments.study.experiment import Experiment, Tables
-from experiments.study.levels import POINTS, close
 from experiments.study.rules import Above, Near
 from experiments.study.verdicts import Statement, Verdict, table, text
+from workloads.ground.columns import Better, Metric
 from workloads.ground.errors import ParameterError
-from workloads.ground.quantities import Better, Metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from experiments.papers.checkpoint.planned import NAMES, equal_costs, limit_cost, table_laws
-from experiments.papers.checkpoint.printed import TABLE_2, TAUS
+from experiments.papers.checkpoint.paper_plans import NAMES, equal_costs, limit_cost, table_laws
+from experiments.papers.checkpoint.published_values import TABLE_2, TAUS
+from experiments.study.equivalence import count, reaches
 from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.levels import count, reaches
 from experiments.study.verdicts import Statement, Verdict, table, text
 from policies.planning.costs import CostModel
 from policies.planning.periodic import periodic_costs

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.papers.checkpoint.planned import FIVE, cells_for, equal_costs, look, make_plan
+from experiments.papers.checkpoint.paper_plans import FIVE, cells_for, equal_costs, look, make_plan
+from experiments.study.equivalence import count, most, reaches
 from experiments.study.experiment import Experiment, Tables
-from experiments.study.levels import count, most, reaches
 from experiments.study.verdicts import Statement, Verdict, figure, text
 from workloads.laws import bounded, lognormal_of
 

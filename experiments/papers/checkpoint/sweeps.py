@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.papers.checkpoint.planned import (
+from experiments.papers.checkpoint.paper_plans import (
     FIVE,
     NAMES,
     Cells,
@@ -16,8 +16,8 @@ from experiments.papers.checkpoint.planned import (
     make_plan,
     table_laws,
 )
+from experiments.study.equivalence import POINTS, close, most, reaches
 from experiments.study.experiment import Experiment, Tables
-from experiments.study.levels import POINTS, close, most, reaches
 from experiments.study.verdicts import Statement, Verdict, text
 from workloads.laws import algorithm_1_size
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.checkpoint.planned import (
+from experiments.papers.checkpoint.paper_plans import (
     NAMES,
     Cells,
     equal_costs,
@@ -17,8 +17,8 @@ from experiments.papers.checkpoint.planned import (
     make_plan,
     table_laws,
 )
+from experiments.study.equivalence import POINTS, close, count, most
 from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.levels import POINTS, close, count, most
 from experiments.study.verdicts import Statement, Verdict, text
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES

@@ -23,10 +23,10 @@ from experiments.papers.checkpoint.batch import (
     judge_on,
     run_batch,
 )
-from experiments.papers.checkpoint.printed import APPLICATIONS
+from experiments.papers.checkpoint.published_values import APPLICATIONS
 from experiments.study.comparison import everywhere, gain, mean_interval
 from experiments.study.experiment import Experiment, Tables
-from experiments.study.measured import in_order
+from experiments.study.measurement_table import in_order
 from experiments.study.verdicts import Statement, Verdict, text
 
 if TYPE_CHECKING:

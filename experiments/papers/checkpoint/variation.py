@@ -17,16 +17,16 @@ from experiments.papers.checkpoint.batch import (
     draw_instance,
     run_batch,
 )
-from experiments.papers.checkpoint.printed import APPLICATIONS
+from experiments.papers.checkpoint.published_values import APPLICATIONS
 from experiments.statistics import Interval, interval, paired_interval, ratio
 from experiments.study.comparison import interval_text
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.measured import in_order
+from experiments.study.measurement_table import in_order
+from experiments.study.row_cache import collect_rows
 from experiments.study.rules import Above, Below, Decision, Near, together
-from experiments.study.stored import collect_rows
 from experiments.study.verdicts import Outcome, Statement, Verdict, text
+from workloads.ground.columns import Better, Metric
 from workloads.ground.errors import ParameterError
-from workloads.ground.quantities import Better, Metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.checkpoint.planned import NAMES, table_laws
-from experiments.papers.checkpoint.printed import APPLICATIONS, PrintedApplication
+from experiments.papers.checkpoint.paper_plans import NAMES, table_laws
+from experiments.papers.checkpoint.published_values import APPLICATIONS, PrintedApplication
+from experiments.study.equivalence import most, reaches
 from experiments.study.experiment import Experiment, Tables
-from experiments.study.levels import most, reaches
 from experiments.study.verdicts import Statement, Verdict, table
 from workloads.ground.errors import UnknownNameError
 from workloads.laws import TABLE_1, Array, Law, from_scipy, gamma, truncate, weibull

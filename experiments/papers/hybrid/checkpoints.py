@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from experiments.papers.hybrid.claim_evidence import finding_row
 from experiments.papers.hybrid.claims import CHECKPOINT_CLAIMS, examine
-from experiments.papers.hybrid.findings import finding_row
 from experiments.papers.hybrid.mechanisms import QUICK
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.measured import Measured
-from experiments.study.simulated import SIX, Traces, metric_rows, simulate_grid
+from experiments.study.measurement_table import Measured
+from experiments.study.simulation_cache import SIX, Traces, metric_rows, simulate_grid
 from experiments.study.verdicts import Verdict
 from experiments.sweeps.grid import GeneratedYear
 from experiments.sweeps.simulations import job_table

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.papers.hybrid.printedlevels import level, printed_level
+from experiments.papers.hybrid.published_levels import level, printed_level
 from experiments.study.evidence import (
     Finding,
     average,
@@ -26,8 +26,8 @@ from experiments.study.evidence import (
     reaches,
     within,
 )
-from experiments.study.measured import Measured
-from experiments.study.simulated import SIX
+from experiments.study.measurement_table import Measured
+from experiments.study.simulation_cache import SIX
 from experiments.study.verdicts import HYPOTHESIS, Source, Statement, Verdict, text
 from policies.mechanism import BASELINE
 

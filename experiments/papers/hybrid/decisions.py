@@ -10,7 +10,7 @@ import numpy as np
 
 from experiments.papers.hybrid.mechanisms import QUICK, Grid, grid_result
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.simulated import labels
+from experiments.study.simulation_cache import labels
 from experiments.study.verdicts import Statement, Verdict, text
 from experiments.sweeps import SweepResult
 from policies.mechanism import BASELINE

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.paperreadings import Reading, named_reading
+from experiments.paper_readings import Reading, named_reading
 from experiments.papers.hybrid.checkpoints import by_factor
 from experiments.papers.hybrid.claims import (
     CHECKPOINT_CLAIMS,
@@ -16,10 +16,10 @@ from experiments.papers.hybrid.claims import (
     Claim,
     examine,
 )
-from experiments.papers.hybrid.printedlevels import LEVELS
+from experiments.papers.hybrid.published_levels import LEVELS
 from experiments.study.evidence import Finding, finite_mean
 from experiments.study.experiment import Row, Tables
-from experiments.study.measured import Measured
+from experiments.study.measurement_table import Measured
 from experiments.study.rules import Outcome
 
 __all__ = ["Score", "checkpoint_stage", "level_distance", "score_readings"]

@@ -11,7 +11,7 @@ from experiments.statistics import interval
 from experiments.study.evidence import PERCENT
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.rules import Near, together
-from experiments.study.simulated import MIXES, Traces
+from experiments.study.simulation_cache import MIXES, Traces
 from experiments.study.verdicts import Statement, Verdict, table
 from experiments.sweeps.grid import GeneratedYear
 from experiments.sweeps.simulations import job_table

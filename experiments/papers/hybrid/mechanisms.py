@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from experiments.papers.hybrid.claims import CLAIMS
-from experiments.papers.hybrid.printedlevels import LEVELS
+from experiments.papers.hybrid.published_levels import LEVELS
 from experiments.study.evidence import judge_finding
 from experiments.study.experiment import Experiment, Resources, Tables
-from experiments.study.measured import Measured
-from experiments.study.simulated import ALL, MIXES, Traces, metric_rows, simulate_grid
+from experiments.study.measurement_table import Measured
+from experiments.study.simulation_cache import ALL, MIXES, Traces, metric_rows, simulate_grid
 from experiments.study.verdicts import Statement, Verdict
 from experiments.sweeps import SweepResult
 from policies.mechanism import BASELINE

@@ -12,13 +12,13 @@ from experiments.papers.hybrid.checkpoints import (
     checkpoint_rows,
     checkpoint_verdicts,
 )
+from experiments.papers.hybrid.claim_evidence import grid_findings
 from experiments.papers.hybrid.claims import CLAIMS
 from experiments.papers.hybrid.decisions import decision_rows, decision_verdict
-from experiments.papers.hybrid.findings import grid_findings
 from experiments.papers.hybrid.mechanisms import QUICK
 from experiments.study.experiment import Experiment, Resources, Tables
-from experiments.study.measured import Measured
-from experiments.study.simulated import ALL, MIXES, metric_rows, simulate_grid
+from experiments.study.measurement_table import Measured
+from experiments.study.simulation_cache import ALL, MIXES, metric_rows, simulate_grid
 from experiments.study.verdicts import Verdict
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """Which reading of hybrid-workload-scheduling reproduces most of it: its open sentences, varied together.
 
 The search has five stages, all on whole years. It starts from the preset ``paper``
-(:mod:`experiments.paperreadings`), beside the default, and flips the sentences of the preset one by one. A screening
+(:mod:`experiments.paper_readings`), beside the default, and flips the sentences of the preset one by one. A screening
 crosses the open sentences in a design of resolution V and predicts every reading from the effects of sentences and of
 pairs of them. The readings that promise most are simulated on the same few years, then all neighbours of the best one,
 until none is better. The finalists are simulated on many paired years. The best of them is confirmed on fresh years,
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from experiments.paperreadings import FACTORS, Reading, find_reading
+from experiments.paper_readings import FACTORS, Reading, find_reading
+from experiments.papers.hybrid.claim_evidence import finding_row
 from experiments.papers.hybrid.claims import Claim
 from experiments.papers.hybrid.designs import FEWEST_FACTORS, MOST_FACTORS, resolution_five, year_blocks
 from experiments.papers.hybrid.factors import CROSSED, DEFAULT, crossed_choices, neighbours
 from experiments.papers.hybrid.fidelity import Score, checkpoint_stage, score_readings
-from experiments.papers.hybrid.findings import finding_row
-from experiments.papers.hybrid.printedlevels import LEVELS, Level
+from experiments.papers.hybrid.published_levels import LEVELS, Level
 from experiments.papers.hybrid.search import (
     Responses,
     measured_outlook,
@@ -33,11 +33,11 @@ from experiments.papers.hybrid.search import (
 from experiments.statistics import Interval, interval
 from experiments.study.evidence import judge_finding
 from experiments.study.experiment import Experiment, Resources, Row, Tables
+from experiments.study.row_cache import collect_rows
 from experiments.study.rules import Near, Outcome, together
-from experiments.study.simulated import ALL, COLUMNS, MIXES, SIX, Traces
-from experiments.study.stored import collect_rows
+from experiments.study.simulation_cache import ALL, COLUMNS, MIXES, SIX, Traces
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
-from experiments.study.yearruns import YearRun, distinct, year_rows
+from experiments.study.year_runs import YearRun, distinct, year_rows
 from policies.mechanism import BASELINE
 from workloads.ground.errors import ParameterError
 

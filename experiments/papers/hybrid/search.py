@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.paperreadings import Reading
+from experiments.paper_readings import Reading
 from experiments.papers.hybrid.designs import ResponseModel, readings_in_pieces, year_blocks
 from experiments.papers.hybrid.factors import crossed_choices
 from experiments.papers.hybrid.fidelity import Score, level_distance
-from experiments.papers.hybrid.printedlevels import LEVELS
+from experiments.papers.hybrid.published_levels import LEVELS
 from experiments.study.evidence import finite_mean
 from experiments.study.rules import Rule
 

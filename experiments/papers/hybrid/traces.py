@@ -14,7 +14,7 @@ from experiments.statistics import interval
 from experiments.study.evidence import PERCENT
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.rules import LEVEL, Decision, Outcome, together
-from experiments.study.simulated import Traces
+from experiments.study.simulation_cache import Traces
 from experiments.study.verdicts import Statement, Verdict, figure, text
 from experiments.sweeps.grid import GeneratedYear
 from experiments.sweeps.simulations import job_table
@@ -70,7 +70,7 @@ def _judge_sizes(tables: Tables) -> list[Verdict]:
 
 
 def _draw_sizes(tables: Tables) -> Figure:
-    from experiments.figures.study.inputs import plot_sizes
+    from experiments.figures.study.workload_inputs import plot_sizes
 
     return plot_sizes(tables[""])
 
@@ -113,7 +113,7 @@ def _judge_types(tables: Tables) -> list[Verdict]:
 
 
 def _draw_types(tables: Tables) -> Figure:
-    from experiments.figures.study.inputs import plot_types
+    from experiments.figures.study.workload_inputs import plot_types
 
     return plot_types(tables[""])
 
@@ -163,7 +163,7 @@ def _judge_weeks(tables: Tables) -> list[Verdict]:
 
 
 def _draw_weeks(tables: Tables) -> Figure:
-    from experiments.figures.study.inputs import plot_weeks
+    from experiments.figures.study.workload_inputs import plot_weeks
 
     return plot_weeks(tables[""])
 

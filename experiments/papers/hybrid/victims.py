@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from experiments.paperreadings import find_reading
+from experiments.paper_readings import find_reading
 from experiments.papers.hybrid.claims import CLAIMS, examine, notices
 from experiments.papers.hybrid.mechanisms import QUICK
-from experiments.papers.hybrid.watching import latest
+from experiments.papers.hybrid.victim_counter import latest
 from experiments.study.evidence import Finding, average, every, finite_mean, judge_finding
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.measured import Measured
+from experiments.study.measurement_table import Measured
+from experiments.study.row_cache import collect_rows
 from experiments.study.rules import Outcome
-from experiments.study.simulated import COLUMNS, SIX, Traces
-from experiments.study.stored import collect_rows
+from experiments.study.simulation_cache import COLUMNS, SIX, Traces
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
-from experiments.study.yearruns import YearRun, year_rows
+from experiments.study.year_runs import YearRun, year_rows
 from experiments.sweeps.simulations import job_table
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS", "RULES", "VictimRule", "Victims"]
 
-_WATCHED = "experiments.papers.hybrid.watching:Watching"
+_WATCHED = "experiments.papers.hybrid.victim_counter:Watching"
 _READING = "paper"
 
 

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from policies.planning.costs import CostModel
 from policies.planning.optimal import cheapest
 from policies.planning.plan import ReservationPlan
+from workloads.laws.distribution import DiscreteLaw, Law
 from workloads.laws.grids import discretise
-from workloads.laws.law import DiscreteLaw, Law
 from workloads.laws.mixture import mixture
 from workloads.laws.named import exponential, truncated_normal
 from workloads.laws.shifted import shifted

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.papers.incomplete.logs import list_applications
-from experiments.papers.profiles.data import elsewhere
+from experiments.papers.profiles.shared_data import elsewhere
+from experiments.study.equivalence import most, reaches
 from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.levels import most, reaches
 from experiments.study.verdicts import Statement, Verdict, text
 from workloads.fits import Samples, fit_polynomial, fit_usual
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
-from workloads.laws.law import Law
+from workloads.laws.distribution import Law
 from workloads.laws.mixture import mixture
 from workloads.laws.named import lognormal_of
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from experiments.papers.incomplete.weekoperation import WeekMeasure, WeekOperation, measures
+from experiments.papers.incomplete.week_operation import WeekMeasure, WeekOperation, measures
 from experiments.statistics import Interval, geometric_ratio
 from experiments.study.experiment import Row
-from experiments.study.measured import in_order, rows_where
+from experiments.study.measurement_table import in_order, rows_where
 
 __all__ = [
     "CHOICE",

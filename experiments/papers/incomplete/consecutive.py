@@ -13,11 +13,11 @@ from experiments.papers.incomplete.evaluation import join_remarks, log_tables, o
 from experiments.papers.incomplete.logs import likeness
 from experiments.papers.incomplete.loss import Summaries, summaries
 from experiments.papers.incomplete.sampling import SAMPLINGS, Logs, measure_logs, select_logs
-from experiments.papers.profiles.data import mark_figure
+from experiments.papers.profiles.shared_data import mark_figure
 from experiments.statistics import paired_interval
+from experiments.study.equivalence import anywhere
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.levels import anywhere
-from experiments.study.measured import rows_where
+from experiments.study.measurement_table import rows_where
 from experiments.study.rules import LEVEL, Above, Decision, Outcome
 from experiments.study.verdicts import Statement, Verdict, text
 from workloads.ground.streams import stream

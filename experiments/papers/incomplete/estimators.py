@@ -13,12 +13,12 @@ import numpy as np
 from experiments.papers.incomplete.applications import COSTS, Application, applications, best_strategy
 from experiments.study.experiment import Resources, Row
 from experiments.study.parameters import or_none
-from experiments.study.stored import collect_rows
+from experiments.study.row_cache import collect_rows
 from policies.planning.plan import ReservationPlan
 from workloads.fits import Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
-from workloads.laws.law import Law
+from workloads.laws.distribution import Law
 
 __all__ = ["ESTIMATORS", "Setting", "measure_losses", "together"]
 

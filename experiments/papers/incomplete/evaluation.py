@@ -12,10 +12,10 @@ from experiments.papers.incomplete.draws import PUBLISHED, Draws
 from experiments.papers.incomplete.logs import RunLog
 from experiments.papers.incomplete.loss import summaries
 from experiments.papers.incomplete.sampling import Logs, measure_logs, optimal_plan, select_logs
-from experiments.papers.profiles.data import data_row, elsewhere, mark_figure
+from experiments.papers.profiles.shared_data import data_row, elsewhere, mark_figure
 from experiments.statistics import Interval, paired_interval
+from experiments.study.equivalence import ROUNDING
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.levels import ROUNDING
 from experiments.study.rules import Above, AtMost, Decision, Outcome
 from experiments.study.verdicts import Source, Statement, Verdict, text
 

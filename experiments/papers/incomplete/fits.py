@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from experiments.papers.incomplete.applications import applications
 from experiments.statistics import paired_interval
+from experiments.study.equivalence import most
 from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.levels import most
 from experiments.study.rules import Above
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, figure, text
 from workloads.fits import (
@@ -26,7 +26,7 @@ from workloads.fits import (
 )
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
-from workloads.laws.law import Law
+from workloads.laws.distribution import Law
 from workloads.laws.named import truncated_normal
 
 if TYPE_CHECKING:

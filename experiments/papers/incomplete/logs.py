@@ -15,11 +15,11 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from experiments.papers.checkpoint.printed import APPLICATIONS
+from experiments.papers.checkpoint.published_values import APPLICATIONS
 from workloads.chains.runs import read_slant_makespans
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.ground.streams import stream
-from workloads.laws.law import Law
+from workloads.laws.distribution import Law
 from workloads.laws.mixture import mixture
 from workloads.laws.named import gamma, lognormal, lognormal_of, truncated_normal, uniform
 from workloads.laws.shifted import shifted

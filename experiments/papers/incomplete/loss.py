@@ -13,8 +13,8 @@ from experiments.papers.incomplete.applications import applications
 from experiments.papers.incomplete.draws import PUBLISHED, Draws
 from experiments.papers.incomplete.estimators import Setting, measure_losses
 from experiments.statistics import Interval
+from experiments.study.equivalence import ROUNDING, close
 from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.levels import ROUNDING, close
 from experiments.study.rules import Above, AtLeast, AtMost, Near, together
 from experiments.study.verdicts import Source, Statement, Verdict, reference, text
 

@@ -16,13 +16,13 @@ from experiments.papers.incomplete.estimators import together
 from experiments.papers.incomplete.logs import FIGURE_6, RunLog, generate_log, read_logs
 from experiments.study.experiment import Resources, Row
 from experiments.study.parameters import data_file, or_none
-from experiments.study.stored import collect_rows
+from experiments.study.row_cache import collect_rows
 from policies.planning.plan import ReservationPlan
 from workloads.fits import USUAL, Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
+from workloads.laws.distribution import Law
 from workloads.laws.grids import from_samples
-from workloads.laws.law import Law
 
 __all__ = ["SAMPLINGS", "Logs", "fit_plan", "measure_logs", "optimal_plan", "select_logs"]
 

@@ -20,18 +20,18 @@ from experiments.papers.incomplete.submissions import (
     make_plans,
     run_week,
 )
-from experiments.papers.profiles.data import data_row, mark_figure, restrict_verdict
+from experiments.papers.profiles.shared_data import data_row, mark_figure, restrict_verdict
 from experiments.statistics import Interval, geometric_ratio
 from experiments.study.comparison import mean_interval
+from experiments.study.equivalence import POINTS
 from experiments.study.experiment import Experiment, Resources, Row, Tables
-from experiments.study.levels import POINTS
-from experiments.study.measured import in_order
+from experiments.study.measurement_table import in_order
+from experiments.study.row_cache import collect_rows
 from experiments.study.rules import AtMost, Below, Near, Rule
-from experiments.study.stored import collect_rows
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
 from workloads.fits import USUAL
+from workloads.ground.columns import Metric
 from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.ground.quantities import Metric
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

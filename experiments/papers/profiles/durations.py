@@ -7,15 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.profiles.data import TASK_COLORS, TaskData, data_row, mark_figure, restrict_verdict, task_runs
+from experiments.papers.profiles.shared_data import (
+    TASK_COLORS,
+    TaskData,
+    data_row,
+    mark_figure,
+    restrict_verdict,
+    task_runs,
+)
 from experiments.statistics import holm
+from experiments.study.equivalence import close, count
 from experiments.study.experiment import Experiment, Tables
-from experiments.study.levels import close, count
-from experiments.study.measured import column, rows_where
+from experiments.study.measurement_table import column, rows_where
 from experiments.study.rules import LEVEL
 from experiments.study.verdicts import Statement, Verdict, table, text
-from workloads.chains.standin import SLANT_TABLE
-from workloads.chains.taskfits import FITS, choose_fit, fit_law, held_out_score
+from workloads.chains.synthetic import SLANT_TABLE
+from workloads.chains.task_fits import FITS, choose_fit, fit_law, held_out_score
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.profiles.data import TASK_COLORS, data_row, mark_figure, restrict_verdict
 from experiments.papers.profiles.machines import DRAWN, HERE, THERE, V2, Machines, TwoMachines, move_plan
 from experiments.papers.profiles.plans import plan_from
+from experiments.papers.profiles.shared_data import TASK_COLORS, data_row, mark_figure, restrict_verdict
 from experiments.statistics import interval
 from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.measured import rows_where
+from experiments.study.measurement_table import rows_where
 from experiments.study.rules import Near
 from experiments.study.verdicts import Statement, Verdict, text
 from policies.planning.plan import ReservationPlan

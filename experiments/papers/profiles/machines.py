@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from experiments.papers.profiles.data import task_runs
+from experiments.papers.profiles.shared_data import task_runs
 from experiments.study.parameters import data_file
-from policies.planning.memory import MemoryModel
+from policies.planning.memory_plan import MemoryModel
 from policies.planning.plan import ReservationPlan
-from policies.planning.transfer import transfer_plan
+from policies.planning.scaled_plan import transfer_plan
 from workloads.chains.chain import TaskChain
 from workloads.chains.device import CheckpointDevice
 from workloads.chains.runs import TaskRuns
@@ -223,5 +223,5 @@ class Machines:
 
 
 def move_plan(plan: ReservationPlan, scaling: Scaling, *, overheads: bool = True) -> ReservationPlan:
-    """The plan for the other machine; see :func:`policies.planning.transfer.transfer_plan`."""
+    """The plan for the other machine; see :func:`policies.planning.scaled_plan.transfer_plan`."""
     return transfer_plan(plan, scaling.factor, scaling.first if plan.strategy == V2 else None, overheads=overheads)

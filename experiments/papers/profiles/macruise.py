@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.profiles.data import data_row, restrict_verdict
 from experiments.papers.profiles.model import completion_rows, draw_ends
+from experiments.papers.profiles.shared_data import data_row, restrict_verdict
+from experiments.study.equivalence import most, reaches
 from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.levels import most, reaches
-from experiments.study.measured import column, rows_where
+from experiments.study.measurement_table import column, rows_where
 from experiments.study.verdicts import Statement, Verdict, figure, table, text
 from workloads.chains.chain import TaskChain
-from workloads.chains.standin import MACRUISE_TABLE, macruise_like
+from workloads.chains.synthetic import MACRUISE_TABLE, macruise_like
 from workloads.ground.streams import stream
 
 if TYPE_CHECKING:

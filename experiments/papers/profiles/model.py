@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.profiles.data import TASK_COLORS, data_row, mark_figure, restrict_verdict, task_runs
+from experiments.papers.profiles.shared_data import TASK_COLORS, data_row, mark_figure, restrict_verdict, task_runs
 from experiments.statistics import binomial, interval
+from experiments.study.equivalence import POINTS, SHARE, most
 from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.levels import POINTS, SHARE, most
-from experiments.study.measured import column, rows_where
+from experiments.study.measurement_table import column, rows_where
 from experiments.study.parameters import data_file
 from experiments.study.rules import AtMost, Near
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.profiles.data import data_row, mark_figure, task_runs
 from experiments.papers.profiles.ranking import judge_fig13, judge_fig14, judge_fig16, sizes
+from experiments.papers.profiles.shared_data import data_row, mark_figure, task_runs
 from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.measured import column, rows_where
+from experiments.study.measurement_table import column, rows_where
 from experiments.study.metrics import PROFILES
 from experiments.study.parameters import data_file
 from policies.planning.costs import CostModel
-from policies.planning.execution import execute
-from policies.planning.memory import MemoryModel, flat_costs, mem_all_ckpt, mem_all_ckpt_v2, with_flat_memory
+from policies.planning.memory_execution import execute
+from policies.planning.memory_plan import MemoryModel, flat_costs, mem_all_ckpt, mem_all_ckpt_v2, with_flat_memory
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
 from workloads.chains.chain import TaskChain
 from workloads.chains.device import CheckpointDevice
 from workloads.chains.runs import TaskRuns
-from workloads.chains.standin import macruise_like
-from workloads.chains.taskfits import fit_law
+from workloads.chains.synthetic import macruise_like
+from workloads.chains.task_fits import fit_law
+from workloads.ground.columns import Metric
 from workloads.ground.errors import ParameterError
-from workloads.ground.quantities import Metric
 from workloads.ground.streams import stream
 
 if TYPE_CHECKING:

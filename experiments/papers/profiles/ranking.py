@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from experiments.papers.profiles.data import restrict_verdict
+from experiments.papers.profiles.shared_data import restrict_verdict
 from experiments.statistics import Interval, interval, ratio
+from experiments.study.equivalence import POINTS, ROUNDING, SHARE
 from experiments.study.experiment import Tables
-from experiments.study.levels import POINTS, ROUNDING, SHARE
-from experiments.study.measured import column, rows_where
+from experiments.study.measurement_table import column, rows_where
 from experiments.study.rules import Above, AtMost, Near
 from experiments.study.verdicts import Source, Statement, Verdict, reference, text
 

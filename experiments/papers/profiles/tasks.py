@@ -7,12 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.profiles.data import TASK_COLORS, TaskData, data_row, mark_figure, restrict_verdict, task_runs
+from experiments.papers.profiles.shared_data import (
+    TASK_COLORS,
+    TaskData,
+    data_row,
+    mark_figure,
+    restrict_verdict,
+    task_runs,
+)
+from experiments.study.equivalence import close
 from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.levels import close
-from experiments.study.measured import rows_where
+from experiments.study.measurement_table import rows_where
 from experiments.study.verdicts import Statement, Verdict, figure, text
-from workloads.chains.standin import SLANT_PEAKS
+from workloads.chains.synthetic import SLANT_PEAKS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.profiles.data import data_row, mark_figure, restrict_verdict
 from experiments.papers.profiles.machines import DRAWN, HERE, THERE, V2, Machines, TwoMachines, move_plan
 from experiments.papers.profiles.plans import plan_from
+from experiments.papers.profiles.shared_data import data_row, mark_figure, restrict_verdict
 from experiments.statistics import Interval, interval, paired_interval, ratio
+from experiments.study.equivalence import ROUNDING, SHARE
 from experiments.study.experiment import Experiment, Row, Tables
-from experiments.study.levels import ROUNDING, SHARE
-from experiments.study.measured import column, rows_where
+from experiments.study.measurement_table import column, rows_where
 from experiments.study.rules import Above, AtMost, Near
 from experiments.study.verdicts import Statement, Verdict, text
-from policies.planning.execution import execute
+from policies.planning.memory_execution import execute
 from policies.planning.plan import ReservationPlan
 from workloads.chains.runs import TaskRuns
 from workloads.ground.errors import ParameterError

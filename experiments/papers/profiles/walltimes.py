@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from experiments.papers.profiles.data import DATASET_COLORS, data_row, makespans, mark_figure, restrict_verdict
+from experiments.papers.profiles.shared_data import DATASET_COLORS, data_row, makespans, mark_figure, restrict_verdict
+from experiments.study.equivalence import SHARE, close
 from experiments.study.experiment import Experiment, Tables
-from experiments.study.levels import SHARE, close
-from experiments.study.measured import column, rows_where
+from experiments.study.measurement_table import column, rows_where
 from experiments.study.parameters import data_file
 from experiments.study.verdicts import Source, Statement, Verdict, text
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from experiments.stories.facts import service
 from experiments.stories.reading.causes import parse_cause
-from experiments.stories.reading.chronicle import Chronicle
+from experiments.stories.reading.job_states import Booking, JobHistory
 from experiments.stories.reading.ledger import Ledger
-from experiments.stories.reading.lives import Booking, JobHistory
+from experiments.stories.reading.timeline import Chronicle
 from simulator.results.records import JobRecord
 
 __all__ = ["on_demand_facts"]

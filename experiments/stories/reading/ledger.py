@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from experiments.stories.facts.lifetime import Cause
 from experiments.stories.reading.causes import parse_cause
-from experiments.stories.reading.chronicle import Chronicle
+from experiments.stories.reading.timeline import Chronicle
 from simulator.machine.decisions import Decision
 
 __all__ = ["Ledger"]

@@ -13,21 +13,21 @@ from copy import copy
 from itertools import groupby
 
 from experiments.stories.facts.service import Gain
-from experiments.stories.reading.held import HeldNodes
-from experiments.stories.reading.lives import Booking, Instant, JobHistory, Spell, Stint
-from experiments.stories.reading.standing import ReplayedQueue
+from experiments.stories.reading.held_nodes import HeldNodes
+from experiments.stories.reading.job_states import Booking, Instant, JobHistory, Spell, Stint
+from experiments.stories.reading.queue_position import ReplayedQueue
 from policies.mechanism import BASELINE
+from simulator.machine.actual_outcomes import COMPLETED, SAVED
 from simulator.machine.decisions import Decision
-from simulator.machine.eventlog import Entry
-from simulator.machine.holders import Run
-from simulator.machine.jobstate import JobState
-from simulator.machine.kinds import begin_run, job_state
+from simulator.machine.event_log import Entry
+from simulator.machine.job_factory import begin_run, job_state
+from simulator.machine.job_state import JobState
+from simulator.machine.node_accounting import Usage
+from simulator.machine.node_accounts import Run
 from simulator.machine.run import is_malleable
 from simulator.machine.stochastic import ReservationRecord
-from simulator.machine.truth import COMPLETED, SAVED
-from simulator.machine.usage import Usage
 from simulator.results.recording import Recording
-from simulator.services.startingstate import early_run
+from simulator.services.starting_state import early_run
 from workloads.ground.units import to_ticks
 from workloads.table.job import JobType
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from experiments.stories.facts.lifetime import Facts
 from experiments.stories.facts.service import Gain, Helper, OnDemand, Plan
 from experiments.stories.telling.phrases import Clock, amount, count, duration, jobs, join_items
-from workloads.ground.jobids import job_id_text
+from workloads.ground.job_ids import job_id_text
 
 __all__ = ["on_demand_lines", "return_sentence"]
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
-from workloads.ground.jobids import job_id_text
+from workloads.ground.job_ids import job_id_text
 from workloads.ground.units import SECOND
 from workloads.ground.wording import in_unit
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from experiments.stories.facts.lifetime import Facts
 from experiments.stories.facts.queueing import Happening, Occupancy, PartOfWait, Promise, Wait
 from experiments.stories.telling.phrases import Clock, count, duration, jobs, join_items, percent, wrap
-from workloads.ground.jobids import job_id_text
+from workloads.ground.job_ids import job_id_text
 from workloads.ground.units import SECOND
 
 __all__ = ["LITTLE", "compare_promises", "first_promise", "section", "standing"]

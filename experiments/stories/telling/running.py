@@ -9,7 +9,7 @@ from experiments.stories.facts.queueing import Wait
 from experiments.stories.telling import queued
 from experiments.stories.telling.on_demand import return_sentence
 from experiments.stories.telling.phrases import amount, count, duration, join_items
-from workloads.ground.jobids import job_id_text
+from workloads.ground.job_ids import job_id_text
 
 __all__ = ["run_lines"]
 

@@ -11,14 +11,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from experiments.output.pagepolicy import with_policy
+from experiments.output.csp import with_policy
+from experiments.study.cost_log import took
 from experiments.study.experiment import Experiment
 from experiments.study.parameters import data_files
 from experiments.study.publications import PUBLICATIONS, Publication, paper_key
 from experiments.study.report.choices import section_html, sentence_html
 from experiments.study.report.importance import Belief, belief, groups
 from experiments.study.reproduction import Done, Reproduction
-from experiments.study.times import took
 from experiments.study.verdicts import Outcome, format_p, remaining
 from experiments.tables import cell_text
 from workloads.ground.files import atomic_open

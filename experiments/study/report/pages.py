@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.study.cost_log import Cost, read_costs, took
 from experiments.study.experiment import Experiment, all_experiments, judge_experiment, read_tables
 from experiments.study.parameters import data_files
 from experiments.study.publications import PUBLICATIONS, Publication, paper_key
 from experiments.study.redraw import find_experiments
 from experiments.study.report.notes import with_notes
-from experiments.study.times import Cost, read_costs, took
 from experiments.study.verdicts import HYPOTHESIS, Outcome, Verdict, format_p, remaining
 from workloads.ground.errors import InputError
 from workloads.ground.files import atomic_open, decode_text, read_bytes

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from experiments.study.metrics import BATCH, BEYOND, HYBRID, PROFILES, WEEK
 from simulator.results.catalogue import CATALOGUE
+from workloads.ground.columns import Metric
 from workloads.ground.files import atomic_open
-from workloads.ground.quantities import Metric
 
 __all__ = ["PAGE", "metrics_page"]
 

@@ -18,8 +18,8 @@ from experiments.beyond.trace_pairs import cut, describe_trace, generate_like
 from experiments.study.evidence import Finding, difference
 from experiments.study.experiment import Resources, Row, find_experiment, read_tables, run_experiment
 from experiments.study.hypotheses import Hypothesis, verdicts
-from experiments.study.measured import Measured
-from experiments.study.simulated import COLUMNS, SIX
+from experiments.study.measurement_table import Measured
+from experiments.study.simulation_cache import COLUMNS, SIX
 from experiments.study.verdicts import Outcome, Verdict
 from workloads.ground.errors import InputError, ParameterError
 from workloads.hybrid.assignment import assign

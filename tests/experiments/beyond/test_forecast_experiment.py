@@ -14,7 +14,7 @@ from experiments.beyond.departures import count_departures, in_hindsight
 from experiments.beyond.forecast_quality import EXPERIMENTS, Forecasts
 from experiments.beyond.schedules import EASY, SIMULATED, Schedule, by_walltime, draw_moments, read_past
 from experiments.beyond.scores import LEVELS, METHODS, rank, score, within
-from experiments.forecast.pasts import Past
+from experiments.forecast.log_cursor import Past
 from experiments.study.experiment import Resources, Row, read_tables, run_experiment
 from experiments.study.verdicts import Outcome
 from simulator import simulate

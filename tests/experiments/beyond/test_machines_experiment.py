@@ -11,7 +11,7 @@ from experiments.beyond.other_machines import EXPERIMENTS, OtherMachines
 from experiments.beyond.rankings import tau
 from experiments.beyond.trace_pairs import cut
 from experiments.study.experiment import Resources, read_tables, run_experiment
-from experiments.study.simulated import ALL, SIX
+from experiments.study.simulation_cache import ALL, SIX
 from experiments.study.verdicts import Outcome
 from simulator import simulate
 from tests.shared_data import trace_file

@@ -12,7 +12,7 @@ import pytest
 from experiments.beyond.sensitivity import FACTORS, METRICS, Sensitivity, elementary_effects, swap_shares
 from experiments.study.experiment import find_experiment, read_tables, run_experiment
 from experiments.study.rules import Outcome
-from experiments.study.simulated import SIX
+from experiments.study.simulation_cache import SIX
 from workloads.ground.errors import ParameterError
 
 

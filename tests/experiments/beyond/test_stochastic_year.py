@@ -12,7 +12,7 @@ import pytest
 from experiments.beyond.stochastic_year import EXPERIMENTS, Year
 from experiments.study.experiment import Resources, run_experiment
 from experiments.study.verdicts import Outcome
-from policies.planning.planbook import Planner
+from policies.planning.plan_book import Planner
 from simulator import simulate
 from workloads.hybrid.assignment import assign
 from workloads.theta.generator import generate

@@ -17,7 +17,7 @@ from simulator.results.schema import JOBS
 from tests.places import GOLDEN
 from tests.support.jobs import untimed
 from workloads.table.columns import COLUMNS
-from workloads.table.jobtable import read_job_table
+from workloads.table.job_table import read_job_table
 
 #: Wall-clock times: the only columns that differ between two runs.
 TIMES = ("decision_ms_p99", "decision_ms_max", "engine_seconds")

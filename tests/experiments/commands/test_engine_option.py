@@ -11,8 +11,8 @@ import pytest
 from experiments.cli import main
 from experiments.recordings.archive import read_recording
 from workloads.hybrid.assignment import as_rigid
-from workloads.logs.swflines import write_swf
-from workloads.table.jobtable import write_job_table
+from workloads.logs.swf_lines import write_swf
+from workloads.table.job_table import write_job_table
 from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear
 

@@ -13,7 +13,7 @@ from experiments.stories.story import Stories
 from simulator import simulate
 from tests.places import GOLDEN
 from tests.support.jobs import resealed
-from workloads.table.jobtable import read_job_table
+from workloads.table.job_table import read_job_table
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ import pytest
 
 from experiments import cli
 from experiments.figures.planning.costs import plot_costs
-from experiments.planning.costfile import read_costs
-from experiments.planning.waitpairs import pairs_of_results
+from experiments.planning.cost_file import read_costs
+from experiments.planning.wait_pairs import pairs_of_results
 from policies.planning.waits.fitting import fit_waits
 from tests.places import GOLDEN
 from tests.support.jobs import resealed

@@ -10,7 +10,7 @@ from importlib import import_module
 import pytest
 
 from experiments.cli import COMMANDS, main
-from experiments.parsing import Reader
+from experiments.option_parser import Reader
 from tests.test_docs import command_parser
 from workloads.ground.parameters import Declared, declared
 

@@ -15,8 +15,8 @@ import pytest
 
 from experiments import cli
 from experiments.figures.planning.plans import plot_plan
-from experiments.planning.document import clock, plan_table
-from experiments.planning.laws import LAWS, make_law, parse_unit, read_runs
+from experiments.planning.plan_document import clock, plan_table
+from experiments.planning.plan_inputs import LAWS, make_law, parse_unit, read_runs
 from policies.planning.costs import CostModel
 from tests.fuzz.plans import command_line, fault
 from tests.places import GOLDEN, ROOT

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from experiments import cli
-from experiments.planning.laws import read_plan
+from experiments.planning.plan_inputs import read_plan
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import optimal
@@ -25,7 +25,7 @@ from workloads.laws import uniform
 from workloads.logs.trace import Trace, TraceJob
 from workloads.table.columns import COLUMNS, STOCHASTIC_COLUMNS
 from workloads.table.job import Job, JobType
-from workloads.table.jobtable import read_job_table, write_job_table
+from workloads.table.job_table import read_job_table, write_job_table
 
 #: Wall-clock times: the only columns that differ between two runs.
 TIMES = ("decision_ms_p99", "decision_ms_max", "engine_seconds", "planning_seconds")

@@ -15,16 +15,16 @@ import numpy as np
 import pytest
 
 from experiments import cli
-from policies.network import ScoringNetwork
 from policies.order import ORDERS
 from policies.orders.fairshare import FairShare
 from policies.orders.utilities import Wfp
+from policies.score_network import ScoringNetwork
 from simulator import simulate
 from tests.places import ROOT
 from tests.support.jobs import rigid
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.ranges import Range
-from workloads.table.jobtable import write_job_table
+from workloads.table.job_table import write_job_table
 
 LOG = "; MaxNodes: 4\n; Note: J{}lich\n" + "".join(
     f"{n} {10 * n} -1 60 2 -1 -1 2 90 -1 1 1 1 1 1 1 -1 -1\n" for n in range(1, 9)

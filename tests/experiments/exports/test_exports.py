@@ -38,7 +38,7 @@ from workloads.hybrid.assignment import Assignment, assign
 from workloads.logs.swf import read_swf
 from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import JobType
-from workloads.table.jobtable import write_job_table
+from workloads.table.job_table import write_job_table
 
 NAMES = [BASELINE, *(mechanism.name for mechanism in MECHANISMS)]
 ENDS = ("preempt", "expire", "complete", "kill", "cancel")

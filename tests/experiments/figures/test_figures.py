@@ -20,18 +20,18 @@ from experiments.figures.planning.waits import plot_trace
 from experiments.figures.recording.gantt import plot_gantt
 from experiments.figures.study.delays import draw_distributions
 from experiments.figures.study.evaluation import plot_courses
-from experiments.figures.study.inputs import plot_sizes
 from experiments.figures.study.machine import plot_accounting, plot_machine
 from experiments.figures.study.mechanisms import METRICS, draw_contrasts, plot_mechanisms
+from experiments.figures.study.workload_inputs import plot_sizes
 from experiments.figures.style import TYPE_COLORS, mechanism_color, mechanism_marker, save
-from experiments.recordings.windows import Window
-from experiments.timelines.contrasts import contrast_rows
+from experiments.recordings.time_windows import Window
 from experiments.timelines.distributions import distribution_rows
+from experiments.timelines.paired_contrasts import contrast_rows
 from experiments.timelines.steps import bin_averages, choose_bin, choose_unit
 from simulator import Result, simulate
 from simulator.results.metrics import SUMMARY_COLUMNS, summarize
+from workloads.ground.columns import Metric
 from workloads.ground.errors import InputError
-from workloads.ground.quantities import Metric
 from workloads.logs.trace import Trace, TraceJob
 from workloads.table.job import Job, JobType
 

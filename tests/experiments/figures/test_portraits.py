@@ -14,15 +14,15 @@ from matplotlib.patches import StepPatch
 from experiments import cli
 from experiments.figures.recording.gantt import plot_gantt
 from experiments.figures.recording.heat import plot_wait_map, wait_cells
-from experiments.figures.recording.ondemand import plot_on_demand
-from experiments.figures.recording.portraits import PORTRAITS
+from experiments.figures.recording.node_use import plot_use
+from experiments.figures.recording.on_demand_jobs import plot_on_demand
 from experiments.figures.recording.queue import plot_queue
-from experiments.figures.recording.timeaxis import TimeAxis
-from experiments.figures.recording.uses import plot_use
+from experiments.figures.recording.recording_figures import PORTRAITS
+from experiments.figures.recording.time_axis import TimeAxis
 from experiments.figures.style import save
 from experiments.gantt.columns import page_columns
-from experiments.recordings.windows import Window
-from experiments.timelines.calls import calls
+from experiments.recordings.time_windows import Window
+from experiments.timelines.on_demand_calls import calls
 from simulator import simulate
 from simulator.results.recording import Recording
 from tests.support.jobs import malleable, on_demand, rigid

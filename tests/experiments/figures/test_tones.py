@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.figures.recording.tones import ink_on, job_colors
+from experiments.figures.recording.job_colors import ink_on, job_colors
 from simulator import Result, simulate
 from tests.support.jobs import rigid
 from workloads.ground.errors import UnknownNameError

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from experiments import cli
 from experiments.figures.planning.advice import plot_advice
 from experiments.forecast.advice import Advice, advise
+from experiments.forecast.completed_runs import PastRun
 from experiments.forecast.forecasts import forecast
 from experiments.forecast.history import History
+from experiments.forecast.machine_state import MachineState, SeenJob
 from experiments.forecast.requests import LaterWaits, coarse, going_on
-from experiments.forecast.runs import PastRun
-from experiments.forecast.states import MachineState, SeenJob
 from policies.planning.costs import CostModel
-from simulator.prospects import first_starts, starts_by_walltime
+from simulator.start_times import first_starts, starts_by_walltime
 from workloads.ground.errors import InputError
 from workloads.laws import DiscreteLaw
 from workloads.table.job import Job, JobType

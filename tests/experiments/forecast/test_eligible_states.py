@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from experiments.forecast.history import read_history
-from experiments.forecast.pasts import Past
-from experiments.forecast.states import state_at, state_of_queue
+from experiments.forecast.log_cursor import Past
+from experiments.forecast.machine_state import state_at, state_of_queue
 from workloads.logs.squeue import QueueRow
 from workloads.logs.trace import Trace, TraceJob
 

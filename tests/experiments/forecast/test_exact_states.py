@@ -12,26 +12,26 @@ from experiments import cli
 from experiments.forecast.advice import advise
 from experiments.forecast.forecasts import forecast
 from experiments.forecast.history import read_history
-from experiments.forecast.pasts import Past
-from experiments.forecast.priors import prior_state
+from experiments.forecast.log_cursor import Past
+from experiments.forecast.machine_state import MachineState, state_at
+from experiments.forecast.prior_usage import prior_state
 from experiments.forecast.sources import read_log, result_trace
-from experiments.forecast.states import MachineState, state_at
 from experiments.recordings.archive import read_recording
 from experiments.stories.reading.playback import Playback
 from policies.backfilling import BACKFILLING
-from policies.network import ScoringNetwork
 from policies.order import ORDERS
-from policies.orders.scored import FEATURES
+from policies.orders.learned_score import FEATURES
+from policies.score_network import ScoringNetwork
 from simulator import Result, simulate
-from simulator.machine.priorstate import PriorState
-from simulator.prospects import first_starts
+from simulator.machine.prior_state import PriorState
+from simulator.start_times import first_starts
 from workloads.ground.units import to_seconds
 from workloads.hybrid.assignment import as_rigid
-from workloads.logs.nodenames import nodes_in
-from workloads.logs.startingstate import starting_state
+from workloads.logs.node_names import nodes_in
+from workloads.logs.starting_state import starting_state
 from workloads.logs.trace import Trace
 from workloads.table.job import Job, JobType
-from workloads.table.jobtable import write_job_table
+from workloads.table.job_table import write_job_table
 
 NODES = 24
 #: Seconds since 1970 of time 0 in logs that are written.

@@ -16,14 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments import cli
-from experiments.forecast import forecasts, futures
+from experiments.forecast import forecasts, sampled_workloads
+from experiments.forecast.completed_runs import PastRun
 from experiments.forecast.forecasts import Forecast, forecast
-from experiments.forecast.futures import Drawing, Future
 from experiments.forecast.history import History, read_history
-from experiments.forecast.runs import PastRun
+from experiments.forecast.machine_state import MachineState, SeenJob, state_at
+from experiments.forecast.report import document, sentence, table
+from experiments.forecast.sampled_workloads import Drawing, Future
 from experiments.forecast.sources import result_trace
-from experiments.forecast.states import MachineState, SeenJob, state_at
-from experiments.forecast.telling import document, sentence, table
 from policies.backfilling import BACKFILLING
 from policies.order import ORDERS
 from simulator import simulate
@@ -105,7 +105,7 @@ def test_nothing_after_the_time_is_read(seed: int, share: float, other: int, wee
 
     # Short logs have short weeks before them, too, so that jobs come.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(futures, "_WEEK", week)
+        patch.setattr(sampled_workloads, "_WEEK", week)
         assert told(trace) == told(other_future)
 
 
@@ -114,7 +114,7 @@ def test_the_number_of_workers_changes_nothing(monkeypatch: pytest.MonkeyPatch) 
     trace = scheduled(random_jobs(5, exact=False))
     at = trace.jobs[-1].submit
     state, history = state_at(trace, at, NODES), read_history(trace, at)
-    monkeypatch.setattr(futures, "_WORTH_A_WORKER", 1)
+    monkeypatch.setattr(sampled_workloads, "_WORTH_A_WORKER", 1)
     one, three = (forecast(state, history, draws=7, seed=2, workers=workers) for workers in (1, 3))
     assert one.starts.tobytes() == three.starts.tobytes()
     assert one.ends.tobytes() == three.ends.tobytes()
@@ -127,7 +127,7 @@ def test_few_draws_are_left_to_few_workers(monkeypatch: pytest.MonkeyPatch) -> N
     easy, slow = Options(), Options.of(backfilling="conservative")
     assert drawing.divide_draws(3, easy) == [range(7)]
     assert drawing.divide_draws(3, slow) == [range(2), range(2, 4), range(4, 7)]
-    monkeypatch.setattr(futures, "_WORTH_A_WORKER", 2 * len(drawing.state.jobs))
+    monkeypatch.setattr(sampled_workloads, "_WORTH_A_WORKER", 2 * len(drawing.state.jobs))
     assert [len(part) for part in drawing.divide_draws(9, easy)] == [2, 2, 3]
     assert len(drawing.divide_draws(9, easy, simulations=5)) == 7
 
@@ -282,7 +282,7 @@ def test_sketches_start_every_job_when_full_simulations_do(monkeypatch: pytest.M
         return forecast(state, history, draws=4, order=order).starts.tobytes()
 
     sketched = {order: starts(order) for order in ("fcfs", "saf", "f1")}
-    monkeypatch.setattr(futures, "can_sketch", lambda options: False)
+    monkeypatch.setattr(sampled_workloads, "can_sketch", lambda options: False)
     assert {order: starts(order) for order in sketched} == sketched
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from experiments.forecast import futures
+from experiments.forecast import sampled_workloads
+from experiments.forecast.completed_runs import PastRun
 from experiments.forecast.forecasts import forecast
 from experiments.forecast.history import History
-from experiments.forecast.runs import PastRun
-from experiments.forecast.states import MachineState, SeenJob
+from experiments.forecast.machine_state import MachineState, SeenJob
 
 HOUR, WEEK = 3600.0, 7 * 86_400.0
 #: A week ago, at these hours after the same hour, jobs of these walltimes were submitted.
@@ -34,7 +34,7 @@ def test_jobs_that_come_before_a_start_are_made_however_late_it_is(
     backfilling: str, sketched: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not sketched:
-        monkeypatch.setattr(futures, "can_sketch", lambda options: False)
+        monkeypatch.setattr(sampled_workloads, "can_sketch", lambda options: False)
     state, history = state_and_history()
     found = forecast(state, history, jobs=[2], draws=3, order="sjf", backfilling=backfilling)
     # 3.5 to 10.5, 10.5 to 20.5, 20.5 to 32.5; the last of them comes when the long job has started.

@@ -19,7 +19,7 @@ from experiments.gantt.columns import KINDS, page_columns
 from experiments.gantt.page import write_gantt
 from experiments.placement.rectangles import cut_rectangles
 from experiments.placement.spans import HELD, Span, place_nodes
-from experiments.recordings.windows import Window
+from experiments.recordings.time_windows import Window
 from experiments.stories.story import explain
 from policies.mechanism import BASELINE, MECHANISMS
 from simulator import simulate

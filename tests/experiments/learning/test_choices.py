@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from policies.answering import CONSEQUENCES
-from policies.network import ScoringNetwork
-from policies.planning.planbook import Planner
+from policies.learned_arrival import CONSEQUENCES
+from policies.planning.plan_book import Planner
+from policies.score_network import ScoringNetwork
 from simulator import Result, simulate
 from simulator.results.metrics import summarize
 from tests.strategies import random_job_table
@@ -20,10 +20,10 @@ from workloads.table.job import Job, JobType
 
 pytest.importorskip("gymnasium", reason="environments need the package gymnasium")
 
-from experiments.learning.arrivalchoice import ArrivalChoice
+from experiments.learning.arrival_choice import ArrivalChoice
 from experiments.learning.environment import Environment
-from experiments.learning.jobchoice import JobChoice
-from experiments.learning.planchoice import COLUMNS, PlanChoice
+from experiments.learning.job_choice import JobChoice
+from experiments.learning.plan_choice import COLUMNS, PlanChoice
 from experiments.learning.training import train
 
 NODES = 12

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from policies.network import ScoringNetwork
 from policies.order import ORDERS
-from policies.orders.scored import FEATURES, features_of
+from policies.orders.learned_score import FEATURES, features_of
+from policies.score_network import ScoringNetwork
 from simulator import simulate
 from simulator.results.metrics import summarize
 from simulator.stepping.jobs import SteppedSimulation
@@ -19,7 +19,7 @@ from workloads.ground.errors import InputError
 
 pytest.importorskip("gymnasium", reason="environments need the package gymnasium")
 
-from experiments.learning.jobchoice import COLUMNS, JobChoice
+from experiments.learning.job_choice import COLUMNS, JobChoice
 from experiments.learning.training import compare_orders, train
 
 

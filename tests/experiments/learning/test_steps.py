@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.planning.planbook import Planner
+from policies.planning.plan_book import Planner
 from simulator import Result
 from simulator.machine.system import System
 from tests.experiments.learning.test_choices import hybrid, stochastic
@@ -19,10 +19,10 @@ from tests.simulator.test_stepping import NODES, crowd
 
 pytest.importorskip("gymnasium", reason="environments need the package gymnasium")
 
-from experiments.learning.arrivalchoice import ArrivalChoice
+from experiments.learning.arrival_choice import ArrivalChoice
 from experiments.learning.environment import Environment
-from experiments.learning.jobchoice import JobChoice
-from experiments.learning.planchoice import PlanChoice
+from experiments.learning.job_choice import JobChoice
+from experiments.learning.plan_choice import PlanChoice
 
 
 def made(kind: str) -> tuple[Environment[Any], str]:

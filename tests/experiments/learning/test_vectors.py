@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("gymnasium", reason="environments need the package gymnasium")
 
 from experiments.learning.environment import Environment
-from experiments.learning.jobchoice import JobChoice
+from experiments.learning.job_choice import JobChoice
 from experiments.learning.training import train
 from experiments.learning.vector import vector
 from tests.experiments.learning.test_choices import arrivals, plans

@@ -13,7 +13,7 @@ import pytest
 from experiments import cli
 from tests.support.failing import KINDS, Operations
 from tests.support.jobs import malleable, on_demand, rigid
-from workloads.table.jobtable import write_job_table
+from workloads.table.job_table import write_job_table
 
 pytestmark = pytest.mark.pictures("png", "pdf")
 
@@ -124,8 +124,7 @@ def check(name: str, line: str, kind: str, times: int | None, place: Path, capsy
         sentences = [line for line in told.splitlines() if line.startswith("holdfast")]
         assert sentences, where
         if name not in SEVERAL:
-            # A complete result may be on its way into its place (`experiments.output.handover`), or be there already
-            # when what fails is no longer about it.
+            # A complete result may be on its way into its place, or be there already when a later step fails.
             placed = {path.replace(".run.json.new/", "") for path in after}
             assert after == before or placed == whole, where
     return len(chosen)

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from experiments import cli
-from experiments.output.handover import handover, settle_all
+from experiments.output.atomic_replace import handover, settle_all
 from experiments.output.locks import LOCK, writing
-from experiments.output.seals import arriving, open_sealed, seal
+from experiments.output.manifest import arriving, open_sealed, seal
 from experiments.output.signals import Interrupted, held, listening
 from tests.kills import COMMANDS, kills
 from tests.places import ROOT

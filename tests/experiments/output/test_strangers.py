@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from experiments import cli
-from experiments.output.seals import open_sealed
+from experiments.output.manifest import open_sealed
 from experiments.recordings.archive import read_recording
 from experiments.study.experiment import is_measured, read_tables
 from experiments.sweeps import make_sweep, run_sweep
@@ -149,7 +149,7 @@ def test_a_manifest_names_plain_files_of_its_directory(place: Path, capsys: pyte
         assert f"run{os.sep}types.csv: is a link or no file" in refused()
         path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
         path.write_bytes(kept)
-    from experiments.output.seals import seal
+    from experiments.output.manifest import seal
 
     for name in ("../victim/data.csv", str(victim), "a/b.csv", "", "..", "a\0b"):
         told = json.loads((place / "run" / "run.json").read_text())

@@ -13,16 +13,16 @@ import pytest
 
 from experiments import cli
 from experiments.papers.checkpoint.batch import STRATEGY_NAMES, Instance, draw_instance, find_law, plan_for, run_batch
-from experiments.papers.checkpoint.printed import APPLICATIONS, TABLE_4
+from experiments.papers.checkpoint.published_values import APPLICATIONS, TABLE_4
 from experiments.statistics import Interval, interval
 from experiments.study.comparison import everywhere, gain, interval_text
 from experiments.study.experiment import find_experiment, read_tables, run_experiment
-from experiments.study.measured import in_order
+from experiments.study.measurement_table import in_order
 from experiments.study.verdicts import HYPOTHESIS, Outcome, Statement, Verdict
 from tests.reference.queue import queued, spent
 from tests.support.alterations import never_flips
+from workloads.ground.columns import Better, Metric
 from workloads.ground.errors import InputError
-from workloads.ground.quantities import Better, Metric
 
 TINY: dict[str, dict[str, Any]] = {
     "checkpoint-fig8": {"jobs": 30, "processors": 16, "repetitions": 2},

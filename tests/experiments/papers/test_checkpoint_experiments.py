@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from experiments.papers.checkpoint.paper_plans import Cells, cells_for, equal_costs, least_cost, limit_cost, make_plan
 from experiments.papers.checkpoint.periodic import as_published_costs
-from experiments.papers.checkpoint.planned import Cells, cells_for, equal_costs, least_cost, limit_cost, make_plan
-from experiments.papers.checkpoint.printed import APPLICATIONS, TABLE_2
+from experiments.papers.checkpoint.published_values import APPLICATIONS, TABLE_2
 from experiments.papers.checkpoint.workload import application_law
 from experiments.study.experiment import all_experiments, read_tables, run_experiment
 from experiments.study.verdicts import Outcome

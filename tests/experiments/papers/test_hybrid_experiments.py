@@ -18,9 +18,9 @@ from experiments.papers.hybrid.scenarios import Categories, PlanMinutes, _four, 
 from experiments.statistics import Interval
 from experiments.study.evidence import average, difference, every, near, reaches, within
 from experiments.study.experiment import all_experiments, find_experiment, read_tables
-from experiments.study.measured import Measured
+from experiments.study.measurement_table import Measured
 from experiments.study.rules import Outcome
-from experiments.study.simulated import ALL, COLUMNS, MIXES, SIX
+from experiments.study.simulation_cache import ALL, COLUMNS, MIXES, SIX
 from experiments.sweeps import DELAYS, simulations, sweep
 from experiments.sweeps.delays import count_delays
 from experiments.sweeps.grid import RunConfiguration

@@ -19,8 +19,8 @@ from experiments.papers.incomplete.applications import applications, best_strate
 from experiments.papers.incomplete.draws import PUBLISHED
 from experiments.papers.incomplete.estimators import Setting, measure_losses
 from experiments.papers.incomplete.loss import Summary, summaries
+from experiments.study.equivalence import anywhere
 from experiments.study.experiment import Resources, find_experiment, read_tables, run_experiment
-from experiments.study.levels import anywhere
 from experiments.study.rules import Decision
 from experiments.study.verdicts import Outcome, Verdict
 from tests.support.alterations import never_flips

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from experiments.papers.incomplete.keptstarts import replay_windows
-from experiments.planning.series import Reservation, replay_series
+from experiments.papers.incomplete.kept_starts import replay_windows
+from experiments.planning.reservation_series import Reservation, replay_series
 from workloads.ground.errors import ParameterError
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from experiments.paperreadings import FACTORS, Reading, named_reading
+from experiments.paper_readings import FACTORS, Reading, named_reading
 from experiments.papers.hybrid.designs import resolution_five, year_blocks
 from experiments.papers.hybrid.factors import (
     CROSSED,
@@ -17,7 +17,7 @@ from experiments.papers.hybrid.factors import (
     neighbours,
 )
 from experiments.papers.hybrid.fidelity import checkpoint_stage, score_readings
-from experiments.papers.hybrid.printedlevels import LEVELS
+from experiments.papers.hybrid.published_levels import LEVELS
 from experiments.papers.hybrid.readings import PAPER, Readings, best_score, rank_measured
 from experiments.papers.hybrid.search import measured_outlook, outlook, promising_readings, screening_responses
 from experiments.study.experiment import find_experiment, read_tables, run_experiment

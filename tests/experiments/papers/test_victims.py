@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from experiments.papers.hybrid.victim_counter import Watching, latest
 from experiments.papers.hybrid.victims import RULES, VictimRule, Victims, _Task, _watched
-from experiments.papers.hybrid.watching import Watching, latest
 from experiments.study.experiment import find_experiment, read_tables, run_experiment
 from experiments.study.rules import Outcome
 from simulator import simulate
@@ -21,7 +21,7 @@ from workloads.theta.generator import generate
 from workloads.theta.presets import preset_year
 from workloads.theta.year import ThetaYear
 
-WATCHED = "experiments.papers.hybrid.watching:Watching"
+WATCHED = "experiments.papers.hybrid.victim_counter:Watching"
 #: All jobs of a small year.
 TRACE = generate(preset_year("even-projects", ThetaYear(jobs=900)), 0)
 JOBS = assign(TRACE, seed=0, notice_mix="W2", group_by="campaign")

@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from experiments import cli
-from experiments.papers.checkpoint import batchreadings as batches
+from experiments.papers.checkpoint import batch_readings as batches
 from experiments.papers.checkpoint.batch import draw_instance, find_law, plan_for, run_batch
-from experiments.papers.checkpoint.batchoperation import (
+from experiments.papers.checkpoint.batch_operation import (
     STRETCHES,
     UTILIZATIONS,
     BatchMeasure,
     BatchOperation,
     replay_batch,
 )
-from experiments.papers.checkpoint.batchoperation import operations as batch_operations
+from experiments.papers.checkpoint.batch_operation import operations as batch_operations
 from experiments.papers.incomplete.changes import nearest
 from experiments.papers.incomplete.submissions import Week, draw_week, make_plans, run_week
-from experiments.papers.incomplete.weekoperation import WeekMeasure, WeekOperation, measures, operations, replay_week
+from experiments.papers.incomplete.week_operation import WeekMeasure, WeekOperation, measures, operations, replay_week
 from experiments.study.experiment import Resources, find_experiment, read_tables, run_experiment
 from experiments.study.verdicts import Outcome
 from policies.planning.costs import CostModel

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from experiments import cli
-from experiments.planning.costfile import read_costs
-from experiments.planning.loop import COLUMNS, Round, close_loop, wait_samples
+from experiments.planning.closed_loop import COLUMNS, Round, close_loop, wait_samples
+from experiments.planning.cost_file import read_costs
 from experiments.tables import read_csv
-from policies.planning.planbook import Planner
+from policies.planning.plan_book import Planner
 from policies.planning.waits.fitting import fit_waits
 from simulator import simulate
 from tests.support.jobs import on_demand, rigid, stochastic

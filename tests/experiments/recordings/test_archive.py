@@ -11,9 +11,9 @@ import pytest
 
 from experiments.cli import main
 from experiments.recordings.archive import _within_calendar, read_recording
-from experiments.recordings.runfile import open_run
+from experiments.recordings.run_file import open_run
 from experiments.tables import write_csv
-from policies.planning.planbook import Planner
+from policies.planning.plan_book import Planner
 from simulator import Result, simulate
 from simulator.results.records import JobRecord, Records
 from simulator.results.reservations import stochastic_rows
@@ -26,7 +26,7 @@ from workloads.logs.trace import Trace, TraceJob
 from workloads.outages.file import write_outages
 from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import Job, JobType
-from workloads.table.jobtable import read_job_table, write_job_table
+from workloads.table.job_table import read_job_table, write_job_table
 
 JOBS = [
     rigid(1, 1000.5, 6, 7200, 9000, setup=300, interval=1500, cost=60),

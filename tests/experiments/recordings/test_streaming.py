@@ -19,9 +19,9 @@ import pytest
 
 import holdfast as hf
 from experiments.cli import main
-from experiments.recordings.longjobs import ENDED, EndedJobs
-from experiments.recordings.longruns import stream_log
-from experiments.recordings.tablefiles import write_rows
+from experiments.recordings.streamed_jobs import ENDED, EndedJobs
+from experiments.recordings.streamed_replay import stream_log
+from experiments.recordings.table_files import write_rows
 from simulator import simulate
 from simulator.results.metrics import MeasuredWindow, summarize, summarize_types
 from simulator.results.schema import JOBS
@@ -29,7 +29,7 @@ from simulator.streaming import stream
 from tests.support.processes import until
 from workloads.ground.errors import InputError
 from workloads.hybrid.assignment import as_rigid
-from workloads.logs.choice import Choice
+from workloads.logs.filters import Choice
 from workloads.logs.swf import read_long_swf, read_swf
 from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear

@@ -9,13 +9,13 @@ import pytest
 
 import holdfast as hf
 from experiments.cli import main
-from experiments.planning.waitpairs import pairs_of_results
+from experiments.planning.wait_pairs import pairs_of_results
 from experiments.recordings.archive import read_recording
 from experiments.tables import read_csv
 from simulator import simulate
 from tests.support.jobs import on_demand, rigid
 from workloads.ground.errors import InputError
-from workloads.table.jobtable import write_job_table
+from workloads.table.job_table import write_job_table
 
 JOBS = [
     rigid(1, 0, 6, 3600, 4000),

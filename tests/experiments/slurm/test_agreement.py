@@ -10,8 +10,8 @@ import pytest
 
 from experiments import cli
 from experiments.slurm.agreement import agreement, best_rule
-from experiments.slurm.instants import decisions
-from experiments.slurm.replays import ACTUAL, Replay, ReplayedJob, read_replay
+from experiments.slurm.decision_points import decisions
+from experiments.slurm.recorded_replay import ACTUAL, Replay, ReplayedJob, read_replay
 from policies.backfilling import BACKFILLING
 from tests.shared_data import shared_file
 from workloads.ground.errors import InputError

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from experiments import cli
-from experiments.planning.waitpairs import pairs_of_results, pairs_of_trace
+from experiments.planning.wait_pairs import pairs_of_results, pairs_of_trace
 from experiments.recordings.archive import read_recording
 from experiments.slurm.agreement import agreement, replay_summary
-from experiments.slurm.replays import Replay, read_replay, write_actual
+from experiments.slurm.recorded_replay import Replay, read_replay, write_actual
 from simulator import simulate
 from tests.shared_data import shared_file
 from workloads.hybrid.assignment import as_rigid

@@ -23,8 +23,8 @@ from experiments import cli
 from experiments.slurm.agreement import agreement
 from experiments.slurm.daemons import MARK, lab_processes
 from experiments.slurm.lab import Lab, open_lab
-from experiments.slurm.replaying import LabSlurm, patiently
-from experiments.slurm.replays import read_replay
+from experiments.slurm.live_replay import LabSlurm, patiently
+from experiments.slurm.recorded_replay import read_replay
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from tests.support.processes import until

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.slurm.links import Link
-from experiments.slurm.sequences import Sequence
-from experiments.slurm.workplace import write_sequence
+from experiments.slurm.job_chain import Link
+from experiments.slurm.reservation_sequence import Sequence
+from experiments.slurm.workdir import write_sequence
 from policies.planning.plan import ReservationPlan
 from tests.support.processes import until
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from experiments.slurm.batchrun import ChainedJob, _chain, _row, _seconds
-from experiments.slurm.templating import fill_template
-from experiments.slurm.workplace import write_sequence
+from experiments.slurm.batch_run import ChainedJob, _chain, _row, _seconds
+from experiments.slurm.templates import fill_template
+from experiments.slurm.workdir import write_sequence
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from tests.support.processes import until

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from experiments import cli
-from experiments.slurm.workplace import read_remains
+from experiments.slurm.workdir import read_remains
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from tests.support.processes import until

@@ -14,7 +14,7 @@ from policies.backfilling import BACKFILLING, Easy
 from policies.port import Preempt, Request, Shrink, Start, SystemView
 from simulator import simulate
 from simulator.machine.decisions import Decision
-from simulator.machine.eventlog import Entry
+from simulator.machine.event_log import Entry
 from tests.support.jobs import malleable, on_demand, rigid, stochastic
 from workloads.ground.errors import InputError
 from workloads.table.job import Job
@@ -364,7 +364,7 @@ Why it waited 25 min:
 
 
 def test_a_stochastic_job_tells_each_of_its_reservations() -> None:
-    from policies.planning.planbook import Planner
+    from policies.planning.plan_book import Planner
 
     job = stochastic(1, 0.0, 4, 90 * MINUTE, "masi", walltime=60 * MINUTE)
     text = flat(str(explain(simulate([job], 10, decisions=True, planner=Planner()), 1)))

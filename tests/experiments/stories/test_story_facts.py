@@ -10,9 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from experiments.stories.facts.lifetime import Facts
-from experiments.stories.gathering.waitparts import WaitParts
+from experiments.stories.gathering.wait_segments import WaitParts
 from experiments.stories.reading.causes import parse_cause
-from experiments.stories.reading.chronicle import Chronicle
+from experiments.stories.reading.timeline import Chronicle
 from experiments.stories.story import Stories
 from policies.order import ORDERS
 from simulator import Result, simulate

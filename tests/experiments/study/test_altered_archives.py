@@ -17,7 +17,7 @@ import pytest
 from experiments import cli
 from experiments.cli import main
 from experiments.commands import reproduce
-from experiments.output.seals import open_sealed
+from experiments.output.manifest import open_sealed
 from experiments.study.artefact import _like, write_artefact
 from experiments.study.experiment import all_experiments, find_experiment, measure_experiment
 from experiments.study.limits import FACTOR, check_parameters

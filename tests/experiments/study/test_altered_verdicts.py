@@ -14,7 +14,7 @@ from experiments.papers.hybrid.factors import CROSSED, crossed_choices
 from experiments.papers.hybrid.fidelity import checkpoint_stage
 from experiments.papers.hybrid.readings import PAPER
 from experiments.study.experiment import Experiment, Tables, all_experiments
-from experiments.study.simulated import ALL, COLUMNS, MIXES, SIX
+from experiments.study.simulation_cache import ALL, COLUMNS, MIXES, SIX
 from tests.experiments.papers.test_hybrid_experiments import as_printed, world
 from tests.support.alterations import never_flips, standing
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from experiments import cli
-from experiments.planning.costfile import read_costs
-from experiments.planning.laws import read_plan
+from experiments.planning.cost_file import read_costs
+from experiments.planning.plan_inputs import read_plan
 from experiments.study.artefact import write_artefact
 from experiments.study.experiment import find_experiment, measure_experiment
 from experiments.study.integrity import checks

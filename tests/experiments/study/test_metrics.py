@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from experiments.planning.loop import COLUMNS as LOOP_COLUMNS
-from experiments.study.measured import Measured
+from experiments.planning.closed_loop import COLUMNS as LOOP_COLUMNS
+from experiments.study.measurement_table import Measured
 from experiments.study.metrics import BATCH, BEYOND, PROFILES, WEEK, find_metric
 from experiments.study.report.reference import PAGE, metrics_page
 from experiments.sweeps import table
@@ -16,8 +16,8 @@ from simulator.results.catalogue import CATALOGUE, Group, metric
 from simulator.results.metrics import summarize, summarize_types
 from simulator.results.records import STATES
 from tests.places import ROOT
+from workloads.ground.columns import Better
 from workloads.ground.errors import InputError
-from workloads.ground.quantities import Better
 from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import Job, JobType
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from experiments.papers.hybrid.claims import CLAIMS
-from experiments.papers.hybrid.printedlevels import LEVELS
+from experiments.papers.hybrid.published_levels import LEVELS
 from experiments.study.experiment import Tables, all_experiments
-from experiments.study.measured import Measured
+from experiments.study.measurement_table import Measured
 from experiments.study.publications import PUBLICATIONS, paper_key
 from experiments.study.rules import Outcome
 from experiments.study.verdicts import Verdict

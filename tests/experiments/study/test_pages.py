@@ -13,11 +13,11 @@ from PIL import Image
 
 from experiments import cli
 from experiments.figures.style import mechanism_color, mechanism_marker, new_figure
-from experiments.output.seals import seal
+from experiments.output.manifest import seal
+from experiments.study.cost_log import read_costs, took
 from experiments.study.experiment import all_experiments, find_experiment, read_tables
 from experiments.study.publications import PUBLICATIONS, paper_key
 from experiments.study.report import pages
-from experiments.study.times import read_costs, took
 from experiments.study.verdicts import Outcome
 from experiments.sweeps.fingerprint import experiment_fingerprint
 from policies.mechanism import MECHANISMS

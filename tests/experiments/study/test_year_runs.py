@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from experiments.study.simulated import COLUMNS
-from experiments.study.yearruns import YearRun, distinct, year_rows
+from experiments.study.simulation_cache import COLUMNS
+from experiments.study.year_runs import YearRun, distinct, year_rows
 from simulator import simulate
 from simulator.results.metrics import summarize
 from workloads.hybrid.assignment import assign

@@ -18,7 +18,7 @@ from tests.strategies.outages import outages_for, random_outages
 from tests.strategies.tables import random_job_table
 from tests.support.jobs import malleable, on_demand, rigid
 from workloads.ground.units import SECOND
-from workloads.table.joblife import has_life
+from workloads.table.job_lifecycle import has_life
 
 every_mechanism = pytest.mark.parametrize("mechanism", ["baseline", *MECHANISMS])
 

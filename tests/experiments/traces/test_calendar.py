@@ -5,7 +5,7 @@ import json
 import pytest
 
 from experiments import cli
-from experiments.figures.recording.timeaxis import TimeAxis
+from experiments.figures.recording.time_axis import TimeAxis
 from experiments.gantt.page import write_gantt
 from experiments.recordings.archive import read_recording
 from experiments.stories.story import explain

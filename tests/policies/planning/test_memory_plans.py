@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from policies.planning.costs import CostModel
-from policies.planning.execution import execute
-from policies.planning.memory import MemoryModel, flat_costs, mem_all_ckpt, mem_all_ckpt_v2, with_flat_memory
+from policies.planning.memory_execution import execute
+from policies.planning.memory_plan import MemoryModel, flat_costs, mem_all_ckpt, mem_all_ckpt_v2, with_flat_memory
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
 from workloads.chains.chain import Task, TaskChain
 from workloads.chains.device import CheckpointDevice
 from workloads.chains.runs import TaskRuns
-from workloads.chains.standin import macruise_like, slant_like
-from workloads.chains.taskfits import Normal, fit_law
+from workloads.chains.synthetic import macruise_like, slant_like
+from workloads.chains.task_fits import Normal, fit_law
 from workloads.ground.errors import ParameterError
 from workloads.laws import DiscreteLaw, uniform
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulator import simulate
-from tests.simulator.services.test_withdrawals import PLANS, run, seen
+from tests.simulator.services.test_cancellations import PLANS, run, seen
 from tests.support.jobs import malleable, on_demand, rigid, stochastic
 from workloads.ground.units import SECOND
 

@@ -18,7 +18,7 @@ from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
 from policies.port import Expand, Expect, Hold, Preempt, Promise, Shrink, Start
-from policies.tenancy import TENANCIES
+from policies.reserved_backfill import TENANCIES
 from simulator import simulate
 from simulator.conformance import KINDS, BrokenPolicyError, Report, check_policy
 from simulator.conformance.generation import arrivals, growths, job_tables, notices, scenarios

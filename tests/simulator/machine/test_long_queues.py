@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from policies.mechanism import BASELINE, MECHANISMS
 from policies.order import ORDERS, Order
 from simulator import simulate
-from simulator.machine import waiting
-from simulator.machine.columnqueue import ColumnQueue, Fitting
-from simulator.machine.jobstate import JobState
-from simulator.machine.waiting import Queue
-from simulator.prospects import starts_by_walltime
+from simulator.machine import wait_queue
+from simulator.machine.column_queue import ColumnQueue, Fitting
+from simulator.machine.job_state import JobState
+from simulator.machine.wait_queue import Queue
+from simulator.start_times import starts_by_walltime
 from tests.policies.test_policies import View
 from tests.strategies.tables import Table, crowded_job_table, job_tables
 from tests.support.jobs import rigid, waiting_state
@@ -40,8 +40,8 @@ NAMES = (
 def columns_from(count: float) -> Iterator[None]:
     """Columns are kept from so many waiting jobs on."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(waiting, "DEEP", count)
-        patch.setattr(waiting, "DEEP_SORTED", count)
+        patch.setattr(wait_queue, "DEEP", count)
+        patch.setattr(wait_queue, "DEEP_SORTED", count)
         yield
 
 

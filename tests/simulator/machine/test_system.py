@@ -8,16 +8,16 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
-from policies.planning.planbook import PlanBook
-from simulator.machine.eventlog import EventLog
-from simulator.machine.holders import Reservation, Run
-from simulator.machine.jobstate import JobState
-from simulator.machine.kinds import job_state
+from policies.planning.plan_book import PlanBook
+from simulator.machine.event_log import EventLog
+from simulator.machine.job_factory import job_state
+from simulator.machine.job_state import JobState
+from simulator.machine.node_accounts import Reservation, Run
 from simulator.machine.run import is_malleable
 from simulator.machine.stochastic import StochasticJob
 from simulator.machine.system import System
 from simulator.options import Options
-from simulator.services.closures import Closure
+from simulator.services.downtime import Closure
 from simulator.services.failures import strike
 from tests.support.jobs import malleable, on_demand, rigid, stochastic
 from workloads.ground.units import SECOND

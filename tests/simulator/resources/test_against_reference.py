@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from policies.port import TOLERANCE
-from simulator.resources.replay import MachineJob, MachineReplay, replay_on_machine
+from simulator.resources.machine_replay import MachineJob, MachineReplay, replay_on_machine
 from tests.reference.resources import PlainJob, replay_resources
 from tests.strategies.machines import random_jobs, random_machine
 from workloads.ground.errors import InputError

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.resources import loop
-from simulator.resources.replay import MachineJob, MachineReplay, replay_on_machine
+from simulator.resources import resource_loop
+from simulator.resources.machine_replay import MachineJob, MachineReplay, replay_on_machine
 from tests.reference.easy import replay_easy
 from tests.reference.resources import PlainJob, replay_resources
 from tests.strategies.machines import random_jobs, random_machine
@@ -18,7 +18,7 @@ from tests.support.jobs import rigid
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 from workloads.machines.machine import Machine
-from workloads.machines.machinefile import one_pool
+from workloads.machines.machine_file import one_pool
 from workloads.machines.request import ResourceRequest
 
 
@@ -213,7 +213,7 @@ def test_compiled_and_plain_loops_agree(seed: int, monkeypatch: pytest.MonkeyPat
     def plain(function, kinds, steps):  # type: ignore[no-untyped-def]
         ran.append(kinds)
 
-    monkeypatch.setattr("simulator.resources.replay.compiled", plain)
+    monkeypatch.setattr("simulator.resources.machine_replay.compiled", plain)
     random = Random(seed)
     random_jobs(random, random_machine(random), random.randint(5, 40))
     options = {
@@ -221,4 +221,4 @@ def test_compiled_and_plain_loops_agree(seed: int, monkeypatch: pytest.MonkeyPat
         "placement": random.choice(("pack", "spread", "slurm")),
     }
     assert replay_on_machine(machine, jobs, **options).starts == found.starts
-    assert ran == [loop.KINDS]
+    assert ran == [resource_loop.KINDS]

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from simulator.resources.replay import MachineJob, MachineReplay, replay_on_machine
+from simulator.resources.machine_replay import MachineJob, MachineReplay, replay_on_machine
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
-from workloads.machines.machinefile import make_machine
+from workloads.machines.machine_file import make_machine
 from workloads.machines.request import ResourceRequest
 
 

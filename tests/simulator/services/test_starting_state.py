@@ -8,7 +8,7 @@ import pytest
 
 from simulator import Result, simulate
 from simulator.results.metrics import MeasuredWindow, summarize
-from tests.simulator.services.test_withdrawals import events, node_seconds, run, seen
+from tests.simulator.services.test_cancellations import events, node_seconds, run, seen
 from tests.support.jobs import malleable, on_demand, rigid
 from workloads.ground.units import SECOND
 from workloads.table.job import Job

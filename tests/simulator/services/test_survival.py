@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from simulator import simulate
-from simulator.machine.kinds import job_states
+from simulator.machine.job_factory import job_states
 from simulator.options import Options
-from simulator.prospects import first_starts
 from simulator.services.survival import mean_starts
+from simulator.start_times import first_starts
 from tests.support.jobs import malleable, on_demand, rigid, stochastic
 from workloads.ground.errors import InputError
 from workloads.outages.failures import FailureRate

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from tests.shared_data import shared_file
 from workloads.chains.chain import Task, TaskChain
+from workloads.chains.convolution import partial_sums
 from workloads.chains.device import CheckpointDevice
 from workloads.chains.runs import TaskRuns, read_slant_makespans, read_slant_tasks
-from workloads.chains.standin import SLANT_TABLE, macruise_like, makespans_like, slant_like
-from workloads.chains.sums import partial_sums
-from workloads.chains.taskfits import FITS, Kernel, Normal, choose_fit, fit_law
+from workloads.chains.synthetic import SLANT_TABLE, macruise_like, makespans_like, slant_like
+from workloads.chains.task_fits import FITS, Kernel, Normal, choose_fit, fit_law
 from workloads.ground.errors import InputError, ParameterError, TraceError, UnknownNameError
 from workloads.laws import gamma, uniform
 

@@ -30,8 +30,8 @@ from workloads.fits import (
     fit_polynomial,
     fit_usual,
     make_fits,
+    parametric,
     selection,
-    usual,
 )
 from workloads.fits.fit import check_fit, quiet
 from workloads.ground.errors import ParameterError, UnknownNameError
@@ -184,7 +184,7 @@ def test_a_law_whose_density_disagrees_with_its_cdf_is_refused(monkeypatch: pyte
 @pytest.mark.parametrize("found", [(4e6, 7.7, 12.7, 1e-17), (2.0, 3.0, -50.0, 1.0)])
 def test_parameters_that_make_no_law_are_refused(monkeypatch: pytest.MonkeyPatch, found: tuple[float, ...]) -> None:
     """A support without any length (scipy answers NaN), and one without any runtime."""
-    monkeypatch.setattr(usual, "ESTIMATORS", {"likelihood": lambda *_: found})
+    monkeypatch.setattr(parametric, "ESTIMATORS", {"likelihood": lambda *_: found})
     [fit] = fit_usual(Samples.of([1.0, 2.0, 3.0, 5.0, 8.0, 12.5]), ["beta"])
     assert fit.law is None
     assert fit.reason_refused == "the parameters found make no law of a runtime"
@@ -499,7 +499,7 @@ def test_many_samples_are_no_burden() -> None:
 
 def test_the_families_are_read_only() -> None:
     with pytest.raises(TypeError):
-        usual.USUAL["mine"] = usual.Family("norm")  # type: ignore[index]
+        parametric.USUAL["mine"] = parametric.Family("norm")  # type: ignore[index]
 
 
 # -- ends that no sample supports ---------------------------------------------------------------------------------
@@ -523,7 +523,7 @@ def test_an_end_beyond_all_samples_is_refused_or_cut(monkeypatch: pytest.MonkeyP
     def fit(scale: float, limit: float | None = None) -> Fit:
         # Near the gamma law above, which is the limit for an infinite scale.
         point = (16.0, 2.0 * scale, 0.0, scale)
-        monkeypatch.setattr("workloads.fits.usual.ESTIMATORS", {"likelihood": lambda *given: point})
+        monkeypatch.setattr("workloads.fits.parametric.ESTIMATORS", {"likelihood": lambda *given: point})
         (found,) = fit_usual(Samples.of(samples.values, limit), ["beta"])
         return found
 

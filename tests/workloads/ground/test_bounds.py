@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from workloads.ground import bounded
+from workloads.ground import safe_read
 from workloads.ground.errors import TraceError
 from workloads.ground.files import read_bytes, sha256_of
 from workloads.logs.readers import read_workload
@@ -18,8 +18,8 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has neither pip
 @pytest.fixture
 def small(monkeypatch):
     """Limits that a test reaches without gigabytes."""
-    monkeypatch.setattr(bounded, "LARGEST_INPUT", 1 << 20)
-    monkeypatch.setattr(bounded, "_HARMLESS", 1 << 17)
+    monkeypatch.setattr(safe_read, "LARGEST_INPUT", 1 << 20)
+    monkeypatch.setattr(safe_read, "_HARMLESS", 1 << 17)
 
 
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path):

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from experiments.commands import loop
-from experiments.parsing import Reader
-from experiments.planning.laws import make_law, read_runs
+from experiments.option_parser import Reader
+from experiments.planning.plan_inputs import make_law, read_runs
 from experiments.sweeps.aggregates import filter_rows
-from policies.planning.offers import _level
+from policies.planning.plan_choices import _level
 from workloads.ground import parameters
 from workloads.ground.errors import InputError
 from workloads.ground.fields import number, whole
@@ -23,20 +23,20 @@ from workloads.hybrid.assignment import Assignment
 from workloads.hybrid.parameters import option_value
 from workloads.laws.checks import positive
 from workloads.logs.trace import epoch_of
-from workloads.table.profile import memory_profile
+from workloads.table.memory_profile import memory_profile
 
 ROOT = Path(__file__).parents[3]
 #: Conversions of texts that are known to be plain: checked as a whole before, or made by this program.
 PLAIN = {
     "workloads/ground/numbers.py": "the gate",
-    "workloads/logs/swfrecords.py": "checked field by field",
+    "workloads/logs/swf_records.py": "checked field by field",
     "workloads/table/columns.py": "a column without underscores",
     "simulator/results/schema.py": "cells of digits, by a pattern",
     "workloads/ground/fields.py": "a float that is a whole number",
     "workloads/fits/estimation.py": "numbers of SciPy",
-    "simulator/machine/queuecolumns.py": "numbers of numpy",
-    "experiments/study/times.py": "numbers of JSON that the study has written",
-    "experiments/slurm/replaying.py": "output of date and sbatch",
+    "simulator/machine/queue_columns.py": "numbers of numpy",
+    "experiments/study/cost_log.py": "numbers of JSON that the study has written",
+    "experiments/slurm/live_replay.py": "output of date and sbatch",
 }
 
 

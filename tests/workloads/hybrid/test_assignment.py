@@ -16,8 +16,8 @@ from workloads.ground.units import to_ticks
 from workloads.hybrid.assignment import Assignment, as_rigid, assign
 from workloads.hybrid.checkpointing import checkpoints_of_job
 from workloads.hybrid.groups import campaigns, group_jobs, group_names
-from workloads.hybrid.imbalance import imbalance
 from workloads.hybrid.notices import NOTICE_MIXES
+from workloads.hybrid.type_balance import imbalance
 from workloads.logs.trace import Trace, TraceJob
 from workloads.table.job import Job, JobType
 

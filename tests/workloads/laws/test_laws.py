@@ -18,7 +18,7 @@ from tests.places import ROOT
 from workloads import laws
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.laws import DiscreteLaw, Law
-from workloads.laws.bundle import Bundle
+from workloads.laws.batch import Bundle
 
 SD = math.sqrt(2.0)
 PEERS: dict[str, Any] = {

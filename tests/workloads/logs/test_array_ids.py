@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments.cli import main
-from workloads.ground.jobids import component_id, job_id_text, parse_job_id, task_id
+from workloads.ground.job_ids import component_id, job_id_text, parse_job_id, task_id
 from workloads.logs.sacct import parse_sacct
 from workloads.logs.squeue import read_queue
 

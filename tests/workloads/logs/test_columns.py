@@ -11,12 +11,12 @@ import pytest
 
 from tests.support.jobs import rigid
 from workloads.ground.errors import HoldfastError, ParameterError, TraceError, UnknownNameError
-from workloads.logs.columnlog import parse_columns
-from workloads.logs.columnroles import LAYOUTS, Role, layout_of, roles_of
+from workloads.logs.column_log import parse_columns
+from workloads.logs.column_roles import LAYOUTS, Role, layout_of, roles_of
 from workloads.logs.readers import read_trace, read_workload
 from workloads.logs.swf import read_swf, write_swf
 from workloads.logs.trace import Trace, TraceJob
-from workloads.table.jobtable import JobTable, write_job_table
+from workloads.table.job_table import JobTable, write_job_table
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -186,7 +186,7 @@ def test_processors_and_nodes() -> None:
 
 
 def _choice(where: Any = None, unit: str | None = None) -> Any:
-    from workloads.logs.choice import Choice
+    from workloads.logs.filters import Choice
 
     return Choice.of(where, unit)
 

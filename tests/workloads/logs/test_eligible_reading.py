@@ -11,13 +11,13 @@ import pytest
 from tests.shared_data import shared_file
 from workloads.ground.errors import TraceError
 from workloads.hybrid.assignment import as_rigid, assign
-from workloads.logs.columnlog import parse_columns
-from workloads.logs.machinesize import held_at_once
+from workloads.logs.cancellations import keep_cancelled
+from workloads.logs.column_log import parse_columns
+from workloads.logs.machine_size import held_at_once
 from workloads.logs.sacct import parse_sacct, read_sacct
 from workloads.logs.squeue import read_queue
-from workloads.logs.startingstate import starting_state, state_of
+from workloads.logs.starting_state import starting_state, state_of
 from workloads.logs.trace import Trace, TraceJob
-from workloads.logs.withdrawals import keep_cancelled
 from workloads.table.job import JobType
 
 NAMES = "JobIDRaw|User|State|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|NNodes"

@@ -19,15 +19,15 @@ from tests.support.jobs import malleable, on_demand, rigid, stochastic
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.units import to_ticks
 from workloads.hybrid.assignment import as_rigid, assign
+from workloads.logs.cancellations import keep_cancelled
 from workloads.logs.dependencies import follow_dependencies
 from workloads.logs.sacct import parse_sacct
-from workloads.logs.startingstate import cut_until, starting_state, state_of
+from workloads.logs.starting_state import cut_until, starting_state, state_of
 from workloads.logs.swf import parse_swf, read_swf, write_swf
 from workloads.logs.trace import Trace, TraceJob
-from workloads.logs.withdrawals import keep_cancelled
 from workloads.table.columns import COLUMNS, LIFE_COLUMNS, STOCHASTIC_COLUMNS
 from workloads.table.job import Job, JobType
-from workloads.table.jobtable import parse_job_table, read_job_table, write_job_table
+from workloads.table.job_table import parse_job_table, read_job_table, write_job_table
 from workloads.table.validation import check_jobs
 
 

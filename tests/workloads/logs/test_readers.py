@@ -12,11 +12,11 @@ from tests.shared_data import trace_file
 from tests.workloads.logs.test_alcf import table as alcf_table
 from tests.workloads.logs.test_sacct import export
 from tests.workloads.logs.test_swf import line
-from tests.workloads.table.test_jobtable import JOBS
+from tests.workloads.table.test_job_table import JOBS
 from workloads.ground.errors import InputError, ParameterError, TraceError, UnknownNameError
 from workloads.logs.readers import READERS, read_trace, read_workload
 from workloads.table.columns import COLUMNS
-from workloads.table.jobtable import JobTable, write_job_table
+from workloads.table.job_table import JobTable, write_job_table
 
 TEXTS = {"swf": "; Version: 2.2\n" + line() + "\n", "alcf": alcf_table({}), "sacct": export({})}
 

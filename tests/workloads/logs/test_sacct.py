@@ -5,9 +5,9 @@ import gzip
 import pytest
 
 from workloads.ground.errors import ParameterError, TraceError
+from workloads.logs.cancellations import keep_cancelled
 from workloads.logs.sacct import looks_like_sacct, parse_sacct, read_sacct
 from workloads.logs.trace import TraceJob
-from workloads.logs.withdrawals import keep_cancelled
 
 ROW = {
     "JobIDRaw": "1000",

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from tests.shared_data import shared_file
 from workloads.ground.errors import TraceError
-from workloads.logs.choice import Choice
+from workloads.logs.filters import Choice
 from workloads.logs.readers import read_trace
 from workloads.logs.sacct import parse_sacct, read_sacct
-from workloads.logs.sacctforms import form_of
+from workloads.logs.sacct_formats import form_of
 from workloads.logs.squeue import read_queue
 
 NAMES = (

@@ -13,13 +13,13 @@ import pytest
 from tests.golden.tables import swf
 from tests.reference.intake import clean_records
 from workloads.ground.errors import TraceError
-from workloads.ground.objectcode import object_code
-from workloads.ground.rows import Codes
-from workloads.logs import swfrecords
-from workloads.logs.intake import Intake, OutOfBoundsError, Records, Tally
+from workloads.ground.object_code import object_code
+from workloads.ground.row_views import Codes
+from workloads.logs import swf_records
+from workloads.logs.cleaning import Intake, OutOfBoundsError, Records, Tally
 from workloads.logs.readers import read_trace
 from workloads.logs.swf import parse_swf, read_long_swf
-from workloads.logs.swfloop import KINDS, read_lines
+from workloads.logs.swf_loop import KINDS, read_lines
 from workloads.logs.trace import Trace
 
 #: Cells that the loop must leave to the reader of lines, or read like it.
@@ -54,7 +54,7 @@ def plain(data: np.ndarray, begin: int, end: int, line: int, table: np.ndarray, 
 
 
 def read(data: bytes, loop: Callable[..., None] | None, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Any:
-    monkeypatch.setattr(swfrecords, "_loop", lambda length: loop)
+    monkeypatch.setattr(swf_records, "_loop", lambda length: loop)
     try:
         trace = parse_swf(data, "a.swf", **options)
     except TraceError as error:
@@ -66,7 +66,7 @@ def read(data: bytes, loop: Callable[..., None] | None, monkeypatch: pytest.Monk
 def test_loops_and_lines_read_the_same(lenient: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = object_code(read_lines, KINDS)
     loops = [plain] if compiled is None else [plain, compiled]
-    monkeypatch.setattr(swfrecords, "_ROWS", 32)
+    monkeypatch.setattr(swf_records, "_ROWS", 32)
     read_as_numbers = 0
     for seed in range(60):
         data = odd(seed)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.shared_data import shared_file
 from workloads.ground.errors import InputError
-from workloads.machines.hostlist import fold
+from workloads.machines.host_list import fold
 from workloads.machines.machine import Machine
 from workloads.machines.sources import FoundMachine, is_machine_source, machine_from_files
 from workloads.machines.summary import machine_summary

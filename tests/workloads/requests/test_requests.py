@@ -11,12 +11,12 @@ import pytest
 
 from tests.shared_data import shared_file, trace_file
 from workloads.ground.errors import InputError
-from workloads.machines.hostlist import fold
+from workloads.machines.host_list import fold
 from workloads.machines.request import ResourceRequest
 from workloads.requests.estimate import estimated_machine
 from workloads.requests.layouts import LAYOUTS
-from workloads.requests.logrequests import LogRequests, RecordedJob, read_requests
-from workloads.requests.rawrequest import FRACTION, NO_SIZE, request_of_row
+from workloads.requests.log_requests import LogRequests, RecordedJob, read_requests
+from workloads.requests.raw_request import FRACTION, NO_SIZE, request_of_row
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,347 @@
+"""The state of a machine at a time, its past and its rules, as the commands about the future ask for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from experiments.commands.asking.arguments import LogReading, chosen_run, machine_size, read_options
+from experiments.terminal import warn
+from workloads.ground.errors import InputError
+from workloads.ground.parameters import Group, Parameter, SecondsAbove0, Seed, Values, whole, wholes
+from workloads.ground.units import LARGEST_SIZE
+
+if TYPE_CHECKING:
+    from experiments.forecast.machine_state import MachineState
+    from workloads.logs.trace import Trace
+    from workloads.outages.failures import FailureRate
+    from workloads.outages.outage import Outage
+
+__all__ = ["DrawingOptions", "Present", "PresentOptions", "Question", "RuleOptions", "present_of", "write_document"]
+
+
+@dataclass(frozen=True)
+class Present:
+    """A machine at a time.
+
+    Attributes
+    ----------
+    trace
+        The past, and perhaps more, which is not looked at.
+    at
+        The time, on the clock of the log [s].
+    state
+        The machine.
+    clock
+        Source of the time, such as ``"last_update of queue.json"``.
+    warnings
+        What the log has and one pool of equal nodes does not model, a sentence each.
+    assumptions
+        What the answer rests on although the files do not say it, or contradict it, a sentence each.
+    """
+
+    trace: Trace
+    at: float
+    state: MachineState
+    clock: str
+    warnings: tuple[str, ...] = ()
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def unit(self) -> str:
+        """What sizes count."""
+        return self.trace.unit
+
+    def moment(self, time: float) -> str:
+        """A time of the log for people."""
+        from experiments.forecast.time_parsing import format_moment
+
+        return format_moment(time, self.trace)
+
+    @property
+    def now(self) -> str:
+        """The time of the state, and where it comes from."""
+        return f"{self.moment(self.at)} ({self.clock})"
+
+    def told(self) -> str:
+        """The state in a sentence."""
+        state = self.state
+        used = sum(job.nodes for job in state.running)
+        return (
+            f"Now is {self.now}: {len(state.running):,} jobs run on {used:,} of {state.nodes:,} {self.unit}, "
+            f"{len(state.waiting):,} wait."
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """The clock, the warnings and the assumptions for programs."""
+        clock = {"at": self.at, "time": self.moment(self.at), "source": self.clock}
+        return {"clock": clock, "warnings": list(self.warnings), "assumptions": list(self.assumptions)}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PresentOptions:
+    """The log, and what is present in it.
+
+    Attributes
+    ----------
+    log
+        The past, and without ``queue`` also the present.
+    at, queue, usage
+        Time of the state, jobs of now, past usage.
+    mechanism
+        Run of a directory of results.
+    """
+
+    log: Annotated[
+        str,
+        Parameter(
+            "SWF, ALCF or sacct file with recorded waits, or results of 'holdfast run'", metavar="LOG", positional=True
+        ),
+    ]
+    at: Annotated[
+        str | None,
+        Values("TIME", str, unit="s"),
+        Parameter(
+            "time of the state: [s] after the first submit, 20d, or a date, 2022-03-01T12:00 in UTC (local time where "
+            "the log has no zone); nothing later is read",
+            default="the time of --queue",
+        ),
+    ] = None
+    queue: Annotated[
+        str | None,
+        Parameter("output of squeue with the jobs of now; LOG is the past", default="LOG tells both", metavar="FILE"),
+    ] = None
+    usage: Annotated[str | None, Parameter("output of 'sshare -a -l -P'", default="LOG", metavar="FILE")] = None
+    mechanism: Annotated[str | None, chosen_run("LOG")] = None
+
+
+_MACHINE = "machine"
+_DRAWING = "drawing"
+
+
+def _nodes_or_file(text: str) -> int | Path:
+    return Path(text) if Path(text).is_file() else whole(text, "", 1, LARGEST_SIZE)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RuleOptions:
+    """How the log is read, and how the machine is operated.
+
+    Attributes
+    ----------
+    machine
+        Number of nodes, or the file that lists them; None: from the log.
+    reading
+        How the log is read.
+    order, backfilling, outages, failure_mtbf, repair
+        As in a simulation.
+    """
+
+    machine: Annotated[
+        int | Path | None,
+        Values("N", _nodes_or_file),
+        machine_size("number of nodes of the machine, or the output of 'scontrol show nodes'"),
+    ] = None
+    reading: LogReading
+    order: Annotated[str, Parameter("queue order", group=_MACHINE)] = "fcfs"
+    backfilling: Annotated[str, Parameter("backfilling rule", group=_MACHINE)] = "easy"
+    outages: Annotated[
+        str | None, Parameter("file of announced windows", default="none", metavar="FILE", group=_MACHINE)
+    ] = None
+    failure_mtbf: Annotated[
+        SecondsAbove0 | None,
+        Parameter("mean time between failures of a node to come", default="none", group=_MACHINE),
+    ] = None
+    repair: Annotated[
+        SecondsAbove0 | None, Parameter("mean time to repair a failed node", default="=4h", group=_MACHINE)
+    ] = None
+
+    @property
+    def failures(self) -> FailureRate | None:
+        """Failures to come; None: none.
+
+        Raises
+        ------
+        InputError
+            If there is a time to repair and no rate.
+        """
+        from workloads.outages.failures import FailureRate
+
+        if self.failure_mtbf is None:
+            if self.repair is not None:
+                raise InputError("--repair needs --failure-mtbf")
+            return None
+        return FailureRate(self.failure_mtbf) if self.repair is None else FailureRate(self.failure_mtbf, self.repair)
+
+
+@dataclass(eq=False, repr=False)
+class DrawingOptions:
+    """How futures are drawn.
+
+    Attributes
+    ----------
+    draws, seed, arrivals, workers
+        As in :func:`experiments.forecast.forecasts.forecast`.
+    fit, least
+        As in :func:`experiments.forecast.history.history_of`.
+    """
+
+    draws: Annotated[int, wholes(1, 100_000), Parameter("number of simulations", group=_DRAWING)] = 200
+    seed: Annotated[Seed, Group(_DRAWING)] = 0
+    arrivals: Annotated[
+        str,
+        Parameter(
+            "jobs submitted later: those of a random earlier week, or none", metavar="{weeks,none}", group=_DRAWING
+        ),
+    ] = "weeks"
+    fit: Annotated[str, Parameter("fit of the runtimes", group=_DRAWING)] = "discrete"
+    least: Annotated[int, wholes(1), Parameter("fewest runs of a group of jobs to draw from", group=_DRAWING)] = 10
+    workers: Annotated[
+        int | None, wholes(1), Parameter("most processes", default="one for each core", group=_DRAWING)
+    ] = None
+
+    def keywords(self, rules: RuleOptions) -> dict[str, Any]:
+        """Keywords of :func:`experiments.forecast.forecasts.forecast`."""
+        return {
+            "draws": self.draws,
+            "seed": self.seed,
+            "workers": self.workers,
+            "arrivals": self.arrivals,
+            "order": rules.order,
+            "backfilling": rules.backfilling,
+            "failures": rules.failures,
+        }
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a command asks about the present.
+
+    Attributes
+    ----------
+    command
+        The command, for warnings.
+    present, rules
+        Its options.
+    """
+
+    command: str
+    present: PresentOptions
+    rules: RuleOptions
+
+
+def present_of(question: Question) -> Present:
+    """Read the log, and find the state in it or in the queue.
+
+    Raises
+    ------
+    InputError
+        If a file or an option is not usable.
+    """
+    asked, rules = question.present, question.rules
+    from experiments.forecast.machine_state import state_at
+    from experiments.forecast.sources import read_log
+    from experiments.forecast.time_parsing import parse_moment
+
+    trace = read_log(asked.log, asked.mechanism, **read_options(rules.reading))
+    if asked.queue is not None:
+        return _queue(question, asked.queue, trace)
+    if asked.at is None:
+        raise InputError("--at must be given, the time of the forecast, unless --queue tells the jobs of now")
+    at = parse_moment(asked.at, trace, "--at")
+    if asked.usage is not None:
+        raise InputError("--usage is of now: give the jobs of now with --queue")
+    nodes = _machine(question, trace, at)
+    warnings = _warn_of_caveats(question, trace, nodes)
+    state = state_at(trace, at, nodes, _outages(question, nodes, trace))
+    return _with_gaps(question, Present(trace, at, state, f"--at {asked.at}", warnings))
+
+
+def write_document(path: str, facts: object) -> None:
+    """Write facts as JSON, and say so."""
+    import json
+
+    from workloads.ground.files import atomic_open
+
+    with atomic_open(path) as file:
+        file.write(json.dumps(facts, indent=2, allow_nan=False) + "\n")
+    print(f"written to {path}")
+
+
+def _queue(question: Question, queue: str, trace: Trace) -> Present:
+    """The state of a Slurm site."""
+    from experiments.commands.asking.snapshots import queue_clock, sshare_usage
+    from experiments.forecast.machine_state import state_of_queue
+    from workloads.logs.node_list import read_node_names
+    from workloads.logs.squeue import read_queue
+    from workloads.logs.trace import epoch_of
+
+    usage, machine = question.present.usage, question.rules.machine
+    rows, left_out = read_queue(queue)
+    if not rows:
+        raise InputError(f"{queue}: no job runs or waits")
+    if epoch_of(trace.header, min((job.submit for job in trace.jobs), default=0.0)) != 0:
+        raise InputError(f"{question.present.log} must count seconds since 1970 with --queue, as sacct does")
+    if left_out:
+        print(f"{left_out:,} pending jobs are left out: they are held, or wait for a job or a time.")
+    assumptions: list[str] = []
+    clock = queue_clock(queue, question.present.at, trace, rows, assumptions)
+    at = clock.at
+    nodes = _machine(question, trace, at)
+    warnings = _warn_of_caveats(question, trace, nodes)
+    totals = None if usage is None else sshare_usage(usage, machine, rows, assumptions)
+    names = read_node_names(machine) if isinstance(machine, Path) else []
+    outages = _outages(question, nodes, trace)
+    state = state_of_queue(rows, at, nodes, outages, past=trace.jobs, totals=totals, names=names)
+    present = Present(trace, at, state, clock.source, warnings=warnings, assumptions=tuple(assumptions))
+    return _with_gaps(question, present)
+
+
+def _warn_of_caveats(question: Question, trace: Trace, nodes: int) -> tuple[str, ...]:
+    """Print what the log has and one pool of equal nodes does not model, before the state is found or refused."""
+    from workloads.logs.one_pool import caveats
+
+    found = caveats(trace, nodes, "--machine")
+    for text in found:
+        warn(question.command, text)
+    return found
+
+
+def _with_gaps(question: Question, present: Present) -> Present:
+    """The state with what it does not know of the time before, although order or backfilling rule ask for it."""
+    from experiments.forecast.missing_history import find_gaps
+    from simulator.options import Options
+
+    options = Options(order=question.rules.order, backfilling=question.rules.backfilling)
+    running = [job.job_id for job in present.state.running]
+    gaps = find_gaps(present.state.prior, options, present.at, running)
+    return replace(present, assumptions=(*present.assumptions, *gaps))
+
+
+def _machine(question: Question, trace: Trace, at: float) -> int:
+    """The size of the machine; it is told by the past alone."""
+    from workloads.logs.machine_size import with_assumed_size
+
+    if isinstance(question.rules.machine, Path):
+        from workloads.logs.node_list import read_node_count
+
+        return read_node_count(question.rules.machine)
+    if question.rules.machine is not None:
+        return question.rules.machine
+    from workloads.logs.trace import TraceJobs
+
+    past = TraceJobs(job for job in trace.jobs if job.start is not None and job.start + job.runtime <= at)
+    nodes = with_assumed_size(replace(trace, jobs=past)).nodes
+    if nodes is None:
+        raise InputError(f"{question.present.log} does not say how many nodes the machine has: give --machine")
+    return nodes
+
+
+def _outages(question: Question, nodes: int, trace: Trace) -> list[Outage]:
+    from workloads.logs.clock import LogClock
+    from workloads.outages.file import read_outages
+
+    if question.rules.outages is None:
+        return []
+    return read_outages(question.rules.outages, nodes=nodes, clock=LogClock.of_trace(trace))

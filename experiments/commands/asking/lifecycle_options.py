@@ -1,0 +1,135 @@
+"""Options of the life of jobs: cancellations, dependencies and the starting state that a log records."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.parameters import Parameter, Values, choices, duration
+from workloads.logs.clock import LogClock, is_date
+
+if TYPE_CHECKING:
+    from workloads.logs.trace import Trace
+    from workloads.table.jobs import Jobs
+
+__all__ = ["Life"]
+
+#: Group of the options in the help.
+_GROUP = "life of jobs"
+
+
+def _bound(text: str) -> float | str:
+    """A duration, or a date, which is checked once the log is known."""
+    return text if is_date(text) else duration(text)
+
+
+_BOUND = Values("TIME", _bound, unit="s")
+
+
+@dataclass(frozen=True)
+class Life:
+    """Parts of a recorded job life that a simulation follows.
+
+    Attributes
+    ----------
+    cancelled
+        ``keep`` jobs that were cancelled before they started, or ``leave-out``.
+    dependencies
+        Whether jobs are submitted after the jobs that they depend on.
+    starting_state, until
+        Bounds at which the log is cut, after its first submit [s], or dates; None: not cut.
+    """
+
+    cancelled: Annotated[
+        Literal["leave-out", "keep"],
+        Parameter("treatment of jobs cancelled before they started", group=_GROUP),
+    ] = "leave-out"
+    dependencies: Annotated[
+        bool, Parameter("submit each job after the job that it depends on in the trace", group=_GROUP)
+    ] = False
+    starting_state: Annotated[
+        float | str | None,
+        _BOUND,
+        Parameter(
+            "start of the replay, with the jobs then running and queued [s after the first submit, or a date in UTC]",
+            default="0",
+            group=_GROUP,
+        ),
+    ] = None
+    until: Annotated[
+        float | str | None,
+        _BOUND,
+        Parameter(
+            "end of the submits to replay [s after the first submit, or a date in UTC]",
+            default="the last",
+            group=_GROUP,
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        known = choices(Life)["cancelled"]
+        if self.cancelled not in known:
+            raise UnknownNameError("treatment of cancelled jobs", self.cancelled, known)
+        if not isinstance(self.starting_state, str) and not isinstance(self.until, str):
+            _check_order(self.starting_state or 0.0, self.until)
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """Entry of ``run.json``; empty where all options are defaults."""
+        return {} if self == Life() else {"life": asdict(self)}
+
+    def of_trace(self, trace: Trace, nodes: int) -> Trace:
+        """Restrict a trace to the machine and to the jobs asked for."""
+        from workloads.logs.cancellations import keep_cancelled
+        from workloads.logs.starting_state import cut_until, starting_state
+
+        if self.cancelled == "keep":
+            trace = keep_cancelled(trace)
+        trace = trace.on_machine(nodes)
+        clock = LogClock.of_trace(trace)
+        begin, end = (
+            clock.date(bound, name) - clock.first if isinstance(bound, str) else bound
+            for bound, name in ((self.starting_state, "--starting-state"), (self.until, "--until"))
+        )
+        if begin is not None and begin < 0:
+            first = clock.show(clock.first, seconds=True)
+            raise ParameterError("--starting-state", f"at the first submit, {first}, or later", self.starting_state)
+        _check_order(begin or 0.0, end)
+        if begin is not None:
+            trace = starting_state(trace, begin)
+        return trace if end is None else cut_until(trace, clock.first, end)
+
+    def of_jobs(self, trace: Trace, jobs: Jobs) -> tuple[Jobs, str]:
+        """Link jobs to those they depend on; also the lines to print about it."""
+        from experiments.traces.description import life_of_trace, list_counts
+        from workloads.logs.dependencies import follow_dependencies
+
+        told = life_of_trace(trace) if self != Life() else []
+        linked = jobs
+        if self.dependencies:
+            linked, remarks = follow_dependencies(trace, jobs)
+            followed = sum(number is not None for number in linked.column("preceding").tolist())
+            told.append(f"dependencies: {followed:,} followed{'; ' + list_counts(remarks) if remarks else ''}")
+        return linked, "".join(f"\n{line}" for line in told)
+
+    def refuse_table(self, path: str) -> None:
+        """Refuse these options for a job table.
+
+        Raises
+        ------
+        InputError
+            If any of them is given.
+        """
+        if self != Life():
+            raise InputError(
+                f"{path}: --cancelled, --dependencies, --starting-state and --until need a trace; a job table has the "
+                "columns cancelled_at, preceding, think_time and running_since instead"
+            )
+
+
+def _check_order(begin: float, end: float | None) -> None:
+    if end is not None and end <= begin:
+        raise InputError(
+            f"--until must be later than the start of the replay at {begin:g} s, not {end:g} s (after the first submit)"
+        )

@@ -1,0 +1,84 @@
+"""Lists of values: options of ``run`` that take several, and the runs that they ask for."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from experiments.commands.asking.run_options import LISTED, MOST, RunOptions
+from experiments.option_parser import read_arguments
+from experiments.output.filenames import check_distinct
+from experiments.paper_readings import find_reading
+from experiments.recordings.replay import parse_mechanisms
+from experiments.recordings.variants import in_label_order, label_of
+from policies.mechanism import BASELINE
+from workloads.ground.errors import InputError
+
+__all__ = ["Variation", "variations"]
+
+#: Options that decide nothing about the jobs, only how the machine is operated and which nodes it has.
+_OF_THE_MACHINE = frozenset(
+    {"order", "backfilling", "backfill_length", "passes", "engine", "nodes", "outages", "failure_mtbf", "repair"}
+)
+
+
+@dataclass(frozen=True)
+class Variation:
+    """One run that the command line asks for.
+
+    Attributes
+    ----------
+    values
+        Options that have several values, and those of this run; empty where at most the mechanism has several.
+    mechanism
+        Its mechanism.
+    arguments
+        The options with one value each.
+    """
+
+    values: Mapping[str, str]
+    mechanism: str
+    arguments: RunOptions
+
+    @property
+    def label(self) -> str:
+        """What sets it apart; empty: its mechanism alone."""
+        return label_of(self.values)
+
+    def part(self, *without: str) -> tuple[tuple[str, str], ...]:
+        """Its values but those of some options: equal for runs that share what these options do not decide."""
+        return tuple((name, value) for name, value in self.values.items() if name not in ("mechanism", *without))
+
+
+def variations(arguments: RunOptions) -> list[Variation]:
+    """The runs that the arguments ask for, one for each combination of values, the seeds innermost.
+
+    Raises
+    ------
+    InputError
+        If a list is not legal, there are too many runs, or two would write to the same files.
+    """
+    given = vars(arguments.given)
+    lists = {name: {word.text: word for word in given[name]} for name in LISTED if given[name] and len(given[name]) > 1}
+    asked = arguments.mechanism
+    if asked is None:
+        asked = BASELINE if lists and _OF_THE_MACHINE.issuperset(lists) else "all"
+    reading = find_reading(arguments.simulation.paper.reading or "default")
+    mechanisms = [reading.mechanism(name) for name in parse_mechanisms(asked)]
+    axes: dict[str, list[str]] = {**{name: list(words) for name, words in lists.items()}, "mechanism": mechanisms}
+    number = prod(map(len, axes.values()))
+    if number > MOST:
+        raise InputError(f"these options ask for {number:,} runs, at most {MOST} are possible: use 'holdfast sweep'")
+    found = []
+    names = in_label_order(axes)
+    for combination in product(*(axes[name] for name in names)):
+        chosen = dict(zip(names, combination, strict=True))
+        own = {**given, **{name: (words[chosen[name]],) for name, words in lists.items()}}
+        apart = {name: value for name, value in chosen.items() if len(axes[name]) > 1} if lists else {}
+        found.append(Variation(apart, chosen["mechanism"], read_arguments(RunOptions, argparse.Namespace(**own))))
+    if lists:
+        check_distinct(variation.label for variation in found)
+    return found

@@ -1,0 +1,171 @@
+"""Planned runs: what each combination of values simulates, all of it checked before the first one runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from experiments.commands.asking.option_variations import Variation, variations
+from experiments.commands.asking.outage_options import AskedOutages, OutageOptions
+from experiments.commands.asking.run_options import RunOptions
+from experiments.commands.asking.simulation_options import Simulation, simulation_of
+from experiments.recordings.measurement import Measurement
+from experiments.recordings.run_file import FIRST_SUBMIT, PAST_USAGE
+from experiments.recordings.variants import RUNS, label_of
+from policies.order import ORDERS
+from simulator.options import Options
+from workloads.ground.parameters import declared
+from workloads.ground.ticks import in_ticks
+from workloads.ground.units import to_ticks
+from workloads.outages.outage import check_outages
+from workloads.table.job_lifecycle import beginning_of
+from workloads.table.jobs import Jobs
+
+__all__ = ["PlannedRun", "manifest_of", "planned_runs"]
+
+#: Options that a run may have of its own on the job table of another one.
+_BESIDE_THE_JOBS = tuple(item.name for kind in (Options, OutageOptions) for item in declared(kind))
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run before it is carried out.
+
+    Attributes
+    ----------
+    variation
+        What sets it apart.
+    simulation
+        Jobs, machine and options; runs that differ in the machine alone share the jobs.
+    asked
+        Its outages.
+    measurement
+        What is measured of it.
+    """
+
+    variation: Variation
+    simulation: Simulation
+    asked: AskedOutages
+    measurement: Measurement
+
+    @property
+    def name(self) -> str:
+        """Its label; without one its mechanism."""
+        return self.variation.label or self.variation.mechanism
+
+    @property
+    def table(self) -> str:
+        """The options that set its job table apart from those of other runs, as a label; empty: none."""
+        return label_of(dict(self.variation.part(*_BESIDE_THE_JOBS)))
+
+    @cached_property
+    def submits(self) -> list[int]:
+        """First submits that are known beforehand [ticks]."""
+        submits = Jobs.of(self.simulation.jobs).column("submit")
+        known: list[int] = in_ticks(submits[~np.isnan(submits)]).tolist()
+        return known
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        """Its entries of ``run.json``."""
+        return {
+            **_release(),
+            **self.simulation.configuration,
+            **self.asked.configuration,
+            **prior_entries(self.simulation),
+            "measurement": asdict(self.measurement),
+        }
+
+    def check(self) -> None:
+        """Refuse outages that do not fit its machine, and a window without time.
+
+        Raises
+        ------
+        InputError
+            Says which.
+        """
+        check_outages(self.asked.outages, self.simulation.nodes, self.simulation.jobs)
+        begin = beginning_of(self.simulation.jobs)
+        if self.submits and (begin is None or max(self.submits) >= to_ticks(begin)):
+            self.measurement.window.bounds(self.submits, None if begin is None else to_ticks(begin))
+
+
+@cache
+def _release() -> dict[str, str]:
+    """Entry of ``run.json`` with the version, looked up after the simulations: that takes as long as a small one."""
+    from importlib.metadata import version
+
+    return {"holdfast": version("holdfast")}
+
+
+def prior_entries(simulation: Simulation) -> dict[str, Any]:
+    """Entries of ``run.json`` about the time before a starting state, as far as the simulation asks for them."""
+    prior, begin = simulation.prior, beginning_of(simulation.jobs)
+    if prior is None or begin is None:
+        return {}
+    entries: dict[str, Any] = {} if prior.origin is None else {FIRST_SUBMIT: prior.origin}
+    half_life = ORDERS[simulation.options.order].half_life
+    if half_life is not None and prior.usage is not None:
+        entries[PAST_USAGE] = dict(prior.usage.at(begin, half_life))
+    return entries
+
+
+def planned_runs(arguments: RunOptions) -> list[PlannedRun]:
+    """The runs that the arguments of ``holdfast run`` ask for.
+
+    Raises
+    ------
+    InputError
+        If an option or an input is not usable.
+    """
+    asked = variations(arguments)
+    mechanisms = list(dict.fromkeys(variation.mechanism for variation in asked))
+    shared: dict[Any, Simulation] = {}
+    planned = []
+    for variation in asked:
+        own = variation.arguments
+        options = own.simulation.operation
+        table = variation.part(*_BESIDE_THE_JOBS)
+        if table not in shared:
+            shared[table] = simulation_of(own.simulation, mechanisms, "run")
+        simulation = shared[table]
+        configuration = {**simulation.configuration, "options": asdict(options)}
+        simulation = replace(simulation, options=options, configuration=configuration)
+        outages = own.outages_on(simulation)
+        measurement = own.measurement.under(options.warning)
+        planned.append(PlannedRun(variation, simulation, outages, measurement))
+        planned[-1].check()
+    return planned
+
+
+def manifest_of(planned: Sequence[PlannedRun], own: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """What ``run.json`` tells of these runs: entries that all share, and one of :data:`RUNS` for each.
+
+    Parameters
+    ----------
+    planned
+        Those that were carried out.
+    own
+        Further entries of a run by its name.
+    """
+    told = [{**run.configuration, **own.get(run.name, {})} for run in planned]
+    shared = {key: value for key, value in told[0].items() if all(key in one and one[key] == value for one in told)}
+    shared["mechanisms"] = list(dict.fromkeys(run.variation.mechanism for run in planned))
+    if not planned[0].variation.values:
+        return shared
+    # What was left out of the input may depend on the machine.
+    shared.setdefault("input", told[0]["input"])
+    runs = [
+        {
+            "label": run.name,
+            "mechanism": run.variation.mechanism,
+            "values": dict(run.variation.values),
+            **{key: value for key, value in one.items() if key not in shared or shared[key] != value},
+        }
+        for run, one in zip(planned, told, strict=True)
+    ]
+    return {**shared, RUNS: runs}

@@ -1,0 +1,128 @@
+"""Options of ``holdfast run``, and which of them take several values."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, Literal, get_origin
+
+from experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics
+from experiments.commands.asking.outage_options import AskedOutages, OutageOptions, outages_of
+from experiments.commands.asking.simulation_options import Simulation, SimulationOptions
+from experiments.recordings.measurement import MEASURING, Measurement
+from simulator.options import Options
+from workloads.ground.errors import ParameterError
+from workloads.ground.parameters import Parameter, declared
+from workloads.hybrid.type_mix import Assignment
+
+__all__ = ["LISTED", "MOST", "RunOptions"]
+
+#: Runs that one command may ask for: all of them are in memory until the last has ended.
+MOST = 200
+_COMPARING = "comparing values, as in --order fcfs,sjf --nodes 100,120 --seed 0:10"
+
+
+def _words(text: str, option: str) -> list[str]:
+    words = list(dict.fromkeys(word.strip() for word in text.split(",")))
+    if not all(words):
+        raise ParameterError(option, "a value, or several separated by commas", text)
+    return words
+
+
+def _files(text: str, option: str) -> list[str]:
+    return [text] if Path(text).exists() else _words(text, option)
+
+
+def _groups(text: str, option: str) -> list[str]:
+    """Values that are several numbers each, separated by slashes."""
+    words = list(dict.fromkeys(word.strip() for word in text.split("/")))
+    if not all(words):
+        raise ParameterError(option, "a value, or several separated by slashes", text)
+    return words
+
+
+def _mixes(text: str, option: str) -> list[str]:
+    """Mixes by name; or the shares of mixes, separated by slashes."""
+    named = [word for word in text.split(",") if word.strip()[:1].isalpha()]
+    return _groups(text, option) if "/" in text or not named else _words(text, option)
+
+
+def _seeds(text: str, option: str) -> list[str]:
+    first, colon, end = text.partition(":")
+    if not colon:
+        return _words(text, option)
+    if not (
+        text.isascii()
+        and first.strip().isdecimal()
+        and end.strip().isdecimal()
+        and len(first + end) <= 36
+        and int(first) < int(end)
+    ):
+        raise ParameterError(option, "whole numbers of at least 0 separated by commas, or a range such as 0:10", text)
+    if int(end) - int(first) > MOST:
+        raise ParameterError(option, f"at most {MOST} seeds", text)
+    return [str(seed) for seed in range(int(first), int(end))]
+
+
+#: Options that take several values, by the name of their field, and what splits their words.
+LISTED: Mapping[str, Callable[[str, str], list[str]]] = {
+    **{
+        item.name: _groups if get_origin(item.type) is tuple else _words
+        for kind in (Options, Assignment)
+        for item in declared(kind)
+    },
+    **dict.fromkeys(("nodes", "fit", "known_runs", "failure_mtbf", "repair"), _words),
+    "notice_mix": _mixes,
+    "outages": _files,
+    "seed": _seeds,
+}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class RunOptions:
+    """What ``holdfast run`` takes; of options with several values the first one of each.
+
+    Attributes
+    ----------
+    given
+        The words as they were parsed, all values of lists included.
+    """
+
+    output: Annotated[str, Parameter("directory of the results", metavar="DIR", short="-o")]
+    force: Annotated[bool, Parameter("replace the results of an earlier run in DIR")] = False
+    stream: Annotated[bool, Parameter("replay a long SWF log, and write its jobs as they end")] = False
+    mechanism: Annotated[
+        str | None,
+        Parameter(
+            "mechanisms, separated by commas: baseline, N-PAA, N-SPAA, CUA-PAA, CUA-SPAA, CUP-PAA, CUP-SPAA, or all "
+            "of them",
+            default="all; baseline where orders, backfilling rules, machine sizes or outages are compared",
+        ),
+    ] = None
+    simulation: SimulationOptions
+    outages: OutageOptions
+    against: Annotated[str | None, replace(AGAINST, group=_COMPARING)] = None
+    metrics: Annotated[Metrics, replace(METRICS, group=_COMPARING)] = ()
+    stream_format: Annotated[
+        Literal["csv", "parquet"],
+        Parameter("format of the jobs of a streamed replay: csv or parquet", group="details of streaming"),
+    ] = "csv"
+    measurement: Measurement
+    events: Annotated[bool, Parameter("write event logs, for explain, export, gantt, picture", group=MEASURING)] = False
+    plot: Annotated[bool, Parameter("draw the figures", group=MEASURING)] = False
+    verbose: Annotated[bool, Parameter("print wall-clock times, too", group=MEASURING)] = False
+    given: argparse.Namespace
+
+    def outages_on(self, simulation: Simulation) -> AskedOutages:
+        """Outages of the machine of a simulation that these options ask for."""
+        asked = self.simulation
+        return outages_of(
+            self.outages,
+            simulation.nodes,
+            simulation.clock,
+            seed=asked.seed,
+            node_mtbf=asked.assignment.node_mtbf,
+            output=self.output,
+        )

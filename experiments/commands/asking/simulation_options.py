@@ -1,0 +1,312 @@
+"""Options of a simulation: input, preparation, machine and planner, all checked before it runs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from experiments.commands.asking.arguments import (
+    LogReading,
+    PaperReading,
+    check_plan,
+    machine_of,
+    machine_size,
+    read_options,
+    sized,
+    told_options,
+    told_reading,
+)
+from experiments.commands.asking.lifecycle_options import Life
+from simulator.options import Options
+from workloads.ground.errors import InputError
+from workloads.ground.parameters import Group, Nodes, NonNegative, Parameter, Seed, wholes
+from workloads.hybrid.type_mix import PREPARING, Assignment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from policies.planning.plan import ReservationPlan
+    from policies.planning.plan_book import Planner
+    from simulator.machine.prior_state import PriorState
+    from workloads.logs.clock import LogClock
+    from workloads.table.job import Job
+    from workloads.table.jobs import Jobs
+
+__all__ = ["Simulation", "SimulationOptions", "simulation_of"]
+
+#: Group of the options of planning in the help.
+_PLANNING = "planning stochastic jobs"
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A simulation that the command line asks for.
+
+    Attributes
+    ----------
+    jobs, nodes, options
+        As :func:`simulator.simulation.simulate` takes them.
+    planner, plans
+        Planner and plans of stochastic jobs; None where there are none.
+    configuration
+        Entries of ``run.json``.
+    about
+        Text to print about the input.
+    epoch
+        Time 0 of the job table in seconds since 1970; None: unknown.
+    local
+        Whether its dates are in the local time of the log, which does not name the zone.
+    prepared
+        Whether the job table holds more than the trace did, and so should be kept.
+    types
+        Text to print about the types of the jobs; empty: all are rigid, as the trace records them.
+    lopsided
+        Warning where a single draw decides the workload; empty: none.
+    caveats
+        What the log has and one pool of equal nodes does not model.
+    unit
+        What sizes count: ``nodes`` or ``processors``.
+    prior
+        Past usage and nodes of running jobs at the starting state; None: it begins without, or they are not known.
+    """
+
+    jobs: Sequence[Job]
+    nodes: int
+    options: Options
+    planner: Planner | None
+    plans: Mapping[str, ReservationPlan]
+    configuration: dict[str, Any] = field(default_factory=dict)
+    about: str = ""
+    epoch: float | None = None
+    local: bool = False
+    prepared: bool = False
+    types: str = ""
+    lopsided: str = ""
+    caveats: tuple[str, ...] = ()
+    unit: str = "nodes"
+    prior: PriorState | None = None
+
+    @property
+    def gaps(self) -> list[str]:
+        """What its starting state does not know, a sentence each."""
+        from workloads.table.jobs import Jobs
+
+        table = Jobs.of(self.jobs)
+        if not table.has("running_since"):
+            return []
+        running = [job.job_id for job in table if job.running_since is not None]
+        from experiments.forecast.missing_history import find_gaps
+        from workloads.table.job_lifecycle import beginning_of
+
+        return find_gaps(self.prior, self.options, beginning_of(self.jobs) or 0.0, running)
+
+    @property
+    def clock(self) -> LogClock:
+        """Clock of the job table."""
+        from workloads.logs.clock import LOCAL, LogClock
+
+        source = str(self.configuration.get("input", {}).get("path", "the log"))
+        return LogClock(0.0, self.epoch, LOCAL if self.local else "UTC", source)
+
+
+@dataclass(eq=False, repr=False)
+class PlannerOptions:
+    """How stochastic jobs are planned.
+
+    Attributes
+    ----------
+    fit, known_runs, refit_growth
+        As ``fit``, ``least`` and ``growth`` of :class:`policies.planning.plan_book.Planner`.
+    costs
+        File of costs.
+    """
+
+    fit: Annotated[str, Parameter("distribution fitted to the past runs", group=_PLANNING)] = "kernel"
+    known_runs: Annotated[int, wholes(1), Parameter("completed runs before a plan", group=_PLANNING)] = 10
+    refit_growth: Annotated[
+        NonNegative,
+        Parameter("growth of the number of completed runs before a new fit", metavar="SHARE", group=_PLANNING),
+    ] = 0.2
+    costs: Annotated[
+        str | None,
+        Parameter("costs written by 'holdfast fit-costs'", default="reserved time", metavar="FILE", group=_PLANNING),
+    ] = None
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class SimulationOptions:
+    """What is simulated: the input, its preparation, the machine and the planner.
+
+    Attributes
+    ----------
+    input
+        Trace or job table.
+    nodes
+        Size of the machine; None: that of the trace.
+    reading, paper, assignment, life, options, planner
+        How each of them is done.
+    seed
+        Seed of every random choice.
+    """
+
+    input: Annotated[
+        str, Parameter("trace (SWF, ALCF, sacct) or job table (CSV, Parquet)", metavar="INPUT", positional=True)
+    ]
+    nodes: Annotated[Nodes | None, machine_size()] = None
+    reading: LogReading
+    paper: Annotated[PaperReading, Group(PREPARING)]
+    seed: Annotated[Seed, Parameter("seed of every random choice", group=PREPARING)] = 0
+    assignment: Assignment
+    life: Life
+    options: Options
+    planner: PlannerOptions
+
+    @property
+    def operation(self) -> Options:
+        """How the machine is operated, and the seed."""
+        return replace(self.options, seed=self.seed)
+
+
+def simulation_of(asked: SimulationOptions, mechanisms: Sequence[str], command: str) -> Simulation:
+    """Read and check everything that the options name.
+
+    Parameters
+    ----------
+    asked
+        The options.
+    mechanisms
+        Names of the mechanisms.
+    command
+        The command, for warnings.
+
+    Raises
+    ------
+    InputError
+        If any of it is not usable.
+    """
+    import numpy as np
+
+    from experiments.recordings.run_file import LOCAL, UNIT
+    from experiments.traces.calendar import find_zone
+    from experiments.traces.description import composition, describe_reading, need_jobs
+    from policies.mechanism import BASELINE
+    from workloads.ground.errors import TraceError
+    from workloads.ground.files import sha256_of
+    from workloads.hybrid.assignment import as_rigid, assign
+    from workloads.hybrid.type_balance import imbalance
+    from workloads.logs.one_pool import caveats
+    from workloads.logs.readers import read_workload
+    from workloads.logs.trace import Trace, epoch_of
+    from workloads.table.validation import check_jobs
+
+    assignment, seed, options, life = asked.assignment, asked.seed, asked.operation, asked.life
+    check_plan(assignment)
+    workload = read_workload(asked.input, **read_options(asked.reading))
+    configuration: dict[str, Any] = {
+        "input": {"path": asked.input, "sha256": sha256_of(asked.input)},
+        "mechanisms": list(mechanisms),
+        "options": asdict(options),
+    }
+    prepared, about, types, lopsided, prior = False, "", "", "", None
+    told_caveats, unit = tuple[str, ...](), "nodes"
+    jobs: Jobs
+    if isinstance(workload, Trace):
+        trace = sized(workload, asked.nodes)
+        nodes = machine_of(asked.nodes, trace, asked.input)
+        told_caveats, unit = caveats(trace, nodes), trace.unit
+        trace = life.of_trace(trace, nodes)
+        if life.starting_state is not None:
+            from experiments.forecast.prior_usage import prior_state
+
+            prior = prior_state(trace)
+        need_jobs(trace, asked.input)
+        drawn = list(mechanisms) != [BASELINE] or assignment.stochastic_share > 0
+        prepared = drawn or bool(life.told)
+        jobs, told = life.of_jobs(trace, assign(trace, assignment, seed=seed) if drawn else as_rigid(trace))
+        how = told_options({**read_options(asked.reading), "format": trace.format})
+        configuration["input"] |= {**how, "left_out": dict(trace.excluded)}
+        if drawn:
+            configuration["preparation"] = {"seed": seed, **asdict(assignment)}
+        configuration |= life.told
+        about = describe_reading(trace) + told
+        types = composition(jobs, trace.unit) if drawn else ""
+        lopsided = imbalance(trace, jobs, assignment) if drawn else ""
+    else:
+        life.refuse_table(asked.input)
+        nodes = machine_of(asked.nodes, None, asked.input)
+        jobs = workload.jobs
+        if not jobs:
+            raise TraceError(asked.input, None, "no job is left to simulate: the table has no rows")
+        check_jobs(jobs, nodes, where=asked.input)
+        types = composition(jobs)
+    configuration["nodes"] = nodes
+    if unit != "nodes":
+        configuration[UNIT] = unit
+    configuration |= told_reading(asked.paper)
+    planner, plans = _planning(asked, jobs, configuration, command)
+    first = float(np.nanmin(jobs.column("submit"), initial=np.inf))
+    first = first if first < np.inf else 0.0
+    local = isinstance(workload, Trace) and find_zone(workload.format, workload.header)[1] == LOCAL
+    epoch = epoch_of(workload.header if isinstance(workload, Trace) else {}, first)
+    return Simulation(
+        jobs,
+        nodes,
+        options,
+        planner,
+        plans,
+        configuration=configuration,
+        about=about,
+        epoch=epoch,
+        local=local,
+        prepared=prepared,
+        types=types,
+        lopsided=lopsided,
+        caveats=told_caveats,
+        unit=unit,
+        prior=prior,
+    )
+
+
+def _planning(
+    asked: SimulationOptions, jobs: Jobs, configuration: dict[str, Any], command: str
+) -> tuple[Planner | None, dict[str, ReservationPlan]]:
+    """Planner of stochastic jobs, and the plan files that the table names."""
+    from workloads.ground.files import sha256_of
+    from workloads.table.job import JobType
+
+    planning = asked.planner
+    names: dict[str, int] = {}
+    for job in jobs.select(jobs.are(JobType.STOCHASTIC)):
+        names.setdefault(job.plan, job.job_id)
+    costs = None
+    if planning.costs is not None:
+        # Read also where no job is stochastic: a file that is not one is told, not passed over.
+        from experiments.planning.cost_file import read_costs
+
+        costs = read_costs(planning.costs, command)
+    if not names:
+        return None, {}
+    from experiments.planning.plan_inputs import read_plans
+    from policies.planning.plan_book import Planner, reserved_time
+    from policies.planning.planner import parse_strategy
+
+    for name, job_id in names.items():
+        if not name.endswith(".json"):
+            try:
+                parse_strategy(name)
+            except InputError as error:
+                raise InputError(f"plan of job {job_id}: {error}") from None
+    planner = Planner(
+        fit=planning.fit,
+        least=planning.known_runs,
+        growth=planning.refit_growth,
+        prices=reserved_time if costs is None else costs.costs_for,
+    )
+    # The files lie beside the table that names them.
+    paths = {name: Path(asked.input).parent / name for name in sorted(names) if name.endswith(".json")}
+    configuration["planner"] = {"fit": planner.fit, "least": planner.least, "growth": planner.growth}
+    if costs is not None and planning.costs is not None:
+        configuration["planner"]["costs"] = {"path": planning.costs, "sha256": sha256_of(planning.costs)}
+    configuration["plans"] = {name: sha256_of(path) for name, path in paths.items()}
+    return planner, read_plans(paths, command)

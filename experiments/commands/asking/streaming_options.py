@@ -1,0 +1,150 @@
+"""Streamed replays on the command line: what they need, and what they have no room for."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from experiments.commands.asking.arguments import machine_of, read_options, told_options
+from experiments.commands.asking.option_variations import Variation
+from experiments.commands.asking.planned_runs import PlannedRun
+from experiments.commands.asking.run_options import LISTED, RunOptions
+from experiments.commands.asking.simulation_options import Simulation
+from policies.mechanism import BASELINE
+from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.parameters import changed
+
+if TYPE_CHECKING:
+    from experiments.recordings.streamed_jobs import EndedJobs
+    from simulator import Result
+    from workloads.table.jobs import Jobs
+
+__all__ = ["long_run", "streamed"]
+
+#: Lines by which a format is recognised.
+_HEAD = 50
+#: The options that a streamed replay has.
+_OPTIONS = frozenset(
+    (
+        *("input", "output", "force", "stream", "stream_format", "mechanism", "verbose", "warmup", "cooldown"),
+        *("nodes", "where", "unit", "format", "procs_per_node", "lenient"),
+        *("order", "backfilling", "backfill_length", "passes", "engine"),
+    )
+)
+
+
+def long_run(arguments: RunOptions) -> PlannedRun:
+    """The streamed replay that the arguments of ``holdfast run`` ask for.
+
+    Parameters
+    ----------
+    arguments
+        Options of ``holdfast run``.
+
+    Raises
+    ------
+    InputError
+        If an option or the log is not usable.
+    """
+    from experiments.recordings.run_file import UNIT
+    from experiments.traces.description import describe_reading, need_jobs
+    from workloads.ground.files import sha256_of
+    from workloads.hybrid.assignment import as_rigid
+    from workloads.logs.filters import Choice
+    from workloads.logs.one_pool import caveats
+    from workloads.logs.swf import read_long_swf
+    from workloads.logs.trace import epoch_of
+
+    _refuse_others(arguments)
+    asked = arguments.simulation
+    options = asked.operation
+    measurement = arguments.measurement.under(options.warning)
+    how = read_options(asked.reading)
+    _need_swf(asked.input)
+    choice = Choice.of(how["where"], how["unit"])
+    told = told_options({**how, "format": "swf"})
+    trace = read_long_swf(asked.input, lenient=how["lenient"], procs_per_node=how["procs_per_node"], choice=choice)
+    nodes = machine_of(asked.nodes, trace, asked.input)
+    about_pool, unit = caveats(trace, nodes), trace.unit
+    trace = trace.on_machine(nodes)
+    need_jobs(trace, asked.input)
+    jobs = as_rigid(trace)
+    measurement.window.bounds(jobs.ticks("submit"))
+    configuration = {
+        "input": {
+            "path": asked.input,
+            "sha256": sha256_of(asked.input),
+            **told,
+            "left_out": dict(trace.excluded),
+        },
+        "mechanisms": [BASELINE],
+        "options": asdict(options),
+        "nodes": nodes,
+    }
+    if unit != "nodes":
+        configuration[UNIT] = unit
+    epoch = epoch_of(trace.header, float(jobs.column("submit").min()))
+    simulation = Simulation(
+        jobs, nodes, options, None, {}, configuration, describe_reading(trace), epoch, caveats=about_pool, unit=unit
+    )
+    variation = Variation({}, BASELINE, arguments)
+    return PlannedRun(variation, simulation, arguments.outages_on(simulation), measurement)
+
+
+def _need_swf(path: str) -> None:
+    """Refuse a file of another format in a sentence, and not by its first line."""
+    from workloads.ground.files import blocks_of_file
+    from workloads.logs.readers import READERS
+
+    lines = next(blocks_of_file(path), b"").split(b"\n", _HEAD)[:_HEAD]
+    head = b"\n".join(lines).decode("utf-8", "replace")
+    name = next((name for name in READERS if READERS[name].recognises(head)), "swf")
+    if name != "swf":
+        raise InputError(
+            f"{path}: --stream reads SWF, and this is a file of the format {name}; leave --stream out, or write it "
+            "with 'holdfast prepare FILE -o FILE.swf'"
+        )
+
+
+def _refuse_others(arguments: RunOptions) -> None:
+    for name in LISTED:
+        words = getattr(arguments.given, name) or ()
+        if len(words) > 1:
+            option = f"--{name.replace('_', '-')}"
+            raise ParameterError(option, "one value with --stream", ",".join(word.text for word in words))
+    for item in changed(arguments):
+        if item.name not in _OPTIONS:
+            raise InputError(
+                f"{item.option} must be left out with --stream, which replays rigid jobs under the baseline"
+            )
+    if arguments.mechanism not in (None, BASELINE):
+        raise ParameterError("--mechanism", f"{BASELINE} with --stream", arguments.mechanism)
+    if arguments.simulation.reading.format not in (None, "swf"):
+        raise ParameterError("--format", "swf with --stream", arguments.simulation.reading.format)
+
+
+def streamed(arguments: RunOptions, planned: PlannedRun, directory: Path) -> tuple[Result, EndedJobs]:
+    """Carry it out; also where its jobs have been written as they ended."""
+    from experiments.output.signals import Interrupted
+    from experiments.recordings.streamed_jobs import EndedJobs
+    from experiments.recordings.streamed_replay import identity_of, streamed_replay
+    from experiments.sweeps.progress import Bar
+    from simulator.streaming import TOLD
+
+    simulation = planned.simulation
+    jobs: Jobs = simulation.jobs  # type: ignore[assignment]  # long_run has put them there
+    told = {**simulation.configuration["input"], "jobs": len(jobs)}
+    del told["path"]
+    identity = identity_of(told, simulation.nodes, simulation.options, TOLD, arguments.stream_format)
+    ended = EndedJobs(directory, identity, arguments.stream_format, force=arguments.force)
+    if ended.kept:
+        print(f"{ended.place}: {ended.kept:,} tables of an earlier start are kept")
+    try:
+        with Bar(len(jobs), [BASELINE]) as bar:
+            result = streamed_replay(
+                jobs, simulation.nodes, simulation.options, ended, progress=lambda done: bar.advance(BASELINE, done)
+            )
+    except KeyboardInterrupt as stop:
+        raise Interrupted.of(stop, f"jobs that have ended are in {ended.place}; start it again to go on") from None
+    return replace(result), ended

@@ -1,0 +1,173 @@
+"""On-demand jobs: when they gave notice, were expected, arrived and started, and which jobs made room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.figures.style import (
+    FONT,
+    INK,
+    PAGE,
+    STATE_COLORS,
+    TYPE_COLORS,
+    dress,
+    legend_above,
+    new_figure,
+    panel_letters,
+)
+from experiments.recordings.time_windows import Window, unix_origin
+from experiments.timelines.on_demand_calls import ROOM, Call, calls
+from simulator.results.recording import Recording
+from workloads.ground.errors import InputError
+from workloads.ground.job_ids import job_id_text
+from workloads.ground.units import SECOND
+from workloads.table.job import JobType
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["plot_on_demand"]
+
+_MINUTE = 60 * SECOND
+#: Rows with names and heights of their own, at most.
+_NAMED = 48
+#: A start later than this after the expected arrival stands at the edge [min].
+_LATEST = 60.0
+_ROOM = {
+    "reserved": ("held in advance", STATE_COLORS["held"]),
+    "tenants": ("from its tenants", "#E8B9D3"),
+    "planned": ("preempted as planned", STATE_COLORS["setup"]),
+    "shrunk": ("shrunk", TYPE_COLORS[JobType.MALLEABLE]),
+    "preempted": ("preempted at the arrival", STATE_COLORS["warning"]),
+}
+_COLOR = TYPE_COLORS[JobType.ON_DEMAND]
+
+
+def plot_on_demand(recording: Recording, window: Window | None = None) -> Figure:
+    """The on-demand jobs that were expected in a window, a row each.
+
+    Parameters
+    ----------
+    recording
+        With its event log.
+    window
+        What is shown; default everything.
+
+    Returns
+    -------
+    Figure
+        Left, in minutes around the expected arrival: notice, arrival, start, time-out, and how long nodes were held.
+        Right, in per cent of its request: what others gave up for it. What is missing to 100 % was free.
+
+    Raises
+    ------
+    InputError
+        If there is no event log, or no on-demand job is expected in the window.
+    """
+    opens, closes = (window or Window()).bounds(recording)
+    rows = [call for call in calls(recording) if opens <= call.expected <= closes]
+    if not rows:
+        raise InputError("no on-demand job is expected in this window")
+    figure = new_figure(PAGE, 1.5 + 0.135 * min(len(rows), _NAMED))
+    # Laid out as it is saved: long names are wider there than at a coarser resolution.
+    figure.set_dpi(150)
+    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1.5, 1))
+    size = 3.4 if len(rows) <= _NAMED else max(1.2, 3.4 * (_NAMED / len(rows)) ** 0.5)
+    handles, texts = _draw_times(left, rows, size)
+    more, names = _draw_room(right, rows)
+    served = recording.name
+    dress(left, x="Time since the expected arrival (min)", title=f"On-demand jobs under {served}", grid="x")
+    dress(right, x="Nodes (% of what it asks for)", title="Nodes given up by", grid="x")
+    left.set_ylim(len(rows) - 0.4, -0.6)
+    if len(rows) <= _NAMED:
+        left.set_yticks(range(len(rows)), [_name(call, recording) for call in rows])
+    else:
+        left.set_yticks([])
+        left.set_ylabel(
+            f"{len(rows):,} jobs, the first at the top", fontsize=FONT["label"], color=INK
+        )  # fmt: skip
+    for axes in (left, right):
+        axes.tick_params(axis="y", length=0)
+    panel_letters([left, right])
+    legend_above(figure, [*handles, *more], [*texts, *names], columns=5)
+    return figure
+
+
+def _name(call: Call, recording: Recording) -> str:
+    origin = unix_origin(recording)
+    if origin is None:
+        return job_id_text(call.job_id)
+    at = datetime.fromtimestamp((call.expected + origin) // SECOND, UTC)
+    return f"{job_id_text(call.job_id)}  ({at.day} {at:%b %H:%M})"
+
+
+def _draw_times(axes: Axes, rows: Sequence[Call], size: float) -> tuple[list[object], list[str]]:
+    def since(call: Call, at: int | None) -> float:
+        return np.nan if at is None else min((at - call.expected) / _MINUTE, _LATEST)
+
+    places = np.arange(len(rows))
+
+    def bars(ends: Callable[[Call], tuple[int, int] | None], color: str, width: float) -> object | None:
+        found = [(place, ends(call), call) for place, call in enumerate(rows)]
+        spans = [(place, since(call, span[0]), since(call, span[1])) for place, span, call in found if span]
+        if not spans:
+            return None
+        at, start, end = (np.array(column) for column in zip(*spans, strict=True))
+        return axes.barh(at, end - start, left=start, height=width, color=color, linewidth=0)
+
+    def marks(at: Callable[[Call], int | None], marker: str, **style: object) -> object | None:
+        found = np.array([since(call, at(call)) for call in rows], dtype=float)
+        if np.isnan(found).all():
+            return None
+        return axes.plot(found, places, linestyle="none", marker=marker, clip_on=False, **style)[0]  # type: ignore[arg-type]  # keywords
+
+    def _wait_interval(call: Call) -> tuple[int, int] | None:
+        if call.arrival is None or call.start is None or call.start == call.arrival:
+            return None
+        return call.arrival, call.start
+
+    axes.axvline(0, color="#999999", linewidth=0.8)
+    drawn = [
+        (bars(lambda call: call.held, STATE_COLORS["held"], 0.5), "nodes held"),
+        (bars(_wait_interval, _COLOR, 0.3), "waits"),
+        (marks(lambda call: call.notice, "v", color=_COLOR, markerfacecolor="white", markersize=size), "notice"),
+        (marks(lambda call: call.arrival, "v", color=_COLOR, markersize=size, markeredgewidth=0.4), "arrival"),
+        (marks(lambda call: call.start, "|", color="black", markersize=1.5 * size), "start"),
+        (marks(lambda call: call.timed_out, "x", color="black", markersize=0.9 * size), "reservation given up"),
+    ]
+    never = [(place, 0.0) for place, call in enumerate(rows) if call.arrival is None]
+    if never:
+        at, x = zip(*never, strict=True)
+        drawn.append((axes.plot(x, at, linestyle="none", marker="o", markersize=size, color="black",
+                                markerfacecolor="white")[0], "never came"))  # fmt: skip
+    earliest = min((since(call, call.notice) for call in rows if call.notice is not None), default=-5.0)
+    latest = max(
+        since(call, at) for call in rows for at in (call.arrival, call.start, call.timed_out) if at is not None
+    )
+    axes.set_xlim(min(earliest, -5.0) - 1.5, max(latest, 5.0) + 1.5)
+    if latest >= _LATEST:
+        axes.set_xticks([*range(-30, 60, 15), 60], [*map(str, range(-30, 60, 15)), "\N{GREATER-THAN OR EQUAL TO}60"])
+    return [item for item, _ in drawn if item is not None], [text for item, text in drawn if item is not None]
+
+
+def _draw_room(axes: Axes, rows: Sequence[Call]) -> tuple[list[object], list[str]]:
+    places, base = np.arange(len(rows)), np.zeros(len(rows))
+    handles: list[object] = []
+    names: list[str] = []
+    for source in ROOM:
+        share = np.array([100.0 * call.room[source] / call.nodes for call in rows])
+        if share.any():
+            text, color = _ROOM[source]
+            handles.append(axes.barh(places, share, left=base, height=0.72, color=color, linewidth=0))
+            names.append(text)
+        base = base + share
+    axes.axvline(100, color="#999999", linewidth=0.8)
+    axes.set_xlim(0, max(110.0, min(200.0, 1.05 * float(base.max()))))
+    if not handles:
+        axes.text(50, (len(rows) - 1) / 2, "no job", ha="center", va="center", fontsize=FONT["label"], color=INK)
+    return handles, names

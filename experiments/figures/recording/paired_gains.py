@@ -1,0 +1,97 @@
+"""Gains: two results of the same jobs, group by group, and the difference between them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure
+from experiments.recordings.paired_comparison import Gains, shown_unit
+from simulator.results.catalogue import metric
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["plot_gains"]
+
+#: Largest losses and largest gains that are drawn.
+_EACH = 14
+#: Colour and marker of a difference, by verdict; different lightness, and different in shape.
+_MARKS = {
+    "gains": ("#56C2A0", "<"),
+    "loses": ("#A83C00", ">"),
+    "undecided": ("#7F7F7F", "o"),
+    "equal": ("#7F7F7F", "|"),
+}
+
+
+def plot_gains(found: Gains, name: str = "wait_h") -> Figure:
+    """Means of both results and their difference with its interval, a line for each group.
+
+    Parameters
+    ----------
+    found
+        Result of :func:`experiments.recordings.paired_comparison.gains`.
+    name
+        The metric.
+
+    Returns
+    -------
+    Figure
+        Two panels. All jobs stand first, then the groups from the largest loss to the largest gain; of many the largest
+        of both.
+    """
+    from matplotlib.lines import Line2D
+
+    rows, shown = found.of(name), metric(name)
+    left_out = 0
+    if len(rows) > 2 * _EACH + 1 and found.by != "week":
+        left_out = len(rows) - 2 * _EACH - 1
+        rows = [*rows[: 1 + _EACH], *rows[-_EACH:]]
+    unit, scale = shown_unit(shown, rows)
+    figure = new_figure(PAGE, 1.15 + 0.17 * len(rows))
+    left, right = figure.subplots(1, 2, sharey=True)
+    places = list(range(len(rows)))
+    first, second = ([row[side] * scale for row in rows] for side in ("first", "second"))
+    left.hlines(places, first, second, color="#B0B0B0", linewidth=1.2, zorder=1)
+    left.plot(first, places, linestyle="none", marker="o", markersize=4, markerfacecolor="white", color=INK, zorder=2)
+    left.plot(second, places, linestyle="none", marker="o", markersize=4, color=INK, zorder=3)
+    for place, row in zip(places, rows, strict=True):
+        color, marker = _MARKS[row["verdict"]]
+        middle = row["difference"] * scale
+        if row["low"] is not None:
+            right.hlines(place, row["low"] * scale, row["high"] * scale, color=color, linewidth=1.1)
+        right.plot([middle], [place], marker=marker, color=color, markersize=4.5, linestyle="none")
+    right.axvline(0.0, color="#888888", linewidth=0.7, zorder=0.8)
+    more = f"; {left_out:,} groups between are not drawn" if left_out else ""
+    label = f"{shown.heading} ({unit})" if unit else shown.heading
+    dress(left, x=label, title="Both results", grid="x")
+    dress(right, x=f"Difference ({unit})" if unit else "Difference", title=f"{found.second} less {found.first}",
+          grid="x")  # fmt: skip
+    left.set_xlim(left=0)
+    # The interval of a group of few jobs may be far wider than all differences.
+    wide = max(abs(float(row[end] or 0.0)) for row in rows for end in ("low", "high")) * scale
+    most = 2.5 * max(abs(row["difference"]) for row in rows) * scale
+    if wide > most > 0:
+        right.set_xlim(-most, most)
+    words = [f"{row['group']} ({row['jobs']:,})" for row in rows]
+    left.set_yticks(places, words)
+    left.set_ylim(len(rows) - 0.4, -0.6)
+    for axes in (left, right):
+        axes.tick_params(axis="y", length=0)
+        if len(rows) > 1:
+            axes.axhline(0.5, color="#BBBBBB", linewidth=0.6)
+    caption = f"Number of jobs in brackets; 95 % intervals, jobs of one {found.cluster} taken together{more}"
+    if wide > most > 0:
+        caption += "; wider intervals are cut at the frame"
+    figure.supxlabel(caption, fontsize=FONT["note"], color=INK)
+    handles = [
+        Line2D([], [], linestyle="none", marker="o", markersize=4, markerfacecolor="white", color=INK),
+        Line2D([], [], linestyle="none", marker="o", markersize=4, color=INK),
+    ]
+    texts = [found.first, found.second]
+    for verdict in dict.fromkeys(row["verdict"] for row in rows):
+        color, marker = _MARKS[verdict]
+        handles.append(Line2D([], [], linestyle="none", marker=marker, markersize=4.5, color=color))
+        texts.append(verdict)
+    legend_above(figure, handles, texts)
+    return figure

@@ -1,0 +1,104 @@
+"""Portraits: the pictures of one simulation, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any
+
+from experiments.figures.style import relabel
+from experiments.output.filenames import file_part
+from experiments.recordings.run_file import holds_run, open_run
+from experiments.recordings.time_windows import Window
+from simulator.results.recording import Recording
+from workloads.ground.errors import InputError, UnknownNameError
+from workloads.ground.files import is_plain_file
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["PORTRAITS", "Portrait", "existing_pictures", "portrait_path", "select_portraits"]
+
+
+@dataclass(frozen=True)
+class Portrait:
+    """A picture of a simulation.
+
+    Attributes
+    ----------
+    about
+        What it shows, in a few words.
+    plot
+        The function that draws it, as ``module:function``: matplotlib is imported when it is called.
+    events
+        Whether it needs the event log.
+    quantile
+        Whether it shows a quantile of the waits.
+    color
+        Whether its colours can show several properties.
+    """
+
+    about: str
+    plot: str
+    events: bool = True
+    quantile: bool = False
+    color: bool = False
+
+    def draw(self, recording: Recording, window: Window, quantile: float, color: str = "type") -> Figure:
+        """Draw it."""
+        how: dict[str, Any] = {"quantile": quantile} if self.quantile else {}
+        how |= {"color": color} if self.color else {}
+        figure: Figure = resolve_name(self.plot)(recording, window, **how)
+        return relabel(figure, recording.unit)
+
+
+PORTRAITS: Mapping[str, Portrait] = {
+    "gantt": Portrait("nodes of each job over time", "experiments.figures.recording.gantt:plot_gantt", color=True),
+    "use": Portrait("use of the nodes over time", "experiments.figures.recording.node_use:plot_use"),
+    "queue": Portrait(
+        "waiting jobs, their nodes and node-hours, and the wait of the first job",
+        "experiments.figures.recording.queue:plot_queue",
+    ),
+    "on-demand": Portrait(
+        "notice, arrival and start of on-demand jobs, and the jobs that made room",
+        "experiments.figures.recording.on_demand_jobs:plot_on_demand",
+    ),
+    "waits": Portrait(
+        "waits by size and walltime", "experiments.figures.recording.heat:plot_wait_map", events=False, quantile=True
+    ),
+}
+
+
+def select_portraits(name: str) -> list[str]:
+    """The named one, or ``all``.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such picture.
+    """
+    if name == "all":
+        return list(PORTRAITS)
+    if name not in PORTRAITS:
+        raise UnknownNameError("picture", name, [*PORTRAITS, "all"])
+    return [name]
+
+
+def portrait_path(directory: Path, kind: str, mechanism: str) -> Path:
+    """The path of a picture beside the results that it shows, without suffix."""
+    return directory / f"{kind}-{file_part(mechanism)}"
+
+
+def existing_pictures(directory: Path) -> list[Path]:
+    """The pictures of the result in a directory that stand beside it under :func:`portrait_path`; none: no result."""
+    if not holds_run(directory):
+        return []
+    try:
+        tables = open_run(directory).files or ()
+    except InputError:  # a damaged result is replaced all the same
+        return []
+    parts = [name.removeprefix("jobs").removesuffix(".csv") for name in tables if name.startswith("jobs-")]
+    paths = (directory / f"{kind}{part}.{suffix}" for part in parts for kind in PORTRAITS for suffix in ("png", "pdf"))
+    return [path for path in paths if is_plain_file(path)]

@@ -1,0 +1,305 @@
+"""States: the jobs that run and wait on a machine at one time, and what is announced of the machine.
+
+A state is all that a user of the machine can see at that time: of running jobs the start, but not the runtime. Source:
+docs/forecast.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from experiments.forecast.prior_usage import node_names, past_usage, usage_by_runs
+from simulator.machine.prior_state import PastUsage, PriorState
+from workloads.ground.errors import InputError
+from workloads.ground.job_ids import job_id_text, job_number
+from workloads.logs.cancellations import keep_cancelled
+from workloads.logs.clock import LogClock
+from workloads.logs.node_names import NamedNodes, NodeNumbers
+from workloads.logs.squeue import QueueRow
+from workloads.logs.trace import Trace, TraceJob
+from workloads.outages.outage import Outage, OutageKind
+from workloads.table.job import Job, JobType
+
+__all__ = ["MachineState", "SeenJob", "state_at", "state_of_queue"]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenJob:
+    """A job as the queue shows it.
+
+    Attributes
+    ----------
+    job_id
+        Unique within a state.
+    submit
+        Submit time [s].
+    nodes
+        Requested nodes.
+    walltime
+        Requested walltime [s].
+    user, project
+        Names; empty if unknown.
+    start
+        When it started [s]; None: it waits.
+    eligible
+        When it could start for the first time, if that was after its submit [s]; else None.
+    """
+
+    job_id: int
+    submit: float
+    nodes: int
+    walltime: float
+    user: str = ""
+    project: str = ""
+    start: float | None = None
+    eligible: float | None = None
+
+    def running_for(self, runtime: float) -> Job:
+        """The job as the simulator takes it, with that runtime [s]; it is not killed before."""
+        return Job(
+            self.job_id,
+            JobType.RIGID,
+            self.submit,
+            self.nodes,
+            runtime,
+            max(self.walltime, runtime),
+            user=self.user,
+            project=self.project,
+            running_since=self.start,
+            eligible=self.eligible,
+        )
+
+
+@dataclass(frozen=True)
+class MachineState:
+    """A machine at one time.
+
+    Parameters
+    ----------
+    at
+        The time, on the clock of the log [s].
+    nodes
+        Size of the machine.
+    jobs
+        The running and the waiting jobs.
+    outages
+        Windows that are announced by then.
+    origin
+        First submit of the log [s]; some orders (``f1``) depend on the time since then. None: that of the jobs.
+    source
+        Where it comes from, for messages.
+    prior
+        Past usage by account, and the nodes of the running jobs, as far as they are known.
+    unit
+        What sizes count, for messages: ``nodes`` or ``processors``.
+
+    Raises
+    ------
+    InputError
+        If two jobs have one id, a job is larger than the machine, or the running jobs are.
+    """
+
+    at: float
+    nodes: int
+    jobs: tuple[SeenJob, ...]
+    outages: tuple[Outage, ...] = ()
+    origin: float | None = None
+    source: str = field(default="the state", compare=False)
+    prior: PriorState = field(default=PriorState(), compare=False)
+    unit: str = field(default="nodes", compare=False)
+
+    def __post_init__(self) -> None:
+        ids = [job.job_id for job in self.jobs]
+        if len(set(ids)) < len(ids):
+            twice = next(job_id for job_id in ids if ids.count(job_id) > 1)
+            raise InputError(
+                f"{self.source}: job ids must be unique, and {job_id_text(twice)} stands twice in the state"
+            )
+        for job in self.jobs:
+            if job.nodes > self.nodes:
+                raise InputError(
+                    f"{self.source}: job {job_id_text(job.job_id)} asks for {job.nodes:,} {self.unit}, and must ask "
+                    f"for at most the {self.nodes:,} {self.unit} of the machine"
+                )
+        used = sum(job.nodes for job in self.running)
+        if used > self.nodes:
+            raise InputError(
+                f"{self.source}: the {len(self.running):,} running jobs use {used:,} {self.unit}, and must use at "
+                f"most the {self.nodes:,} {self.unit} of the machine"
+            )
+
+    @property
+    def running(self) -> tuple[SeenJob, ...]:
+        """The jobs that run."""
+        return tuple(job for job in self.jobs if job.start is not None)
+
+    @property
+    def waiting(self) -> tuple[SeenJob, ...]:
+        """The jobs that wait."""
+        return tuple(job for job in self.jobs if job.start is None)
+
+    def waiting_job(self, job_id: int) -> SeenJob:
+        """A waiting job.
+
+        Raises
+        ------
+        InputError
+            If it does not wait.
+        """
+        job = next((job for job in self.jobs if job.job_id == job_id), None)
+        if job is None or job.start is not None:
+            raise InputError(
+                f"{self.source}: job {job_id_text(job_id)} must be a waiting one, and "
+                f"{'is neither waiting nor running' if job is None else 'runs already'} at that time"
+            )
+        return job
+
+    def with_job(self, nodes: int, walltime: float, user: str = "", project: str = "") -> tuple[MachineState, int]:
+        """The state with one more job, submitted now.
+
+        Returns
+        -------
+        tuple
+            The state, and the id of the job: the next number after those of all others.
+        """
+        job_id = max((job_number(job.job_id) for job in self.jobs), default=0) + 1
+        job = SeenJob(job_id, self.at, nodes, walltime, user, project)
+        return replace(self, jobs=(*self.jobs, job)), job_id
+
+
+def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()) -> MachineState:
+    """The state of a log's machine at a time, as it was known then.
+
+    Parameters
+    ----------
+    trace
+        A log with recorded waits.
+    at
+        The time, on the log's own clock [s].
+    nodes
+        Size of the machine.
+    outages
+        Windows; those announced after ``at`` are left out, and failures are.
+
+    Returns
+    -------
+    MachineState
+        Jobs submitted by then that had not ended: those that ran with their start, and those that waited, later
+        withdrawn ones included. A job that was not eligible yet did not wait, and is left out. Nothing that the log
+        records after ``at`` changes it. Its past usage is that of the runs that had started by then; the nodes of
+        running jobs are known where the log names them.
+
+    Raises
+    ------
+    InputError
+        If the log records no waits, the time lies outside it, or the running jobs need more nodes than there are.
+    """
+    jobs = keep_cancelled(trace).jobs
+    submits = [job.submit for job in jobs]
+    if not submits or not min(submits) <= at <= max(submits):
+        clock = LogClock.of_trace(trace)
+
+        def show_time(time: float) -> str:
+            return f"{time:,.0f} s" if clock.epoch is None else clock.show(time, seconds=True)
+
+        span = f"from {show_time(min(submits))} to {show_time(max(submits))}" if submits else "(it has no jobs)"
+        raise InputError(f"{clock.source}: the time must lie within the log, {span}, not at {show_time(at)}")
+    if all(job.wait is None for job in jobs):
+        raise InputError(
+            f"{trace.source or 'the log'}: records no waits, so that running and waiting jobs cannot be distinguished"
+        )
+    known = [(place, job) for place, job in enumerate(jobs, start=1) if job.queued <= at]
+    unique = len({job.job_id for _, job in known}) == len(known)
+    numbers = NodeNumbers(node_names(jobs), nodes)
+    seen, places = [], {}
+    for place, job in known:
+        if job.cancelled_at is not None and job.cancelled_at <= at:
+            continue
+        start = job.start
+        if start is None and job.cancelled_at is None:
+            continue  # the start is not recorded, and may be long ago
+        if start is not None and start <= at:
+            if start + job.runtime <= at:
+                continue
+        else:
+            start = None
+        job_id = job.job_id if unique else place
+        request = job.nodes, job.walltime, job.user, job.project
+        seen.append(SeenJob(job_id, job.submit, *request, start, job.eligible))
+        if start is not None and (bits := numbers.bits(job.node_list, job.nodes)):
+            places[job_id] = bits
+    announced = tuple(outage for outage in outages if _is_announced(outage, at))
+    prior = PriorState(past_usage(job for _, job in known).until(at), places)
+    return MachineState(at, nodes, tuple(seen), announced, min(submits), trace.source or "the state", prior, trace.unit)
+
+
+def state_of_queue(
+    rows: Sequence[QueueRow],
+    at: float,
+    nodes: int,
+    outages: Sequence[Outage] = (),
+    *,
+    past: Sequence[TraceJob] = (),
+    totals: Mapping[str, float] | None = None,
+    names: Iterable[str] = (),
+) -> MachineState:
+    """The state of a Slurm machine, from its queue.
+
+    Parameters
+    ----------
+    rows
+        Running and waiting jobs (:func:`workloads.logs.squeue.read_queue`).
+    at
+        When the queue was read [s since 1970]; what is submitted, eligible or started later is left out.
+    nodes
+        Size of the machine.
+    outages
+        Windows, as of :func:`state_at`.
+    past
+        Jobs of a log on the same clock: those that had ended by then give the past usage, beside the running jobs.
+    totals
+        Decayed usage by account at that time, that of the running jobs included [node-seconds], as Slurm's ``sshare``
+        tells it; None: ``past`` does.
+    names
+        Names of the nodes of the machine; those on which jobs run need not be named.
+
+    Returns
+    -------
+    MachineState
+        With accounts as projects.
+    """
+    seen = tuple(
+        SeenJob(row.job_id, row.submit, row.nodes, row.walltime, row.user, row.account, row.start, row.eligible)
+        for row in rows
+        if row.queued <= at and (row.start is None or row.start <= at)
+    )
+    announced = tuple(outage for outage in outages if _is_announced(outage, at))
+    named = NamedNodes()
+    for row in rows:
+        if row.node_list:
+            named.add(row.node_list)
+    numbers = NodeNumbers((*names, *named.names), nodes)
+    places = {
+        row.job_id: bits for row in rows if row.start is not None and (bits := numbers.bits(row.node_list, row.nodes))
+    }
+    prior = PriorState(_usage_beside(seen, past, at) if totals is None else PastUsage(totals=totals), places)
+    return MachineState(at, nodes, seen, announced, None, "the queue", prior)
+
+
+def _usage_beside(seen: Sequence[SeenJob], past: Sequence[TraceJob], at: float) -> PastUsage | None:
+    """Usage of the jobs that had ended, and of those that run; None: it is not known."""
+    ended = [
+        (job, start, start + job.runtime)
+        for job in past
+        if (start := job.start) is not None and start + job.runtime <= at
+    ]
+    running = [(job, start, math.inf) for job in seen if (start := job.start) is not None]
+    return usage_by_runs([*ended, *running]) if ended else None
+
+
+def _is_announced(outage: Outage, at: float) -> bool:
+    """Whether a window is announced and not over; the repair time of a failed node is not known."""
+    since = -math.inf if outage.announced is None else outage.announced
+    return outage.kind is not OutageKind.FAILURE and since <= at < outage.end

@@ -1,0 +1,59 @@
+"""Gaps: what a state does not know of the time before, although the order of the queue or the backfilling rule asks it.
+
+A simulation from such a state takes usage to be zero and finds nodes by itself, which may change starts.
+Source: docs/forecast.md, "The state".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from experiments.forecast.time_parsing import format_duration
+from policies.backfilling import backfilling
+from policies.order import ORDERS
+from simulator.machine.prior_state import PriorState
+from simulator.options import Options
+
+__all__ = ["find_gaps"]
+
+#: Half-lives after which usage hardly counts: a sixteenth is left.
+_LONG_AGO = 4.0
+
+
+def find_gaps(prior: PriorState | None, options: Options, at: float, running: Collection[int]) -> list[str]:
+    """What a state lacks under some options, a sentence each.
+
+    Parameters
+    ----------
+    prior
+        What is known of the past; None: nothing.
+    options
+        Order and backfilling rule.
+    at
+        Time of the state [s].
+    running
+        Ids of the jobs that run.
+    """
+    known = PriorState() if prior is None else prior
+    found = []
+    order = ORDERS[options.order]
+    if order.half_life is not None:
+        name = options.order.split()[0]
+        usage = known.usage
+        since = None if usage is None else usage.since
+        if usage is None or (since is None and not usage.totals):
+            found.append(f"past usage is not known, and {name} ranks jobs by it: all accounts begin with none")
+        elif not usage.totals and since is not None and at - since < _LONG_AGO * order.half_life:
+            found.append(
+                f"{name} ranks jobs by past usage, which halves in {format_duration(order.half_life)}, and that is "
+                f"known for the last {format_duration(at - since)} alone"
+            )
+    rule = backfilling(options.backfilling, options.backfill_length)
+    begun = rule.begin() if hasattr(rule, "begin") else rule
+    unnamed = [job_id for job_id in running if job_id not in known.places] if hasattr(begun, "inherit") else []
+    if unnamed:
+        found.append(
+            f"{options.backfilling.split()[0]} plans on named nodes, and those of {len(unnamed):,} of {len(running):,} "
+            "running jobs are not known: the simulator chooses them"
+        )
+    return found

@@ -1,0 +1,73 @@
+"""Priors: what a log says of the time before a state, past usage by account and the nodes of running jobs.
+
+Source: docs/forecast.md, "The state".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from policies.orders.fairshare import group_of
+from simulator.machine.prior_state import PastUsage, PriorState
+from workloads.logs.node_names import NamedNodes, NodeNumbers
+from workloads.logs.starting_state import state_of
+from workloads.logs.trace import Trace, TraceJob
+
+__all__ = ["node_names", "past_usage", "prior_state", "usage_by_runs"]
+
+
+class _Holder(Protocol):
+    """A job of an account that holds nodes."""
+
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def user(self) -> str: ...
+    @property
+    def project(self) -> str: ...
+
+
+def past_usage(jobs: Iterable[TraceJob]) -> PastUsage:
+    """Usage of the jobs of a log with a recorded start, by account."""
+    return usage_by_runs((job, start, start + job.runtime) for job in jobs if (start := job.start) is not None)
+
+
+def usage_by_runs(runs: Iterable[tuple[_Holder, float, float]]) -> PastUsage:
+    """Usage of jobs with their starts and ends [s]."""
+    held = list(runs)
+    columns = ([job.nodes for job, _, _ in held], [start for _, start, _ in held], [end for _, _, end in held])
+    return PastUsage.from_runs((group_of(job) for job, _, _ in held), *columns)
+
+
+def node_names(jobs: Iterable[TraceJob]) -> frozenset[str]:
+    """Names of the nodes that jobs of a log ran on; none where it does not name them."""
+    nodes = NamedNodes()
+    for job in jobs:
+        if job.node_list:
+            nodes.add(job.node_list)
+    return nodes.names
+
+
+def prior_state(trace: Trace) -> PriorState | None:
+    """What a log that was cut at a starting state knows of the time before.
+
+    Parameters
+    ----------
+    trace
+        Of :func:`workloads.logs.starting_state.starting_state`, on a machine of known size.
+
+    Returns
+    -------
+    PriorState or None
+        Usage of the jobs that had ended and of those that run, the nodes of these where the log names them, and the
+        first submit; None: no job runs.
+    """
+    state = state_of(trace.jobs)
+    if state is None or trace.nodes is None:
+        return None
+    running = [job for job in trace.jobs if job.running_since is not None]
+    numbers = NodeNumbers(node_names((*trace.ended, *trace.jobs)), trace.nodes)
+    places = {job.job_id: bits for job in running if (bits := numbers.bits(job.node_list, job.nodes))}
+    first = min(job.submit for job in (*trace.ended, *trace.jobs))
+    return PriorState(past_usage((*trace.ended, *running)).until(state.begin), places, first)

@@ -1,0 +1,216 @@
+"""Reports of a forecast or an advice: a sentence, a table, and a document for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from experiments.forecast.advice import Advice
+from experiments.forecast.forecasts import Forecast
+from experiments.forecast.requests import Request
+from experiments.forecast.time_parsing import format_duration
+from experiments.tables import render
+from workloads.ground.columns import Quantity
+from workloads.ground.job_ids import job_id_text
+
+__all__ = ["advice_document", "advice_sentence", "advice_table", "document", "sentence", "table"]
+
+#: Jobs ahead that a sentence names.
+_MOST = 3
+_HOUR = 1 / 3600
+
+
+def sentence(forecast: Forecast, job_id: int, moment: Callable[[float], str] | None = None) -> str:
+    """When one job will start, in two or three sentences.
+
+    Parameters
+    ----------
+    forecast
+        The forecast.
+    job_id
+        One of its jobs.
+    moment
+        Writes a time of the log as people do; None: only times from now are shown.
+    """
+    row = next(row for row in forecast.rows() if row["job_id"] == job_id)
+    low, middle, high = (row[f"start_p{level}"] for level in ("05", "50", "95"))
+    size = f"{row['nodes']:,} node{'s' * (row['nodes'] != 1)} for {format_duration(row['walltime'])}"
+    if high < 1:
+        told = f"Job {job_id_text(job_id)} ({size}) starts now in nearly all draws."
+    elif format_duration(low) == format_duration(high):
+        told = f"Job {job_id_text(job_id)} ({size}) starts in {format_duration(middle)}."
+    else:
+        told = (
+            f"Job {job_id_text(job_id)} ({size}) starts in {format_duration(middle)} (median), with 90 % probability "
+            f"between {format_duration(low)} and {format_duration(high)} from now."
+        )
+    if moment is not None and high >= 1:
+        told += f" The median is {moment(forecast.state.at + middle)}."
+    ahead = [other for other, _ in forecast.before(job_id)]
+    if ahead:
+        named = ", ".join(map(job_id_text, ahead[:_MOST]))
+        told += f" {len(ahead):,} waiting job{'s' * (len(ahead) != 1)} usually start{'s' * (len(ahead) == 1)} before it"
+        told += f": {named}." if len(ahead) <= _MOST else f", the surest {named}."
+    return told
+
+
+def table(forecast: Forecast, unit: str = "nodes", now: str = "") -> str:
+    """All jobs of a forecast, a line each: quantiles of the time to the start, and probabilities.
+
+    Parameters
+    ----------
+    forecast
+        The forecast.
+    unit
+        What sizes count.
+    now
+        The time from which it counts, in words, for a line above it; empty: no such line.
+    """
+    columns = [
+        Quantity("job_id", "job"),
+        Quantity("nodes"),
+        Quantity("walltime", unit="h", scale=_HOUR, digits=1),
+        Quantity("waited", unit="h", scale=_HOUR, digits=1),
+        Quantity("start_p05", "5 %", "h", "start", _HOUR, 1),
+        Quantity("start_p50", "median", "h", "start", _HOUR, 1),
+        Quantity("start_p95", "95 %", "h", "start", _HOUR, 1),
+        Quantity("end_p50", "end", "h", "", _HOUR, 1),
+        Quantity("start_within_1h", "1 h", "%", "start within", 100, 0),
+        Quantity("start_within_4h", "4 h", "%", "start within", 100, 0),
+        Quantity("start_within_24h", "24 h", "%", "start within", 100, 0),
+    ]
+    rows = [{**row, "job_id": job_id_text(row["job_id"])} for row in forecast.rows()]
+    return _with_heading(now, render(rows, columns, unit))
+
+
+def _with_heading(now: str, table: str) -> str:
+    return f"Times from now, {now}:\n{table}" if now else table
+
+
+def document(forecast: Forecast, **about: Any) -> dict[str, Any]:
+    """A forecast for programs: times are seconds from now, probabilities shares."""
+    jobs = []
+    for row in forecast.rows():
+        before = [{"job_id": other, **_task(other), "share": share} for other, share in forecast.before(row["job_id"])]
+        jobs.append({**row, **_task(row["job_id"]), "usually_before": before})
+    state = forecast.state
+    return {
+        **about,
+        "at": state.at,
+        "nodes": state.nodes,
+        "running": len(state.running),
+        "waiting": len(state.waiting),
+        "draws": len(forecast.starts),
+        "jobs": jobs,
+    }
+
+
+def _task(job_id: int) -> dict[str, str]:
+    """The id of a task of an array as Slurm writes it; other ids are numbers as they stand."""
+    text = job_id_text(job_id)
+    return {} if text == str(job_id) else {"job": text}
+
+
+#: How requests are called in a sentence.
+_TITLES = {"own": "your own request", "planner": "the planner's first reservation"}
+
+
+def advice_sentence(advice: Advice) -> str:
+    """What to ask for, in a few sentences."""
+    best = advice.best
+    row = next(row for row in advice.rows() if row["best"])
+    told = f"Ask for {_request_text(best)}: the expected response time is {format_duration(row['response'])}"
+    parts = []
+    for name, title in _TITLES.items():
+        other = advice.request_for(name)
+        if other is None:
+            continue
+        if other is best:
+            parts.append(f"this is {title}")
+            continue
+        gain = advice.gain(other).total
+        more = "less" if gain.mean >= 0 else "more"
+        low, high = sorted((abs(gain.low), abs(gain.high)))
+        span = f" (95 %: {_span(low)} to {_span(high)})" if gain.low * gain.high > 0 else " (within the noise)"
+        parts.append(f"{_span(abs(gain.mean))}{span} {more} than with {title} of {_request_text(other)}")
+    told += f", {'; '.join(parts)}." if parts else "."
+    wait = format_duration(row["wait_p50"])
+    told += f" The request starts {wait if wait == 'now' else f'in {wait}'} (median)"
+    if best.completes < 1:
+        told += f" and completes with {100 * best.completes:.0f} % probability; otherwise "
+        told += "a checkpoint keeps its work" if best.saves else "its work is lost"
+        told += f", and {format_duration(best.next or 0.0)} are asked for next"
+    own = advice.request_for("own")
+    other = own if own is not None and own is not best else advice.request_for("planner")
+    if other is not None and other is not best:
+        saved = advice.gain(other)
+        if saved.total.mean >= 1 and saved.backfilling >= 1:
+            told += f". Of the gain over {_TITLES['own' if other is own else 'planner']}, "
+            told += f"{_span(saved.backfilling)} come from draws in which the request is backfilled"
+    return f"{told}."
+
+
+def _request_text(request: Request) -> str:
+    return f"{request.nodes:,} node{'s' * (request.nodes != 1)} for {format_duration(request.walltime)}"
+
+
+def _span(seconds: float) -> str:
+    return format_duration(seconds) if seconds >= 1 else "0 s"
+
+
+def advice_table(advice: Advice, unit: str = "nodes", now: str = "") -> str:
+    """All requests of an advice, a line each, the best one marked; ``unit`` and ``now`` as of :func:`table`."""
+    other = "own" if advice.request_for("own") is not None else "planner"
+    columns = [
+        Quantity("mark", " "),
+        Quantity("nodes"),
+        Quantity("walltime", unit="h", scale=_HOUR, digits=2),
+        Quantity("wait", "mean", "h", "wait", _HOUR, 1),
+        Quantity("wait_p05", "5 %", "h", "wait", _HOUR, 1),
+        Quantity("wait_p95", "95 %", "h", "wait", _HOUR, 1),
+        Quantity("backfilled", unit="%", scale=100, digits=0),
+        Quantity("completes", unit="%", scale=100, digits=0),
+        Quantity("next_walltime", "then", "h", "", _HOUR, 2),
+        Quantity("response", "mean", "h", "response", _HOUR, 1),
+        Quantity("response_p05", "5 %", "h", "response", _HOUR, 1),
+        Quantity("response_p95", "95 %", "h", "response", _HOUR, 1),
+        Quantity(f"gain_{other}", "mean", "h", f"less than {other}", _HOUR, 1),
+        Quantity(f"gain_{other}_low", "low", "h", f"less than {other}", _HOUR, 1),
+        Quantity(f"gain_{other}_high", "high", "h", f"less than {other}", _HOUR, 1),
+    ]
+    rows = [{**row, "mark": ", ".join([*(["best"] * row["best"]), *row["names"]])} for row in advice.rows()]
+    return _with_heading(now, render(rows, columns, unit))
+
+
+def advice_document(advice: Advice, **about: Any) -> dict[str, Any]:
+    """An advice for programs: times are seconds from now, probabilities shares."""
+    state, rows = advice.state, advice.rows()
+    gains = {}
+    for name in _TITLES:
+        other = advice.request_for(name)
+        if other is not None:
+            gain = advice.gain(other)
+            total = gain.total
+            gains[f"over_{name}"] = {
+                "response": total.mean,
+                "low": total.low,
+                "high": total.high,
+                "wait": gain.wait,
+                "backfilling": gain.backfilling,
+            }
+    return {
+        **about,
+        "at": state.at,
+        "nodes": state.nodes,
+        "running": len(state.running),
+        "waiting": len(state.waiting),
+        "draws": len(advice.waits),
+        "later_waits": [
+            {"nodes": size, "alpha": waits.alpha, "gamma": waits.gamma, "of": "today" if waits.today else "the past"}
+            for size, waits in advice.later.items()
+        ],
+        "best": next(row for row in rows if row["best"]),
+        "plan": advice.best.plan.to_dict(advice.best.law),
+        "gains": gains,
+        "requests": rows,
+    }

@@ -1,0 +1,199 @@
+"""Likeness: how much the runtimes of jobs that are on a machine at once are correlated, by past states.
+
+At some past times the jobs that waited or ran are compared with the distributions that were known of them then. Their
+levels tell how much wider a distribution must be than the few runs that it is made of. Jobs of one user are correlated
+as the scores of theirs were. Jobs of different users are as much as it needs for the work of all jobs of a state to
+differ from what was expected of it as it did: on that work the waits depend.
+
+Source: docs/forecast.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from experiments.forecast.completed_runs import Compared, Group, PastRun, Runs, request_group
+
+__all__ = ["INDEPENDENT", "Likeness", "estimate_likeness", "similar_groups"]
+
+#: Distance of past states in runs, and the number of the last states that count.
+_EVERY, _STATES = 100, 160
+#: A short past hardly shows the correlation between users: a prior of that number of states with this correlation.
+_PRIOR_STATES, _PRIOR = 30, 0.05
+#: Jobs that are compared at most; of large queues fewer states count.
+_MOST = 20_000
+#: No two jobs are taken to be more alike.
+_LARGEST = 0.9
+#: No scores are taken to have a larger standard deviation.
+_WIDEST = 3.0
+_HALVINGS = 20
+#: Mean of the absolute value of a standard normal variable.
+_USUAL = math.sqrt(2.0 / math.pi)
+
+#: A past state: its runs beside what was known of them.
+State = Sequence[tuple[PastRun, Compared]]
+
+
+class Likeness(NamedTuple):
+    """Normal scores of runtimes: their correlations, their mean and their standard deviation.
+
+    Attributes
+    ----------
+    anyone
+        Correlation between jobs of different users.
+    user
+        Between jobs of one user with different requests; at least that of different users.
+    request
+        Between jobs of one user, walltime and size class; at least that of one user.
+    mean
+        Mean of the scores; above 0, if jobs run for longer than the past runs that they are compared with.
+    spread
+        Their standard deviation; above 1, if runtimes differ more than those of the past runs did.
+    """
+
+    anyone: float
+    user: float
+    request: float
+    mean: float = 0.0
+    spread: float = 1.0
+
+
+#: Runtimes have nothing in common.
+INDEPENDENT = Likeness(0.0, 0.0, 0.0)
+
+
+def similar_groups(user: str, walltime: float, nodes: int) -> tuple[Group, Group]:
+    """Groups of jobs that a job resembles: those of its user, and those of its user with the same request.
+
+    Where users are not named, jobs with the same walltime and nodes are taken for those of one.
+    """
+    if user:
+        return ("user", user), request_group(user, walltime, nodes)
+    return ("request", walltime, nodes), ("request", walltime, nodes)
+
+
+def estimate_likeness(runs: Runs, least: int = 10) -> Likeness:
+    """Estimate the correlations from the past states of the last runs.
+
+    Parameters
+    ----------
+    runs
+        Completed runs.
+    least
+        Fewest runs of a group that is used for a job.
+
+    Returns
+    -------
+    Likeness
+        Without known times runtimes are independent.
+    """
+    states = list(_states(runs, least))
+    if not states:
+        return INDEPENDENT
+    centre = _mean(states, lambda seen: seen.score)
+    square = _mean(states, lambda seen: (seen.score - centre) ** 2)
+    if not square:
+        return INDEPENDENT
+    # The level of a normal variable with the standard deviation s is arctan(s) / pi from a half, on average.
+    spread = min(_WIDEST, math.tan(math.pi * _mean(states, lambda seen: seen.apart)))
+    user, request = _of_one_user(states, centre, square)
+    mean = _shift(states)
+    found = _of_anyone(states, mean, spread, user, request)
+    anyone = (len(states) * found + _PRIOR_STATES * _PRIOR) / (len(states) + _PRIOR_STATES)
+    return Likeness(anyone, max(anyone, user), max(anyone, request), mean, spread)
+
+
+def _states(runs: Runs, least: int) -> Iterator[State]:
+    """The past states with two runs or more, the last one first."""
+    last = (runs.count_timed() - 1) // _EVERY
+    compared = 0
+    for number in range(last, max(-1, last - _STATES), -1):
+        at = runs.run(number * _EVERY).submit or 0.0
+        found = [(runs.run(one), runs.compare_run(one, at, least)) for one in runs.there(at)]
+        known = [(run, seen) for run, seen in found if seen is not None]
+        if len(known) > 1:
+            yield known
+        compared += len(found)
+        if compared >= _MOST:
+            return
+
+
+def _mean(states: Sequence[State], of: Callable[[Compared], float]) -> float:
+    """A mean in which each state counts the same."""
+    return sum(sum(of(seen) for _, seen in state) / len(state) for state in states) / len(states)
+
+
+def _shift(states: Sequence[State]) -> float:
+    """By how many deviations the work of states was above the expected one, on average."""
+    found = []
+    for state in states:
+        deviation = sum(seen.deviation for _, seen in state)
+        if deviation:
+            found.append(sum(seen.residual for _, seen in state) / deviation)
+    return sum(found) / len(found) if found else 0.0
+
+
+def _of_one_user(states: Sequence[State], centre: float, square: float) -> tuple[float, float]:
+    """Correlations of the scores of one user's jobs, with different requests and with the same one."""
+    products, pairs = [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
+    for state in states:
+        sums = _pairs(state, lambda seen: seen.score - centre)
+        counts = _pairs(state, lambda seen: 1.0)
+        for place in range(3):
+            # Each job counts the same, and so does every other that it is compared with.
+            products[place] += sums[place] / len(state)
+            pairs[place] += counts[place] / len(state)
+    found = [
+        min(_LARGEST, max(0.0, product / count / square)) if count else 0.0
+        for product, count in zip(products, pairs, strict=True)
+    ]
+    return found[1], max(found[1:])
+
+
+def _of_anyone(states: Sequence[State], mean: float, spread: float, user: float, request: float) -> float:
+    """The correlation with which the work of states is as far from the expected one, on average, as it was.
+
+    Distances count, not their squares, which a few states would decide; and a state as often as it has jobs.
+    """
+    # Shares that are uniform in (0, 1) deviate that much more if their scores are wider: runtimes end at the walltime.
+    wider = math.sqrt(spread)
+    sums = []
+    for state in states:
+        over = sum(seen.residual - mean * seen.deviation for _, seen in state)
+        alone = sum((wider * seen.deviation) ** 2 for _, seen in state)
+        if alone:
+            sums.append((len(state), abs(over), alone, *_pairs(state, lambda seen: wider * seen.deviation)))
+
+    def excess(anyone: float) -> float:
+        return sum(
+            jobs * (over / math.sqrt(alone + anyone * others + max(anyone, user) * own + max(anyone, request) * same))
+            - jobs * _USUAL
+            for jobs, over, alone, others, own, same in sums
+        )
+
+    low, high = 0.0, _LARGEST
+    if excess(low) <= 0:
+        return low
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    return high
+
+
+def _pairs(state: State, of: Callable[[Compared], float]) -> tuple[float, float, float]:
+    """Sums of products over pairs of jobs: of different users, of one with different requests, of one request."""
+    users: dict[Group, float] = defaultdict(float)
+    requests: dict[tuple[Group, Group], float] = defaultdict(float)
+    squares = 0.0
+    for run, seen in state:
+        user, request = similar_groups(run.user, run.walltime, run.nodes)
+        value = of(seen)
+        users[user] += value
+        requests[user, request] += value
+        squares += value * value
+    all_of_them = sum(users.values()) ** 2
+    by_user, by_request = (sum(value * value for value in sums.values()) for sums in (users, requests))
+    return all_of_them - by_user, by_user - by_request, by_request - squares

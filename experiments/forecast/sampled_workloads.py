@@ -1,0 +1,290 @@
+"""Futures: job tables that may follow from a state, with runtimes and future arrivals drawn at random.
+
+Draw by draw the random numbers of a job are the same for all alternatives that are compared. Source: docs/forecast.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.forecast.history import History
+from experiments.forecast.machine_state import MachineState, SeenJob
+from experiments.forecast.runtime_correlation import INDEPENDENT, similar_groups
+from experiments.sweeps.execution import available_workers
+from simulator.options import Options
+from simulator.sketch.fast_starts import PresentJob, Sketch, can_sketch
+from workloads.ground.errors import ParameterError, UnknownNameError
+from workloads.ground.streams import stream
+from workloads.ground.ticks import in_ticks
+from workloads.ground.units import LARGEST_TIME, to_seconds, to_ticks
+from workloads.outages.failures import FailureRate
+from workloads.table.job import Job
+
+__all__ = ["ARRIVALS", "Drawing", "Future"]
+
+#: Where the jobs come from that are submitted after the state.
+ARRIVALS = ("none", "weeks")
+#: A week, after which submits resemble themselves [s].
+_WEEK = 7 * 86_400.0
+#: Number of future jobs that are drawn at first.
+_PIECE = 64
+#: What a job over its walltime still has [s]: schedulers look every minute or so.
+_GRACE = 60.0
+#: Distance of the ids of future jobs from those of the state; ids of added jobs lie between.
+_OTHERS = 1_000_000
+#: Jobs in sketches that take about as long as a process takes to start and to learn what it needs.
+_WORTH_A_WORKER = 200_000
+
+
+@dataclass(frozen=True)
+class Future:
+    """How the future is drawn.
+
+    Attributes
+    ----------
+    arrivals
+        ``weeks``: in each week to come the submits of a random week before; ``none``: nothing is submitted.
+    horizon
+        How long jobs are submitted [s].
+    failures
+        Nodes fail at this rate, in each draw at other times; its own seed is not used. None: they do not.
+    """
+
+    arrivals: str = "weeks"
+    horizon: float = 7 * 86_400.0
+    failures: FailureRate | None = None
+
+    def __post_init__(self) -> None:
+        if self.arrivals not in ARRIVALS:
+            raise UnknownNameError("kind of arrivals", self.arrivals, ARRIVALS)
+        if not 0 < self.horizon <= LARGEST_TIME:
+            raise ParameterError("horizon", "a duration above 0", self.horizon)
+
+
+class Drawing:
+    """All draws of a state; a draw is made when it is asked for.
+
+    Parameters
+    ----------
+    state
+        The state.
+    history
+        Runs completed by then; None: every runtime is the walltime, and nothing is submitted later.
+    future
+        How the future is drawn.
+    draws
+        How many.
+    seed
+        Seed of every random choice.
+    """
+
+    def __init__(self, state: MachineState, history: History | None, future: Future, draws: int, seed: int) -> None:
+        self.state = state
+        self.draws = draws
+        self._history = history
+        self._future = future
+        self._seed = seed
+        self._sketches: dict[tuple[Options, tuple[int, int] | None], Sketch] = {}
+        #: What some jobs have in common, by what it is.
+        self._common: dict[tuple[object, ...], npt.NDArray[np.float64]] = {}
+        #: Runtime of each job of the state in each draw [s], shape (draws, jobs).
+        self.runtimes = self._draw_runtimes()
+
+    def _draw_runtimes(self) -> npt.NDArray[np.float64]:
+        jobs, at, draws = self.state.jobs, self.state.at, self.draws
+        runtimes = np.empty((draws, len(jobs)))
+        for place, job in enumerate(jobs):
+            elapsed = 0.0 if job.start is None else at - job.start
+            if self._history is None:
+                runtimes[:, place] = job.walltime if elapsed < job.walltime else elapsed + _GRACE
+            else:
+                runtimes[:, place] = self._history.runtimes(job, self.levels(job), elapsed)
+        return runtimes
+
+    def levels(self, job: SeenJob) -> npt.NDArray[np.float64]:
+        """Probability of a longer runtime of a job in each draw, in (0, 1).
+
+        Their normal scores are correlated as those of jobs that were there at once in the past.
+        """
+        alike = INDEPENDENT if self._history is None else self._history.likeness
+        user, request = similar_groups(job.user, job.walltime, job.nodes)
+        # A stream for each job: the others keep their numbers when one more is asked for.
+        own = stream(self._seed, "forecast", "runtime", job.job_id).standard_normal(self.draws)
+        scores = alike.mean + alike.spread * (
+            math.sqrt(alike.anyone) * self._scores("anyone")
+            + math.sqrt(alike.user - alike.anyone) * self._scores(*user)
+            + math.sqrt(alike.request - alike.user) * self._scores("same", *request)
+            + math.sqrt(1.0 - alike.request) * own
+        )
+        return np.array([0.5 * math.erfc(score) for score in (math.sqrt(0.5) * scores).tolist()])
+
+    def _scores(self, *names: object) -> npt.NDArray[np.float64]:
+        """Normal scores that some jobs have in common, one a draw."""
+        if names not in self._common:
+            rng = stream(self._seed, "forecast", "alike", *map(str, names))
+            self._common[names] = rng.standard_normal(self.draws)
+        return self._common[names]
+
+    @property
+    def horizon(self) -> float:
+        """How long jobs are submitted [s]; 0: nothing is."""
+        return self._future.horizon if self._history is not None and self._future.arrivals == "weeks" else 0.0
+
+    def failures(self, draw: int) -> FailureRate | None:
+        """The failures of one draw; None: there are none."""
+        rate = self._future.failures
+        if rate is None:
+            return None
+        return replace(rate, seed=int(stream(self._seed, "forecast", "failures", draw).integers(1 << 62)))
+
+    def table(self, draw: int, reach: float = math.inf) -> list[Job]:
+        """The job table of one draw: running jobs with their starts, waiting ones, and those to come.
+
+        Parameters
+        ----------
+        draw
+            Its number.
+        reach
+            Span of future arrivals that is drawn [s]; a longer span begins with the same jobs.
+        """
+        table = [job.running_for(time) for job, time in zip(self.state.jobs, self.runtimes[draw].tolist(), strict=True)]
+        number = max((job.job_id for job in self.state.jobs), default=0) + _OTHERS
+        for seen, submit, runtime in self._coming(draw, min(reach, self.horizon)):
+            table.append(replace(seen, job_id=number, submit=submit).running_for(runtime))
+            number += 1
+        return table
+
+    def _coming(self, draw: int, horizon: float) -> Iterator[tuple[SeenJob, float, float]]:
+        """The jobs to come, by submit: each as it was submitted before, its submit, and its runtime [s]."""
+        for history, first, submits, runtimes in self._weeks(draw, horizon):
+            jobs = history.submitted[first : first + len(submits)]
+            for seen, submit, runtime in zip(jobs, submits.tolist(), runtimes.tolist(), strict=True):
+                if seen.nodes <= self.state.nodes:
+                    yield seen, submit, runtime
+
+    def _coming_ticks(self, draw: int) -> Iterator[npt.NDArray[np.int64]]:
+        """Submits [ticks of the simulated clock], nodes, walltimes and runtimes [ticks] of the jobs to come, by submit.
+
+        Pieces of shape (4, jobs).
+        """
+        zero, most = self._zero, self.state.nodes
+        for history, first, submits, runtimes in self._weeks(draw, self.horizon):
+            nodes, walltimes = history.draw_sizes(first, first + len(submits))
+            piece = np.array((in_ticks(submits) - zero, nodes, in_ticks(walltimes), in_ticks(runtimes)))
+            yield piece[:, nodes <= most]
+
+    def _weeks(
+        self, draw: int, horizon: float
+    ) -> Iterator[tuple[History, int, npt.NDArray[np.float64], npt.NDArray[np.float64]]]:
+        """The jobs to come, week by week: the first of them in the history, their submits and runtimes [s]."""
+        state, history = self.state, self._history
+        if history is None or not horizon:
+            return
+        weeks = int((state.at - history.submits[0]) // _WEEK) if history.submits.size else 0
+        if not weeks:
+            return
+        rng = stream(self._seed, "forecast", "arrivals", draw)
+        for week in range(math.ceil(horizon / _WEEK)):
+            # The same hours of the week: the window begins whole weeks before the state.
+            back = int(rng.integers(1, weeks + 1))
+            opens = state.at - back * _WEEK
+            first, last = np.searchsorted(history.submits, [opens, opens + _WEEK], side="right").tolist()
+            levels = 1.0 - rng.random(last - first)
+            submits = history.submits[first:last] + (back + week) * _WEEK
+            count = int(np.searchsorted(submits, state.at + horizon, side="right"))
+            # Piece by piece, each larger than the one before: most draws are over before the week is.
+            begin, size = 0, _PIECE
+            while begin < count:
+                end = min(begin + size, count)
+                runtimes = history.draw_runtimes(first + begin, first + end, levels[begin:end])
+                yield history, first + begin, submits[begin:end], runtimes
+                begin, size = end, 4 * size
+
+    def divide_draws(self, workers: int | None, options: Options, simulations: int = 1) -> list[range]:
+        """The draws for each worker; fewer workers are wanted where starting them would take longer than the draws.
+
+        Parameters
+        ----------
+        workers
+            Processes at most; None: one for each core.
+        options
+            Order, backfilling, ...
+        simulations
+            How many there are in a draw.
+        """
+        count = min(self.draws, workers or available_workers())
+        if self.sketch(options) is not None:
+            count = min(count, max(1, self.draws * simulations * len(self.state.jobs) // _WORTH_A_WORKER))
+        ends = [self.draws * number // count for number in range(count + 1)]
+        return [range(low, high) for low, high in pairwise(ends)]
+
+    def sketch(self, options: Options, resized: tuple[int, int] | None = None) -> Sketch | None:
+        """Simulations of the draws that are fast and ask for starts alone; None: they need a full simulation.
+
+        Parameters
+        ----------
+        options
+            Order, backfilling, ...
+        resized
+            Id of a waiting job, and its nodes in place of those that it asks for; None: no such job.
+        """
+        if self.state.outages or self._future.failures is not None or not can_sketch(options):
+            return None
+        made = self._sketches.get((options, resized))
+        if made is None:
+            zero, at = self._zero, to_ticks(self.state.at)
+            jobs = [
+                PresentJob(
+                    to_ticks(job.submit) - zero,
+                    resized[1] if resized is not None and resized[0] == job.job_id else job.nodes,
+                    to_ticks(job.walltime),
+                    None if job.start is None else to_ticks(job.start) - zero,
+                )
+                for job in self.state.jobs
+            ]
+            made = Sketch(jobs, self.state.nodes, max(0, at - zero), options, self.draws)
+            self._sketches[options, resized] = made
+        return made
+
+    def sketch_starts(
+        self, sketch: Sketch, draw: int, awaited: Collection[int], walltimes: Sequence[float] = ()
+    ) -> tuple[dict[int, float], list[tuple[float, bool]]]:
+        """Starts in one draw by a sketch.
+
+        Parameters
+        ----------
+        sketch
+            Of this drawing.
+        draw
+            Number of the draw.
+        awaited
+            Ids of waiting jobs.
+        walltimes
+            Walltimes to try the only awaited job with [s], ascending.
+
+        Returns
+        -------
+        tuple
+            Start of each awaited job [s], by id; start with each walltime, and whether the job was backfilled.
+        """
+        zero = self._zero
+        ids = frozenset(awaited)
+        places = {job.job_id: place for place, job in enumerate(self.state.jobs) if job.job_id in ids}
+        starts, tried = sketch.starts(
+            in_ticks(self.runtimes[draw]), self._coming_ticks(draw), places.values(), list(map(to_ticks, walltimes))
+        )
+        found = {job_id: to_seconds(int(starts[place]) + zero) for job_id, place in places.items()}
+        return found, [(to_seconds(at + zero), backfilled) for at, backfilled in tried]
+
+    @cached_property
+    def _zero(self) -> int:
+        """Where the simulated clock stands at 0 [ticks of the log's clock]."""
+        first = min((to_ticks(job.submit) for job in self.state.jobs), default=0)
+        return first if self.state.origin is None else min(first, to_ticks(self.state.origin))

@@ -1,0 +1,122 @@
+"""Handovers: a result takes the place of the former one in a directory as a whole, even if the process is killed.
+
+A result is written to a hidden directory. When it is complete and on the disk, that directory gets the name under
+which readers look first: in this one step the new result replaces the old one. Then its files are moved to their
+places, the manifest last; a process that is killed on the way leaves the rest to the next writer. Nothing else in the
+directory is touched.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from experiments.output.manifest import Sealed, arriving, open_sealed
+from experiments.output.signals import held
+from workloads.ground.errors import InputError, OutputError
+from workloads.ground.files import digests_noted, is_plain_file, partial_name, sha256_of, sync
+
+__all__ = ["handover", "settle", "settle_all"]
+
+
+@contextmanager
+def handover(directory: Path, manifest: str) -> Iterator[Path]:
+    """An empty directory for a result; when the block ends without an error, it replaces the former one.
+
+    Parameters
+    ----------
+    directory
+        Where the result is to stand.
+    manifest
+        Name of its manifest, which the block must write (:func:`experiments.output.manifest.seal`).
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    new = directory / partial_name(manifest)
+    try:
+        new.mkdir()
+        with digests_noted():
+            yield new
+        _check_places(new, directory)
+        with held():
+            sync(new)
+            settle(directory, manifest)
+            new.rename(arriving(directory, manifest))
+            sync(directory)
+            settle(directory, manifest)
+    except OSError as error:
+        raise OutputError(f"{directory}: cannot be written: {error.strerror or error}") from None
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def _check_places(new: Path, directory: Path) -> None:
+    """Refuse now what could not be moved to its place later."""
+    for path in new.iterdir():
+        if (directory / path.name).is_dir() and not (directory / path.name).is_symlink():
+            raise OutputError(f"{directory / path.name}: cannot be written: is a directory")
+
+
+def settle(directory: Path, manifest: str) -> None:
+    """Move a complete result to its place, if one waits for that."""
+    new = arriving(directory, manifest)
+    if new.is_symlink():
+        new.unlink()  # nothing of ours: it would lead elsewhere
+    if not new.is_dir():
+        return
+    if is_plain_file(new / manifest):
+        _remove_former(directory, manifest, {path.name for path in new.iterdir()})
+    # The manifest last: until then readers look here first.
+    for path in sorted(new.iterdir(), key=lambda path: path.name == manifest):
+        if is_plain_file(path):
+            with suppress(FileNotFoundError):
+                path.replace(directory / path.name)
+    sync(directory)
+    with suppress(OSError):
+        new.rmdir()
+
+
+def settle_all(directory: Path) -> None:
+    """Move all complete results to their places that wait for that.
+
+    Raises
+    ------
+    OutputError
+        If that cannot be done.
+    """
+    try:
+        for name in [path.name for path in directory.glob(".*.json.new")]:
+            settle(directory, name.removeprefix(".").removesuffix(".new"))
+    except OSError as error:
+        raise OutputError(f"{directory}: cannot be written: {error.strerror or error}") from None
+
+
+def _remove_former(directory: Path, manifest: str, coming: set[str]) -> None:
+    """Remove the files of the former result that the new one does not have; what was changed since is not ours."""
+    former = _former(directory, manifest)
+    if former is None:
+        return
+    for name, digest in (former.files or {}).items():
+        path = directory / name
+        if name not in coming and is_plain_file(path) and sha256_of(path) == digest:
+            path.unlink(missing_ok=True)
+    for name in former.derived:
+        path = directory / name
+        if name not in coming and is_plain_file(path):
+            path.unlink(missing_ok=True)
+
+
+def _former(directory: Path, manifest: str) -> Sealed | None:
+    """The result whose manifest stands in the directory itself."""
+    path = directory / manifest
+    if not is_plain_file(path):
+        return None
+    try:
+        return open_sealed(path.parent, manifest, check=False, waiting=False)
+    except InputError:
+        return None

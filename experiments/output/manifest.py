@@ -1,0 +1,204 @@
+"""Seals: a manifest with the SHA-256 of every file of a result, and results read back only as they were written.
+
+A manifest (``run.json``, ``sweep.json``, ``ID.json``) tells what a result is of. Under ``files`` stand the names of its
+tables with their digests, under ``derived`` those of what is drawn from them, and last of all its own ``digest``. This
+notices accidents; it is no signature: an attacker can write a new manifest, too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workloads.ground.checksums import begins_sealed, digest_holds, has_digest, with_digest
+from workloads.ground.errors import InputError, TraceError
+from workloads.ground.files import atomic_open, is_plain_file, is_plain_name, read_bytes, sha256_of, written_digest
+
+__all__ = ["SWEEP", "Sealed", "arriving", "check_files", "file_faults", "is_manifest", "open_sealed", "seal"]
+
+#: The manifest of a sweep.
+SWEEP = "sweep.json"
+#: Keys of a manifest that are about its files.
+_KEYS = ("files", "derived", "digest")
+
+
+def arriving(directory: Path, manifest: str) -> Path:
+    """The hidden directory of a result that is complete, and is being moved to its place."""
+    return directory / f".{manifest}.new"
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A result in a directory.
+
+    Attributes
+    ----------
+    directory, manifest
+        Where it stands, and the name of its manifest.
+    told
+        What the manifest tells of the result.
+    files
+        Digests of its tables by name; None: it was written without.
+    derived
+        Names of what is drawn from the tables.
+    raw
+        The bytes of the manifest.
+    """
+
+    directory: Path
+    manifest: str
+    told: dict[str, Any]
+    files: Mapping[str, str] | None
+    derived: tuple[str, ...]
+    raw: bytes
+
+    def find(self, name: str) -> Path | None:
+        """Where a table of the result stands; None if it has none of that name."""
+        if not is_plain_name(name) or (self.files is not None and name not in self.files):
+            return None
+        path = _standing(self.directory, self.manifest, name)
+        return path if is_plain_file(path) else None
+
+    def need(self, name: str, without: str) -> Path:
+        """As :meth:`find`.
+
+        Raises
+        ------
+        InputError
+            If there is none: ``without`` says what that means.
+        """
+        path = self.find(name)
+        if path is None:
+            raise InputError(f"{self.directory}: has no {name}, {without}")
+        return path
+
+
+def is_manifest(path: Path) -> bool:
+    """Whether a file ends as :func:`seal` writes it, and is no plan or costs, which have a digest of their own."""
+    if not is_plain_file(path):
+        return False
+    with path.open("rb") as file:
+        if begins_sealed(file.read(100)):
+            return False
+        file.seek(0, os.SEEK_END)
+        file.seek(max(0, file.tell() - 100))
+        return has_digest(file.read())
+
+
+def seal(directory: Path, manifest: str, told: Mapping[str, Any], derived: Iterable[str] = ()) -> None:
+    """Write the manifest of a result.
+
+    Parameters
+    ----------
+    directory
+        With the files of the result and nothing else.
+    manifest
+        Its name.
+    told
+        What it tells of the result.
+    derived
+        Names of what is, or later may be, drawn from the tables: these have no digests, and go when another result
+        comes.
+    """
+    drawn = list(derived)
+    files = {path.name: written_digest(path) for path in sorted(directory.iterdir()) if path.name not in drawn}
+    text = json.dumps({**told, "files": files, "derived": drawn, "digest": ""}, indent=2) + "\n"
+    with atomic_open(directory / manifest, "wb") as file:
+        file.write(with_digest(text))
+
+
+def open_sealed(directory: Path, manifest: str, *, check: bool = True, waiting: bool = True) -> Sealed:
+    """The result of that manifest, if all of it is as it was written.
+
+    Parameters
+    ----------
+    directory
+        That holds it. Nothing is written there; of a result that was not moved to its place to the end, the rest is
+        read where it waits.
+    manifest
+        Its name.
+    check
+        Whether to look at the files, too.
+    waiting
+        Whether a result counts that waits to be moved to its place.
+
+    Raises
+    ------
+    InputError
+        If there is none, it is no manifest, or a file was changed since: says which.
+    """
+    path = _standing(directory, manifest, manifest) if waiting else directory / manifest
+    if not is_plain_file(path):
+        raise TraceError(path, None, "is not a plain file" if path.is_symlink() or path.exists() else "no such file")
+    raw = read_bytes(path)
+    try:
+        told = json.loads(raw)
+        if not isinstance(told, dict):
+            raise ValueError("no object")
+    except (ValueError, RecursionError):
+        raise TraceError(path, None, "is not JSON as Holdfast writes it") from None
+    if not any(key in told for key in ("files", "digest")):
+        return Sealed(directory, manifest, told, None, (), raw)
+    if not digest_holds(raw):
+        raise TraceError(path, None, "was changed after it was written")
+    files, derived = told.get("files"), told.get("derived")
+    if not isinstance(files, dict) or not isinstance(derived, list):
+        files, derived = {}, [None]
+    if not all(is_plain_name(name) for name in [*files, *derived]):
+        raise TraceError(path, None, "must name files of its own directory, each with its SHA-256")
+    own = {key: value for key, value in told.items() if key not in _KEYS}
+    sealed = Sealed(directory, manifest, own, files, tuple(derived), raw)
+    if check:
+        check_files(sealed)
+    return sealed
+
+
+def check_files(sealed: Sealed) -> None:
+    """Refuse a result of which a file was changed, is gone, or is not a plain file.
+
+    Raises
+    ------
+    TraceError
+        Says which.
+    """
+    for error in file_faults(sealed):
+        raise error
+
+
+def file_faults(sealed: Sealed) -> Iterator[TraceError]:
+    """What is wrong with the files of a result, one error for each that is not as it was written.
+
+    Raises
+    ------
+    InputError
+        If the result was replaced meanwhile.
+    """
+    for name, digest in (sealed.files or {}).items():
+        path = _standing(sealed.directory, sealed.manifest, name)
+        problem = ""
+        if not is_plain_file(path):
+            problem = "is a link or no file" if path.is_symlink() or path.exists() else "is missing"
+        elif sha256_of(path) != digest:
+            problem = "was changed after it was written"
+        if problem and _rewritten(sealed):
+            raise InputError(f"{sealed.directory}: was replaced while it was read; run the command again")
+        if problem:
+            yield TraceError(path, None, f"{problem} ({sealed.manifest} names its SHA-256)", "make the result again")
+
+
+def _rewritten(sealed: Sealed) -> bool:
+    try:
+        return _standing(sealed.directory, sealed.manifest, sealed.manifest).read_bytes() != sealed.raw
+    except OSError:
+        return True
+
+
+def _standing(directory: Path, manifest: str, name: str) -> Path:
+    """A file where it waits to be moved to its place, else its place."""
+    new = arriving(directory, manifest)
+    waiting = new / name
+    return waiting if not new.is_symlink() and is_plain_file(waiting) else directory / name

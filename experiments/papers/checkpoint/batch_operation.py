@@ -1,0 +1,152 @@
+"""Sentences of [R] section 5 that can be read in several ways, and a batch of jobs under each reading."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from experiments.papers.checkpoint.batch import Instance, find_law, plan_for
+from experiments.planning.reservation_series import RELEASES, REQUEUES, Release, Requeue, replay_series, series
+from policies.planning.plan_progress import Schedule
+from workloads.ground.streams import stream
+
+__all__ = ["STRETCHES", "UTILIZATIONS", "BatchMeasure", "BatchOperation", "measures", "operations", "replay_batch"]
+
+Past = Literal["common", "own"]
+#: Columns that can be "utilization", with what differs from the default.
+UTILIZATIONS: Mapping[str, str] = {
+    "utilization": "",
+    "used_utilization": "walltimes over time used",
+    "reserved_utilization": "walltimes over reserved time",
+    "job_utilization": "mean over the jobs of walltime over reserved time",
+}
+#: Columns that can be "stretch".
+STRETCHES: Mapping[str, str] = {
+    "execution_stretch": "",
+    "response_stretch": "response time over walltime",
+    "reserved_stretch": "reserved time over walltime",
+}
+
+
+@dataclass(frozen=True)
+class BatchOperation:
+    """How the batch is carried out.
+
+    Attributes
+    ----------
+    release
+        A job gives its processor back at its ``completion``, or its reservation holds it until the ``walltime``
+        ("the RESERVATIONONLY cost model, with alpha = 1, beta = gamma = 0").
+    requeue
+        The next reservation goes to the ``end`` of the queue or keeps its place at the ``front``.
+    past
+        "The average of the last 5 runs": the same five for all jobs of an application, or each job has its ``own``.
+    processors
+        "A 256-thread Intel processor", which has 64 cores.
+    """
+
+    release: Release = "completion"
+    requeue: Requeue = "end"
+    past: Past = "common"
+    processors: int = 256
+
+    @property
+    def name(self) -> str:
+        """What differs from the default, in words."""
+        words = [
+            "processors held until the walltime" if self.release == "walltime" else "",
+            "requeued at the front" if self.requeue == "front" else "",
+            "last runs of each job" if self.past == "own" else "",
+            f"{self.processors} processors" if self.processors != BatchOperation().processors else "",
+        ]
+        return ", ".join(word for word in words if word) or "default"
+
+
+@dataclass(frozen=True)
+class BatchMeasure:
+    """What [R] calls utilisation and stretch.
+
+    Attributes
+    ----------
+    utilization
+        "The ratio between the sum of all job walltimes and the total time required to execute them": one of
+        :data:`UTILIZATIONS`.
+    stretch
+        "The ratio between the total execution time of a job and its actual walltime": one of :data:`STRETCHES`.
+    """
+
+    utilization: str = "utilization"
+    stretch: str = "execution_stretch"
+
+    @property
+    def name(self) -> str:
+        """What differs from the default, in words."""
+        words = [UTILIZATIONS[self.utilization], STRETCHES[self.stretch]]
+        return ", ".join(word for word in words if word) or "default"
+
+
+def operations(processors: tuple[int, ...]) -> list[BatchOperation]:
+    """All operations."""
+    pasts: tuple[Past, ...] = ("common", "own")
+    return [
+        BatchOperation(release, requeue, past, number)
+        for number, past, release, requeue in itertools.product(processors, pasts, RELEASES, REQUEUES)
+    ]
+
+
+def measures() -> list[BatchMeasure]:
+    """All measures."""
+    return [BatchMeasure(utilization, stretch) for utilization, stretch in itertools.product(UTILIZATIONS, STRETCHES)]
+
+
+def replay_batch(instance: Instance, strategy: str, operation: BatchOperation) -> dict[str, float]:
+    """Run an instance under one strategy.
+
+    Parameters
+    ----------
+    instance
+        The jobs, all submitted at once; each takes one processor.
+    strategy
+        ``"optimal"``, ``"all-ckpt"`` or ``"masi"``.
+    operation
+        How it is carried out.
+
+    Returns
+    -------
+    dict
+        The columns of :data:`UTILIZATIONS` and :data:`STRETCHES`.
+    """
+    schedules = _schedules(instance, strategy, operation.past)
+    runtimes = instance.runtimes
+    jobs = [series(schedule, runtime) for schedule, runtime in zip(schedules, runtimes.tolist(), strict=True)]
+    found = replay_series(
+        [0.0] * len(jobs), jobs, operation.processors, release=operation.release, requeue=operation.requeue
+    )
+    reserved = np.array([sum(item.length for item in own) for own in jobs])
+    used = np.array([sum(item.used for item in own) for own in jobs])
+    work = float(runtimes.sum())
+    return {
+        "utilization": work / (operation.processors * float(found.completions.max())),
+        "used_utilization": work / float(used.sum()),
+        "reserved_utilization": work / float(reserved.sum()),
+        "job_utilization": float(np.mean(runtimes / reserved)),
+        "execution_stretch": float(np.mean(used / runtimes)),
+        "response_stretch": float(np.mean(found.completions / runtimes)),
+        "reserved_stretch": float(np.mean(reserved / runtimes)),
+    }
+
+
+def _schedules(instance: Instance, strategy: str, past: Past) -> list[Schedule]:
+    """The plan of each job."""
+    if strategy == "masi" and past == "own":
+        found = []
+        for job, name in enumerate(instance.applications):
+            runs = find_law(name).sample(stream(instance.seed, "batch", "own past", job), instance.past[name].size)
+            found.append(Schedule(plan_for(strategy, name, runs)))
+        return found
+    known = {name: Schedule(plan_for(strategy, name, runs)) for name, runs in instance.past.items()}
+    return [known[name] for name in instance.applications]

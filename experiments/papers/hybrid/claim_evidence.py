@@ -1,0 +1,34 @@
+"""Findings as rows for a figure: each claim with its effect and outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from experiments.papers.hybrid.claims import CLAIMS, Claim, examine
+from experiments.study.evidence import Finding
+from experiments.study.measurement_table import Measured
+
+__all__ = ["finding_row", "grid_findings"]
+
+
+def finding_row(claim: Claim, finding: Finding) -> dict[str, Any]:
+    """The claim, the rule, the effect with its interval, and the outcome."""
+    effect, size = finding.effect, finding.size
+    return {
+        "observation": claim.observation,
+        "part": claim.part,
+        "claim": claim.text,
+        "unit": claim.unit,
+        "level": finding.level,
+        "effect": effect.mean if effect else None,
+        "size": size.mean if size else None,
+        "size_low": size.low if size else None,
+        "size_high": size.high if size else None,
+        "outcome": str(finding.outcome),
+    }
+
+
+def grid_findings(data: Measured, claims: Iterable[Claim] = CLAIMS) -> list[dict[str, Any]]:
+    """Each claim about Fig. 6 examined."""
+    return [finding_row(claim, examine(claim, data)) for claim in claims]

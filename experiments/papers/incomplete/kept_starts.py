@@ -1,0 +1,181 @@
+"""A scheduler that plans windows: planned starts are kept, whatever ends early.
+
+[S] simulates its week with ScheduleFlow. When no reservation is left, its scheduler plans those of a batch of waiting
+jobs by their requests, the longest first. A reservation starts when it was planned to start, even if its node is free
+before. The rest of a window, also after early completions, takes waiting jobs that fit with their whole request.
+Source: what the published ScheduleFlow does (github.com/anagainaru/ScheduleFlow), here for jobs of one node each.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from experiments.planning.reservation_series import Reservation, SeriesReplay
+from workloads.ground.errors import ParameterError
+
+__all__ = ["BATCH", "replay_windows"]
+
+#: Waiting jobs that are looked at together, by default of ScheduleFlow.
+BATCH = 100
+_END, _SUBMISSION = 0, 1
+
+
+class _Waiting(NamedTuple):
+    """A reservation that waits, by its submission."""
+
+    submit: float
+    job: int
+    step: int
+
+
+class _Place(NamedTuple):
+    """A reservation in the plan, until its request is over."""
+
+    start: float
+    end: float
+    job: int
+    step: int
+
+
+class _Gap(NamedTuple):
+    """Idle time of a node within the window."""
+
+    start: float
+    end: float
+    node: int
+
+
+def replay_windows(
+    submits: Sequence[float], jobs: Sequence[Sequence[Reservation]], nodes: int, batch: int = BATCH
+) -> SeriesReplay:
+    """Run series of reservations of one node each in windows.
+
+    Parameters
+    ----------
+    submits
+        Submit of each job, shape (jobs,).
+    jobs
+        The series of each, in the same unit.
+    nodes
+        Nodes of the machine.
+    batch
+        Waiting jobs that are looked at together, in the order of their submission.
+
+    Raises
+    ------
+    ParameterError
+        If a number is less than 1, or there is no job.
+
+    Examples
+    --------
+    One node: the second job is planned for 10 and starts then, although the first one completes at 4.
+
+    >>> replay_windows([0.0, 0.0], [[Reservation(10.0, 4.0)], [Reservation(5.0, 5.0)]], 1).completions.tolist()
+    [4.0, 15.0]
+    """
+    for name, value in (("nodes", nodes), ("batch", batch), ("jobs", len(jobs))):
+        if value < 1:
+            raise ParameterError(name, "a whole number of at least 1", value)
+    machine = _Machine(submits, jobs, nodes, batch)
+    machine.run()
+    return SeriesReplay(np.array(machine.completions), sum(item.used for own in jobs for item in own))
+
+
+class _Machine:
+    """The window, the queue, and what comes next."""
+
+    def __init__(self, submits: Sequence[float], jobs: Sequence[Sequence[Reservation]], nodes: int, batch: int) -> None:
+        self.completions = [0.0] * len(jobs)
+        self._jobs, self._batch = jobs, batch
+        self._nodes: list[list[_Place]] = [[] for _ in range(nodes)]
+        self._planned = 0
+        self._queue: list[_Waiting] = []
+        # Time, class, job, step, node: ends before submissions, then in the order of the jobs.
+        self._events = [(submit, _SUBMISSION, job, 0, 0) for job, submit in enumerate(submits)]
+        heapq.heapify(self._events)
+
+    def run(self) -> None:
+        while self._events:
+            now = self._events[0][0]
+            while self._events and self._events[0][0] == now:
+                _, kind, job, step, node = heapq.heappop(self._events)
+                if kind == _END:
+                    self._end(now, job, step, node)
+                else:
+                    self._submit(_Waiting(now, job, step))
+            if not self._planned and self._queue:
+                self._plan_window(now)
+
+    def _submit(self, waiting: _Waiting) -> None:
+        if not self._fill([waiting], waiting.submit):
+            self._queue.append(waiting)
+
+    def _end(self, now: float, job: int, step: int, node: int) -> None:
+        self._nodes[node] = [place for place in self._nodes[node] if (place.job, place.step) != (job, step)]
+        self._planned -= 1
+        if step + 1 < len(self._jobs[job]):
+            heapq.heappush(self._events, (now, _SUBMISSION, job, step + 1, 0))
+            return
+        self.completions[job] = now
+        if self._jobs[job][step].used < self._jobs[job][step].length:
+            self._fill_from_queue(now)
+
+    def _plan_window(self, now: float) -> None:
+        """One batch one after the other, each as early as it can; then the next batch where there is room."""
+        free = [(now, node) for node in range(len(self._nodes))]
+        for waiting in self._first():
+            start, node = free[0]
+            self._place(waiting, start, node)
+            self._queue.remove(waiting)
+            heapq.heapreplace(free, (start + self._length(waiting), node))
+        self._fill_from_queue(now)
+
+    def _first(self) -> list[_Waiting]:
+        """The first batch of the queue, the longest request first."""
+        return sorted(sorted(self._queue)[: self._batch], key=lambda item: (-self._length(item), item))
+
+    def _fill_from_queue(self, now: float) -> None:
+        for waiting in self._fill(self._first(), now) if self._queue else ():
+            self._queue.remove(waiting)
+
+    def _fill(self, candidates: Sequence[_Waiting], now: float) -> list[_Waiting]:
+        """Put candidates into the gaps of the window, each into the first one that has room for its request."""
+        placed: list[_Waiting] = []
+        gaps = self._gaps(now)
+        for waiting in candidates:
+            length = self._length(waiting)
+            for at, gap in enumerate(gaps):
+                if gap.end - gap.start >= length:
+                    self._place(waiting, gap.start, gap.node)
+                    placed.append(waiting)
+                    del gaps[at]
+                    if gap.start + length < gap.end:
+                        gaps = sorted([*gaps, _Gap(gap.start + length, gap.end, gap.node)])
+                    break
+        return placed
+
+    def _gaps(self, now: float) -> list[_Gap]:
+        end = max((place.end for places in self._nodes for place in places), default=now)
+        found = []
+        for node, places in enumerate(self._nodes):
+            free = now
+            for place in sorted(places):
+                if place.start > free:
+                    found.append(_Gap(free, place.start, node))
+                free = max(free, place.end)
+            if end > free:
+                found.append(_Gap(free, end, node))
+        return sorted(found)
+
+    def _place(self, waiting: _Waiting, start: float, node: int) -> None:
+        own = self._jobs[waiting.job][waiting.step]
+        self._nodes[node].append(_Place(start, start + own.length, waiting.job, waiting.step))
+        self._planned += 1
+        heapq.heappush(self._events, (start + own.used, _END, waiting.job, waiting.step, node))
+
+    def _length(self, waiting: _Waiting) -> float:
+        return self._jobs[waiting.job][waiting.step].length

@@ -1,0 +1,171 @@
+"""Sentences of [S] section VI-A that can be read in several ways, and a week under each reading.
+
+Every application of the laboratory takes one node, so that first come, first served is EASY, and no rule of backfilling
+is left open.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from experiments.papers.incomplete.kept_starts import replay_windows
+from experiments.papers.incomplete.submissions import Week
+from experiments.planning.reservation_series import RELEASES, REQUEUES, Requeue, replay_series, series
+from policies.planning.plan import ReservationPlan
+from policies.planning.plan_progress import Schedule
+
+__all__ = ["PRINTED", "WeekMeasure", "WeekOperation", "measures", "operations", "replay_week"]
+
+_HOUR = 3600.0
+#: Runs of the whole brain segmentation in a year: figure 6 prints the number of the functional QA a second time.
+PRINTED = 17416
+_BASES = {
+    "hpc": "",
+    "hpc same": "against HPC that knows the same runs",
+    "masi": "against MASI",
+    "masi 2": "against MASI that doubles",
+}
+
+
+@dataclass(frozen=True, order=True)
+class WeekOperation:
+    """How the machine of a week is operated, and what arrives.
+
+    Attributes
+    ----------
+    release
+        A job gives its node back at its ``completion``, its reservation holds it until the ``walltime`` (section III-A:
+        "alpha = 1 and beta = gamma = 0", the cost is what was reserved), or planned starts are kept in ``windows``
+        (ScheduleFlow, :mod:`.keptstarts`).
+    requeue
+        "A second reservation of size t2 > t1 is performed" (section III-A): at the ``end`` of the queue, or at its
+        ``front``.
+    runs
+        Runs of the whole brain segmentation in a year.
+    load
+        Work of the week over the time of the machine; no size of the machine is printed.
+    """
+
+    release: Literal["completion", "walltime", "windows"] = "completion"
+    requeue: Requeue = "end"
+    runs: int = PRINTED
+    load: float = 0.9
+
+    @property
+    def name(self) -> str:
+        """What differs from the default, in words."""
+        words = [
+            {"completion": "", "walltime": "nodes held until the walltime", "windows": "windows of kept starts"}[
+                self.release
+            ],
+            "requeued at the front" if self.requeue == "front" else "",
+            f"{self.runs} runs of the whole brain" if self.runs != PRINTED else "",
+            f"load {self.load:g}" if self.load != WeekOperation().load else "",
+        ]
+        return ", ".join(word for word in words if word) or "default"
+
+    @property
+    def label(self) -> str:
+        """All of it, in short."""
+        release = {"completion": "released", "walltime": "held", "windows": "windows"}[self.release]
+        queue = "" if self.release == "windows" else f", {self.requeue}"
+        return f"{release}{queue}, {self.runs:,} runs, load {self.load:g}"
+
+
+@dataclass(frozen=True, order=True)
+class WeekMeasure:
+    """Between what [S] compares, and what it calls utilisation and makespan.
+
+    Attributes
+    ----------
+    base
+        Strategy that the continuous one replaces: ``hpc`` (the longest of all previous runs), ``hpc same`` (of
+        the runs that it knows, too), ``masi`` (1.5 times longer after a failure), ``masi 2`` ("doubling it", section
+        II).
+    utilization
+        Work over the time of the machine until all is ``done``, or over what reservations ``occupied``.
+    makespan
+        "Average job makespan": the ``response`` time, as in the list of metrics, or the time until ``all`` is done.
+    """
+
+    base: str = "hpc"
+    utilization: Literal["done", "occupied"] = "done"
+    makespan: Literal["response", "all"] = "response"
+
+    @property
+    def name(self) -> str:
+        """What differs from the default, in words."""
+        words = [
+            _BASES[self.base],
+            "work over occupied time" if self.utilization == "occupied" else "",
+            "makespan of the week" if self.makespan == "all" else "",
+        ]
+        return ", ".join(word for word in words if word) or "default"
+
+    def base_name(self, samples: int) -> str:
+        """Name of the base where the continuous strategy knows that number of runs."""
+        return f"hpc {samples}" if self.base == "hpc same" else self.base
+
+
+def operations(runs: Sequence[int], loads: Sequence[float]) -> list[WeekOperation]:
+    """All operations; windows have a queue of their own."""
+    queues = [WeekOperation(release, requeue) for release, requeue in itertools.product(RELEASES, REQUEUES)]
+    queues.append(WeekOperation("windows"))
+    return [
+        WeekOperation(own.release, own.requeue, number, load)
+        for number, load, own in itertools.product(runs, loads, queues)
+    ]
+
+
+def measures() -> list[WeekMeasure]:
+    """All measures."""
+    return [
+        WeekMeasure(base, utilization, makespan)  # type: ignore[arg-type]
+        for base, utilization, makespan in itertools.product(_BASES, ("done", "occupied"), ("response", "all"))
+    ]
+
+
+def replay_week(
+    week: Week, plans: Mapping[str, ReservationPlan], machine: int, operation: WeekOperation
+) -> dict[str, float]:
+    """Run a week.
+
+    Parameters
+    ----------
+    week
+        The jobs; each takes one node.
+    plans
+        By application [s].
+    machine
+        Its nodes.
+    operation
+        How it is operated.
+
+    Returns
+    -------
+    dict
+        utilization and occupied_utilization (walltimes over the machine's time until all are done, and over the time
+        that reservations occupied), stretch, response_h (means), all_done_h (from the first submission to the last
+        completion).
+    """
+    schedules = {name: Schedule(plan) for name, plan in plans.items()}
+    submits, runtimes = _HOUR * week.submits, _HOUR * week.runtimes
+    jobs = [series(schedules[name], run) for name, run in zip(week.applications, runtimes.tolist(), strict=True)]
+    if operation.release == "windows":
+        found = replay_windows(submits.tolist(), jobs, machine)
+    else:
+        found = replay_series(submits.tolist(), jobs, machine, release=operation.release, requeue=operation.requeue)
+    response, elapsed = found.completions - submits, float(found.completions.max() - submits.min())
+    work = float(runtimes.sum())
+    return {
+        "utilization": work / (machine * elapsed),
+        "occupied_utilization": work / found.occupied,
+        "stretch": float(np.mean(response / runtimes)),
+        "response_h": float(response.mean()) / _HOUR,
+        "all_done_h": elapsed / _HOUR,
+    }

@@ -1,0 +1,138 @@
+"""The file of ``holdfast fit-costs``, and how its fits are shown in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from experiments.planning.plan_document import clock
+from experiments.tables import render
+from experiments.terminal import warn
+from workloads.ground.checksums import UNSEALED, is_sealed
+from workloads.ground.columns import Quantity
+from workloads.ground.documents import parse_json
+from workloads.ground.errors import InputError
+from workloads.ground.files import decode_text, read_bytes
+from workloads.ground.wording import sizes_in_words, span_of_sizes
+
+if TYPE_CHECKING:
+    from policies.planning.waits.model import WaitFit, WaitModel
+
+__all__ = ["Prices", "fits_table", "read_costs"]
+
+_COLUMNS = (
+    Quantity("nodes"),
+    Quantity("pairs"),
+    Quantity("alpha", digits=3),
+    Quantity("alpha_error", "+/-", digits=3),
+    Quantity("gamma", "gamma", "h", scale=1 / 3600, digits=2),
+    Quantity("gamma_error", "+/-", "h", scale=1 / 3600, digits=2),
+    Quantity("r_squared", "pairs", "", "R^2", digits=3),
+    Quantity("r_squared_means", "means", "", "R^2", digits=3),
+    Quantity("spread", "spread", "h", scale=1 / 3600, digits=2),
+    Quantity("note", " "),
+)
+
+
+#: A reservation that is needed less often adds little to the expected cost.
+_SELDOM = 0.01
+
+
+def read_costs(path: str | Path, command: str = "") -> WaitModel:
+    """The wait model in a file that ``holdfast fit-costs`` has written.
+
+    Parameters
+    ----------
+    path
+        The file.
+    command
+        Command that warns of a file without a digest; empty: no warning.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, is no JSON, was changed, or breaks a law of such a file; says the file and the key.
+    """
+    from policies.planning.waits.document import from_document
+
+    raw = read_bytes(path)
+    told = parse_json(decode_text(raw, path), path)
+    try:
+        sealed = is_sealed(raw, told)
+        model = from_document(told)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    if command and not sealed:
+        warn(command, f"{path} {UNSEALED}")
+    return model
+
+
+def fits_table(model: WaitModel) -> str:
+    """The fits of a model: of all sizes, then of each class."""
+    rows = [_row("all", model.all, "")]
+    rows += [
+        _row(span_of_sizes(each.nodes_from, each.nodes_to), each.fit, "too few: as all" if each.fallback else "")
+        for each in model.classes
+    ]
+    return render(rows, _COLUMNS)
+
+
+def _row(nodes: str, fit: WaitFit, note: str) -> dict[str, Any]:
+    free = fit.unconstrained
+    # Without bounds a coefficient would be beyond the one at which the fit stands.
+    bound = [] if free is None else [name for name, error in _errors(fit) if error is None]
+    unbound = "" if free is None else f"unbound {free.slope:.3f}, {free.intercept / 3600:.2f} h"
+    told = (
+        f"{' and '.join(bound)} at {'their bounds' if len(bound) > 1 else 'its bound'} ({unbound})" if bound else note
+    )
+    names = ("pairs", "alpha", "alpha_error", "gamma", "gamma_error", "r_squared", "r_squared_means", "spread")
+    return {"nodes": nodes, **{name: getattr(fit, name) for name in names}, "note": told}
+
+
+def _errors(fit: WaitFit) -> tuple[tuple[str, float | None], ...]:
+    return ("alpha", fit.alpha_error), ("gamma", fit.gamma_error)
+
+
+@dataclass(frozen=True)
+class Prices:
+    """The prices of the jobs of a size, from a file.
+
+    Attributes
+    ----------
+    path
+        The file, for messages.
+    model
+        What is in it.
+    nodes
+        Size of the job; None: all sizes.
+    """
+
+    path: str
+    model: WaitModel
+    nodes: int | None
+
+    def describe(self) -> str:
+        """What they are, and what they mean."""
+        found = None if self.nodes is None else self.model.class_for(self.nodes)
+        whose = "all sizes" if found is None else f"jobs of {sizes_in_words(found.nodes_from, found.nodes_to)}"
+        if found is not None and found.fallback:
+            whose += " (too few: as of all sizes)"
+        alpha, beta, gamma = self.model.costs_for(self.nodes)
+        meaning = "; cost is response time" if beta == 1 else ""
+        return f"costs: alpha {alpha:.4g}, beta {beta:g}, gamma {gamma:,.0f} s for {whose}, from {self.path}{meaning}"
+
+    def doubt(self, reservations: Sequence[Mapping[str, Any]]) -> str:
+        """What to say of a plan that asks for more than any request of the fit; else nothing.
+
+        Parameters
+        ----------
+        reservations
+            As in the JSON document of a plan. Those that hardly any job needs cost nothing.
+        """
+        longest = max(row["length"] for row in reservations if row["probability"] >= _SELDOM)
+        most = self.model.fit_for(self.nodes).walltime_to
+        if most is None or longest <= most:
+            return ""
+        return f"waits beyond {clock(most)}, the longest request of the fit, are extrapolated: up to {clock(longest)}"

@@ -1,0 +1,206 @@
+"""A plan as ``holdfast plan`` shows it: the JSON document, the table of reservations, strategies side by side."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from experiments.tables import render
+from workloads.ground.checksums import seal_json
+from workloads.ground.columns import Quantity
+from workloads.ground.files import atomic_open
+
+if TYPE_CHECKING:
+    from policies.planning.plan import ReservationPlan
+    from workloads.laws.distribution import Law
+
+__all__ = [
+    "clock",
+    "comparison_row",
+    "comparison_table",
+    "document",
+    "fit_table",
+    "outcome",
+    "plan_table",
+    "write_document",
+    "write_json",
+]
+
+
+def document(plan: ReservationPlan, law: Law) -> dict[str, Any]:
+    """A plan as ``--json`` writes it; times and costs in seconds.
+
+    Parameters
+    ----------
+    plan
+        What to ask for.
+    law
+        Distribution of the runtime, for expected cost and probabilities.
+    """
+    columns = {
+        "milestone": plan.milestones,
+        "checkpointed": plan.checkpointed,
+        "length": plan.length,
+        "restart": plan.restart,
+        "work": plan.work,
+        "checkpoint": plan.checkpoint,
+        "probability": plan.probabilities(law),
+    }
+    values = {name: column.tolist() for name, column in columns.items()}
+    return {
+        "strategy": plan.strategy,
+        "expected_cost": float(plan.expected_cost(law)),
+        "omniscient_cost": float(plan.omniscient_cost(law)),
+        "costs": plan.costs.to_dict(plan.milestones),
+        "extension": plan.extension,
+        "extension_checkpointed": plan.extension_checkpointed,
+        **({"growth": plan.growth.to_dict()} if plan.growth is not None else {}),
+        "reservations": [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)],
+    }
+
+
+def clock(seconds: float) -> str:
+    """Seconds as a batch system takes them, rounded up: a reservation must not be too short.
+
+    >>> clock(3600.0), clock(90061.2), clock(359999.5)
+    ('01:00:00', '25:01:02', '100:00:00')
+    """
+    # What rounding errors of a sum leave above a full second is not a second more.
+    whole = math.ceil(seconds - 1e-6)
+    return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
+
+
+_RESERVATIONS = (
+    Quantity("number", "#"),
+    Quantity("length", "ask for", "s"),
+    Quantity("clock", " ", "HH:MM:SS"),
+    Quantity("restart", unit="s", digits=0),
+    Quantity("work", unit="s", digits=0),
+    Quantity("checkpoint", unit="s", digits=0),
+    Quantity("milestone", "work done", "HH:MM:SS"),
+    Quantity("probability", "needed", "%", scale=100),
+)
+#: Columns that say nothing of a plan without checkpoints.
+_OF_CHECKPOINTS = ("restart", "work", "checkpoint", "milestone")
+
+
+def plan_table(told: Mapping[str, Any], most: int | None = 40) -> str:
+    """The reservations of a document of :func:`document`, for a terminal.
+
+    Parameters
+    ----------
+    told
+        The plan.
+    most
+        Lines of reservations that are shown, the last one always; None: all.
+    """
+    rows: list[dict[str, Any]] = [
+        {
+            **row,
+            "number": number,
+            "length": math.ceil(row["length"] - 1e-6),
+            "clock": clock(row["length"]),
+            "checkpoint": row["checkpoint"] if row["checkpointed"] else "no",
+            "milestone": clock(row["milestone"]),
+        }
+        for number, row in enumerate(told["reservations"], 1)
+    ]
+    # Without checkpoints every reservation is work from the begin.
+    saves = any(row["checkpointed"] for row in told["reservations"])
+    columns = [column for column in _RESERVATIONS if saves or column.name not in _OF_CHECKPOINTS]
+    if most is None or len(rows) <= most:
+        return render(rows, columns)
+    shown = [*rows[: most - 2], {"number": "...", "clock": "..."}, rows[-1]]
+    left_out = len(rows) - most + 1
+    return f"{render(shown, columns)}\n{left_out} before the last one are left out here; --json writes them all"
+
+
+def outcome(told: Mapping[str, Any], needed: float) -> str:
+    """What the plan costs, in a sentence.
+
+    Parameters
+    ----------
+    told
+        The plan.
+    needed
+        Expected number of reservations.
+    """
+    cost, least = told["expected_cost"], told["omniscient_cost"]
+    return (
+        f"{told['strategy']}: expected cost {cost:,.0f} s ({clock(cost)}), {cost / least:.3f} x that of an omniscient "
+        f"user ({least:,.0f} s); {needed:.2f} reservations on average"
+    )
+
+
+def comparison_row(plan: ReservationPlan, law: Law, runs: Any = None) -> dict[str, Any]:
+    """A strategy's line in :func:`comparison_table`; ``runs``: runtimes of past runs, for their mean cost."""
+    cost = float(plan.expected_cost(law))
+    return {
+        "strategy": plan.strategy,
+        "cost": cost,
+        "clock": clock(cost),
+        "normalised": cost / float(plan.omniscient_cost(law)),
+        "past": None if runs is None else float(plan.paid_cost(runs).mean()),
+        "reservations": len(plan.milestones),
+        "expected": float(plan.expected_reservations(law)),
+        "first": clock(float(plan.length[0])),
+    }
+
+
+def comparison_table(rows: Sequence[Mapping[str, Any]], past: bool) -> str:
+    """Strategies beside each other: expected cost, against the omniscient one, number and first of the reservations."""
+    columns = [
+        Quantity("strategy"),
+        Quantity("cost", "expected cost", "s", digits=0),
+        Quantity("clock", " ", "HH:MM:SS"),
+        Quantity("normalised", "/ omniscient", digits=3),
+        *([Quantity("past", "past runs", "s mean", digits=0)] if past else []),
+        Quantity("reservations"),
+        Quantity("expected", "needed", "mean", digits=2),
+        Quantity("first", "first", "HH:MM:SS"),
+    ]
+    return render(rows, columns)
+
+
+def fit_table(rows: Sequence[Mapping[str, Any]], most: int = 8) -> str:
+    """Candidate distributions of past runs, best first: RMS error of the CDF, cost of their plans on unseen runs."""
+    shown = [
+        {
+            "name": f"{'*' if row['chosen'] else ' '} {row['name']}",
+            "error": None if row["error"] is None else math.sqrt(row["error"]),
+            "cost": row["cost"],
+            "parameters": row["reason"] or row["parameters"],
+        }
+        for row in rows[:most]
+    ]
+    columns = (
+        Quantity("name", "fit"),
+        Quantity("error", "error", "RMS", digits=4),
+        Quantity("cost", "unseen runs", "s mean", digits=0),
+        Quantity("parameters", "parameters, or why not"),
+    )
+    # A polynomial has more coefficients than a terminal has columns.
+    return "\n".join(line[:120].rstrip() for line in render(shown, columns).splitlines())
+
+
+def write_document(path: str, told: Mapping[str, Any]) -> None:
+    """Write a plan or costs as JSON with a digest, which finds changes; ``-`` is standard output."""
+    _write(path, seal_json(told, allow_nan=False))
+
+
+def write_json(path: str, told: Mapping[str, Any]) -> None:
+    """Write a document as JSON; ``-`` is standard output."""
+    _write(path, json.dumps(told, indent=2, allow_nan=False) + "\n")
+
+
+def _write(path: str, text: str) -> None:
+    # The one control character that JSON may hold as it is, and a terminal should not get.
+    text = text.replace("\x7f", "\\u007f")
+    if path == "-":
+        sys.stdout.write(text)
+        return
+    with atomic_open(path) as file:
+        file.write(text)

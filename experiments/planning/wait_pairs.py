@@ -1,0 +1,216 @@
+"""Pairs of requested walltime and wait: from a trace that records waits, or from the results of ``holdfast run``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments.output.filenames import table_name
+from experiments.recordings.archive import table_rows
+from experiments.recordings.run_file import measurement_of, open_run, simulated_jobs
+from experiments.recordings.variants import chosen_variant
+from experiments.traces.description import describe_reading
+from policies.mechanism import BASELINE
+from simulator.machine.actual_outcomes import PREEMPTED
+from workloads.ground.errors import InputError, TraceError, shown
+from workloads.ground.fields import number, whole
+from workloads.ground.files import sha256_of
+from workloads.ground.trust import trust as trusting
+from workloads.ground.units import to_ticks
+from workloads.logs.cleaning import NO_WALLTIME
+from workloads.logs.trace import Trace
+from workloads.table.job import Job
+from workloads.table.job_lifecycle import beginning_of
+
+__all__ = ["WaitPairs", "pairs_of_results", "pairs_of_trace"]
+
+#: The type of jobs that ask for one reservation after the other: these are what waits, not the job.
+_STOCHASTIC = "stochastic"
+
+
+def _at_least_0(cell: str, name: str) -> float:
+    value = number(cell, name)
+    if value < 0:
+        raise ValueError(f"{name} must be at least 0, not {shown(cell)}")
+    return value
+
+
+def _at_least_1(cell: str, name: str) -> int:
+    value = whole(cell, name)
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, not {shown(cell)}")
+    return value
+
+
+_JOB = {"job_id": whole, "submit": number, "nodes": _at_least_1, "wait": _at_least_0}
+_RESERVATION = {"job_id": whole, "submit": number, "start": number, "nodes": _at_least_1, "length": _at_least_0}
+
+
+@dataclass(frozen=True, eq=False)
+class WaitPairs:
+    """What requests asked for, and how long they waited.
+
+    Attributes
+    ----------
+    walltimes, waits
+        [s], shape (n,).
+    nodes
+        Sizes, shape (n,).
+    source
+        Where they come from, as the file of the fit says.
+    title
+        The same, for people.
+    left_out
+        Jobs that make no pair, counted by reason.
+    about
+        What is to be said of the file itself.
+    """
+
+    walltimes: np.ndarray
+    waits: np.ndarray
+    nodes: np.ndarray
+    source: Mapping[str, Any]
+    title: str
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    about: str = ""
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[float, float, int]], **others: Any) -> WaitPairs:
+        """From (walltime, wait, nodes) of each pair."""
+        walltimes, waits, nodes = zip(*rows, strict=True) if rows else ((), (), ())
+        return cls(np.array(walltimes, float), np.array(waits, float), np.array(nodes, np.int64), **others)
+
+
+def pairs_of_trace(trace: Trace) -> WaitPairs:
+    """The pairs of a trace that records waits.
+
+    Raises
+    ------
+    InputError
+        If it records no waits, or no requests.
+    """
+    path = trace.source
+    if trace.remarks.get(NO_WALLTIME, 0) >= len(trace.jobs):
+        raise InputError(f"{path}: the trace does not record requested walltimes")
+    rows = [(job.walltime, job.wait, job.nodes) for job in trace.jobs if job.wait is not None]
+    if not rows:
+        raise InputError(
+            f"{path}: the trace records no waits: simulate it with 'holdfast run {path} -o DIR --mechanism baseline', "
+            "and fit DIR"
+        )
+    return WaitPairs.of(
+        rows,
+        source={"path": path, "sha256": sha256_of(path)},
+        title=f"{Path(path).name}, recorded",
+        about=describe_reading(trace),
+        left_out={"wait not recorded": len(trace.jobs) - len(rows)},
+    )
+
+
+def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, trust: bool = False) -> WaitPairs:
+    """The pairs of one mechanism from a directory that ``holdfast run`` has written.
+
+    Parameters
+    ----------
+    directory
+        With ``run.json`` and ``jobs-<mechanism>.csv``.
+    mechanism
+        Which one, where there are several.
+    trust
+        As in :func:`experiments.recordings.archive.read_recording`.
+
+    Returns
+    -------
+    WaitPairs
+        Pairs of the jobs that wait as a reservation would: under the baseline all, under a mechanism the rigid
+        ones. Where there is a ``reservations-<mechanism>.csv``, each of its rows (length, start - submit) is a pair,
+        and the stochastic jobs that they belong to are none. Jobs submitted outside the window of the run (its warmup
+        and cooldown) are left out, with all their reservations.
+
+    Raises
+    ------
+    InputError
+        If the directory is no such, or its files do not belong together.
+    """
+    place = Path(directory)
+    result = open_run(place)
+    variant = chosen_variant(place, result.told, mechanism)
+    result = replace(result, told=variant.told)
+    told, name = result.told, variant.mechanism
+    table = result.need(table_name("jobs", variant.label), "the jobs of that mechanism: run it again")
+    jobs = list(table_rows(table, _JOB, "type"))
+    with trusting(trust):
+        simulated = simulated_jobs(result)
+    measured = _window(place, told, jobs, beginning_of(simulated))
+    walltimes = _walltimes(simulated, name == BASELINE)
+    without: Counter[str] = Counter()
+    pairs: list[tuple[float, float, int]] = []
+    submits: dict[int, float | None] = {}  # of the stochastic jobs
+    for line, row in jobs:
+        kind = row["type"]
+        if kind == _STOCHASTIC:
+            submits[row["job_id"]] = row["submit"]
+        elif row["wait"] is None or row["submit"] is None:
+            without["never came"] += 1
+        elif name != BASELINE and kind != "rigid":
+            without[f"{kind}, served otherwise"] += 1
+        elif not measured(row["submit"]):
+            without["outside the window of the run"] += 1
+        elif row["job_id"] not in walltimes:
+            raise TraceError(table, line, f"job {row['job_id']} is not in the simulated job table")
+        else:
+            pairs.append((walltimes[row["job_id"]], row["wait"], row["nodes"]))
+    reservations = result.find(table_name("reservations", variant.label))
+    before: tuple[Any, Any] = (None, None)
+    asked = () if reservations is None else table_rows(reservations, _RESERVATION, "ending")
+    for line, row in asked:
+        again = before == (row["job_id"], PREEMPTED)
+        before = (row["job_id"], row["ending"])
+        if row["job_id"] not in submits:
+            raise TraceError(str(reservations), line, f"job {row['job_id']} is not a stochastic job of {table.name}")
+        if row["start"] is None or row["submit"] is None or row["length"] is None:
+            without["reservation that never started"] += 1
+        elif again:  # it stands where it stood before it was preempted, and its time in the queue is no longer a wait
+            without["asked for again after a preemption"] += 1
+        elif not measured(submits[row["job_id"]] or 0.0):
+            without["outside the window of the run"] += 1
+        else:
+            wait = row["start"] - row["submit"]
+            if wait < 0 or row["length"] == 0:
+                message = "a reservation has a length, and does not start before its submit"
+                raise TraceError(str(reservations), line, message)
+            pairs.append((row["length"], wait, row["nodes"]))
+    source = {
+        "path": str(directory),
+        "mechanism": name,
+        "input": {key: told["input"][key] for key in ("path", "sha256")},
+    }
+    title = f"{place.name or place}, simulated under {variant.label}"
+    return WaitPairs.of(pairs, source=source, title=title, left_out=without)
+
+
+def _window(
+    directory: Path, told: Mapping[str, Any], jobs: Sequence[tuple[int, dict[str, Any]]], begin: float | None
+) -> Callable[[float], bool]:
+    """Whether a submit [s] is in the window that the run has measured, which begins after a starting state."""
+    measurement = measurement_of(directory, told)
+    submits = [to_ticks(row["submit"]) for _, row in jobs if row["submit"] is not None]
+    window = measurement.window
+    opened = None if begin is None else to_ticks(begin)
+    if not submits or (opened is not None and max(submits) < opened):
+        return lambda submit: False
+    earliest, latest = window.bounds(submits, opened)
+    return lambda submit: earliest <= to_ticks(submit) <= latest
+
+
+def _walltimes(jobs: Iterable[Job], baseline: bool) -> dict[int, float]:
+    """Requested walltimes [s] by job, from the jobs that were simulated."""
+    # As in simulator.machine.job_state: the baseline takes the times of the trace.
+    return {
+        job.job_id: job.trace_walltime if baseline and job.trace_walltime is not None else job.walltime for job in jobs
+    }

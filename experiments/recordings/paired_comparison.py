@@ -1,0 +1,354 @@
+"""Gains: what the same jobs gain and lose from one result to another, all together and by group."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from experiments.recordings.archive import read_recording
+from experiments.recordings.run_file import open_run
+from experiments.recordings.variants import names_of
+from experiments.recordings.week_blocks import WEEK, clusters_of
+from experiments.statistics import Interval, clustered_interval, holm
+from experiments.tables import render
+from policies.planning.waits.fitting import size_classes
+from simulator.results.catalogue import metric
+from simulator.results.recording import Recording
+from simulator.results.records import JobRecord
+from workloads.ground.columns import Metric, Quantity
+from workloads.ground.errors import InputError, UnknownNameError
+from workloads.ground.job_ids import job_id_text
+from workloads.ground.units import SECOND
+from workloads.table.job import Job
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["GAIN_COLUMNS", "GROUPS", "MEASURES", "Gains", "gains", "read_pair", "shown_unit"]
+
+#: Ways to group the jobs.
+GROUPS = ("user", "project", "account", "partition", "qos", "size", "type", "week")
+#: What is compared job by job, in the unit of its metric.
+MEASURES: Mapping[str, Callable[[JobRecord], float]] = {
+    "wait_h": lambda record: record.wait / (3600 * SECOND),
+    "turnaround_h": lambda record: record.turnaround / (3600 * SECOND),
+    "bounded_slowdown": lambda record: record.bounded_slowdown,
+}
+GAIN_COLUMNS = (
+    *("group", "jobs", "metric", "first", "second", "difference", "low", "high"),
+    *("shorter", "longer", "p_value", "verdict", "first_longest", "second_longest"),
+)
+#: Group of all jobs.
+ALL = "all jobs"
+#: Smallest share of the jobs in a size class.
+_CLASS = 20
+#: Groups that are printed.
+_PRINTED = 24
+_LEVEL = 0.05
+#: A job as both results have it, and its records.
+_Both = tuple[Job, Job, JobRecord, JobRecord]
+
+
+@dataclass(frozen=True)
+class Gains:
+    """What the same jobs gain and lose from a first result to a second one.
+
+    Attributes
+    ----------
+    first, second
+        Names of the results.
+    by
+        What groups the jobs; empty: nothing.
+    rows
+        A row for each metric of all jobs and of each group, with the columns of ``compare``: means of the first and of
+        the second result, their difference (second less first) with its 95 % interval, the shares of the jobs for
+        which it is shorter and longer, who ``gains`` or ``loses``, and the largest value of each result.
+    cluster
+        Time within which jobs may depend on each other, as the intervals have it: ``week``, ``day``, ...
+    remark
+        What else differs between the results; empty: nothing.
+    alone
+        Number of jobs that only the first and only the second result has; they are left out.
+    """
+
+    first: str
+    second: str
+    by: str
+    rows: Sequence[Mapping[str, Any]]
+    cluster: str
+    remark: str = ""
+    alone: tuple[int, int] = (0, 0)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The rows as a DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame(list(self.rows), columns=list(GAIN_COLUMNS))
+
+    def of(self, name: str = "wait_h") -> list[Mapping[str, Any]]:
+        """The rows of one metric: all jobs, then the groups from the largest loss to the largest gain in total.
+
+        Raises
+        ------
+        UnknownNameError
+            If it is none of :data:`MEASURES`.
+        """
+        if name not in MEASURES:
+            raise UnknownNameError("metric", name, list(MEASURES))
+        own = [row for row in self.rows if row["metric"] == name]
+        groups = own[1:] if self.by == "week" else sorted(own[1:], key=lambda row: -row["jobs"] * row["difference"])
+        return [*own[:1], *groups]
+
+    def text(self, name: str = "wait_h") -> str:
+        """The comparison of one metric as a table with its legend."""
+        rows, shown = self.of(name), metric(name)
+        left_out = 0
+        if len(rows) > _PRINTED + 1 and self.by != "week":
+            left_out = len(rows) - 1 - _PRINTED
+            rows = [*rows[: 1 + _PRINTED // 2], *rows[-_PRINTED // 2 :]]
+        unit, scale = shown_unit(shown, rows)
+        lines = [
+            {
+                **row,
+                "difference": interval_of(row).text("+.2f", scale) if row["low"] is not None else
+                f"{row['difference'] * scale:+.2f}",
+            }
+            for row in rows
+        ]  # fmt: skip
+        share: Mapping[str, Any] = {"unit": "%", "scale": 100.0, "digits": 0, "group": "share of jobs"}
+        longest = f"{'longest' if shown.unit == 'h' else 'largest'} {shown.title.removeprefix('mean ')}"
+        columns = [
+            Quantity("group", self.by or "jobs"),
+            Quantity("jobs"),
+            Quantity("first", self.first, unit, scale=scale, digits=2, group=shown.title),
+            Quantity("second", self.second, unit, scale=scale, digits=2, group=shown.title),
+            Quantity("difference", "difference", unit, group=shown.title),
+            Quantity("shorter", "less", **share),
+            Quantity("longer", "more", **share),
+            Quantity("first_longest", self.first, unit, scale=scale, digits=2, group=longest),
+            Quantity("second_longest", self.second, unit, scale=scale, digits=2, group=longest),
+            Quantity("verdict", self.second),
+        ]
+        told = [render(lines, columns)]
+        if any(self.alone):
+            told.append(
+                f"compared: the jobs of both results; left out: {self.alone[0]:,} only in {self.first}, "
+                f"{self.alone[1]:,} only in {self.second}"
+            )
+        if left_out:
+            told.append(f"{left_out:,} groups between the largest losses and the largest gains are not shown")
+        told.append(
+            f"difference: {self.second} less {self.first} [95 % interval, jobs of one {self.cluster} taken together]"
+        )
+        if self.by:
+            told.append("gains and loses: not by chance at 5 %, over all groups together (Holm)")
+        return "\n".join(told)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def interval_of(row: Mapping[str, Any]) -> Interval:
+    """Difference and interval of a row; of a single cluster the interval is not known (NaN)."""
+    low, high = (math.nan if row[end] is None else row[end] for end in ("low", "high"))
+    return Interval(row["difference"], low, high)
+
+
+def shown_unit(shown: Metric, rows: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
+    """Unit and scale of a metric in these rows: hours below one are minutes."""
+    most = max((max(row["first"], row["second"]) for row in rows), default=0.0)
+    return ("min", 60.0) if shown.unit == "h" and most < 1 else (shown.unit, 1.0)
+
+
+def gains(first: Recording, second: Recording, by: str | None = None, names: tuple[str, str] | None = None) -> Gains:
+    """Compare two results by the jobs that both hold.
+
+    Parameters
+    ----------
+    first, second
+        The results; the difference is second less first.
+    by
+        One of :data:`GROUPS`; None: all jobs together.
+    names
+        What they are called; by default their labels or mechanisms.
+
+    Returns
+    -------
+    Gains
+        Over the jobs that started and were not cancelled in both results. An interval takes the jobs of one week (day,
+        hour, where there are fewer than ten weeks, days) together, since they wait in one queue. A group ``gains`` or
+        ``loses`` where its difference is not 0 at 5 % by Holm's method over all groups of the metric, is ``equal``
+        where no job differs, else ``undecided``.
+
+    Raises
+    ------
+    InputError
+        If no job is in both, one is another job there (of other nodes or another submit), no job ran in both, or the
+        jobs do not tell what groups them.
+    """
+    if by is not None and by not in GROUPS:
+        raise UnknownNameError("group", by, GROUPS)
+    called = names or (first.name, second.name)
+    if called[0] == called[1]:
+        called = (f"{called[0]} (first)", f"{called[1]} (second)")
+    common = _common(first, second, called)
+    pairs = [
+        (job, one, other)
+        for job, _, one, other in common
+        if all(record.start is not None and record.status != "cancelled" for record in (one, other))
+    ]
+    if not pairs:
+        raise InputError(f"no job started and ended in both {called[0]} and {called[1]}")
+    submits = np.array([min(one.submit or 0, other.submit or 0) for _, one, other in pairs]) / SECOND
+    cluster, clusters = clusters_of(submits, "day" if by == "week" else "week")
+    groups: dict[str, list[int]] = {ALL: list(range(len(pairs)))}
+    if by is not None:
+        for place, name in enumerate(_names(by, [job for job, _, _ in pairs], submits, first.epoch, first.unit)):
+            groups.setdefault(name, []).append(place)
+    rows = []
+    for name, value in MEASURES.items():
+        a = np.array([value(record) for _, record, _ in pairs])
+        b = np.array([value(record) for _, _, record in pairs])
+        rows += _judged([_row(group, name, a[places], b[places], clusters[places]) for group, places in groups.items()])
+    alone = len(first.table) - len(common), len(second.table) - len(common)
+    return Gains(*called, by or "", rows, cluster, _remark(common, called), alone)
+
+
+def _common(first: Recording, second: Recording, called: tuple[str, str]) -> list[_Both]:
+    """The jobs that both results hold, in the order of the first; with the row of each in both tables."""
+    both = f"{called[0]} and {called[1]} do not hold the same jobs"
+    there = {job.job_id: (job, record) for job, record in zip(second.table, second.records, strict=True)}
+    common = []
+    for job, record in zip(first.table, first.records, strict=True):
+        if job.job_id not in there:
+            continue
+        other, other_record = there[job.job_id]
+        for name in ("nodes", "submit"):
+            if getattr(job, name) != getattr(other, name):
+                values = f"{getattr(job, name)} and {getattr(other, name)}"
+                raise InputError(f"{both}: job {job_id_text(job.job_id)} differs, {name} {values}")
+        common.append((job, other, record, other_record))
+    if not common:
+        raise InputError(f"{both}: none of {len(first.table):,} and {len(second.table):,} jobs has the same id")
+    return common
+
+
+def _remark(common: Sequence[_Both], called: tuple[str, str]) -> str:
+    """What else sets the jobs apart."""
+    types = sum(job.type is not other.type for job, other, _, _ in common)
+    runtimes = sum(one.runtime != other.runtime for _, _, one, other in common)
+    told = [
+        f"{number:,} {'has' if number == 1 else 'have'} another {what}"
+        for what, number in (("type", types), ("runtime", runtimes))
+        if number
+    ]
+    return f"of the jobs of {called[1]}, {' and '.join(told)} than in {called[0]}" if told else ""
+
+
+def _names(by: str, jobs: Sequence[Job], submits: np.ndarray, epoch: float | None, unit: str) -> list[str]:
+    """The group of each job."""
+    if by == "type":
+        return [str(job.type) for job in jobs]
+    if by == "size":
+        sizes = [job.nodes for job in jobs]
+        ends = size_classes(sizes, max(1, len(sizes) // _CLASS))
+        starts = [1, *(end + 1 for end in ends)]
+        words = [f"{start:,} to {end:,} {unit}" for start, end in zip(starts, ends, strict=False)]
+        words.append(f"{starts[-1]:,} to {max(sizes):,} {unit}")
+        return [words[int(place)] for place in np.searchsorted(ends, sizes)]
+    if by == "week":
+        weeks = np.floor((submits - submits.min()) / WEEK).astype(int).tolist()
+        if epoch is None:
+            return [f"week {week + 1}" for week in weeks]
+        first = epoch + float(submits.min())
+        return [f"from {datetime.fromtimestamp(first + week * WEEK, UTC):%Y-%m-%d}" for week in weeks]
+    # Slurm's account is what other logs call a project.
+    found = [getattr(job, "project" if by == "account" else by) for job in jobs]
+    if not any(found):
+        raise InputError(f"the jobs name no {by}: choose another group ({', '.join(GROUPS)})")
+    return [name or f"no {by}" for name in found]
+
+
+def _row(group: str, name: str, a: np.ndarray, b: np.ndarray, clusters: np.ndarray) -> dict[str, Any]:
+    differences = b - a
+    row: dict[str, Any] = {
+        "group": group,
+        "jobs": len(a),
+        "metric": name,
+        "first": float(a.mean()),
+        "second": float(b.mean()),
+        "difference": float(differences.mean()),
+        "low": None,
+        "high": None,
+        "shorter": float((differences < 0).mean()),
+        "longer": float((differences > 0).mean()),
+        "p_value": 1.0 if not differences.any() else None,
+        "verdict": "undecided" if differences.any() else "equal",
+        "first_longest": float(a.max()),
+        "second_longest": float(b.max()),
+    }
+    if len(np.unique(clusters)) > 1:
+        mean = clustered_interval(differences, clusters)
+        row |= {"low": mean.low, "high": mean.high}
+        row["p_value"] = min(1.0, 2 * min(mean.p_above(0.0), mean.p_below(0.0)))
+    return row
+
+
+def _judged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of a metric, all jobs first, with p-values adjusted for the number of groups, and verdicts."""
+    for family in (rows[:1], [row for row in rows[1:] if row["p_value"] is not None]):
+        for row, adjusted in zip(family, holm([row["p_value"] or 0.0 for row in family]), strict=True):
+            if row["p_value"] is None:
+                continue
+            row["p_value"] = adjusted
+            if row["verdict"] != "equal" and adjusted < _LEVEL:
+                row["verdict"] = "gains" if row["difference"] < 0 else "loses"
+    return rows
+
+
+def read_pair(places: Sequence[str], *, trust: bool = False) -> tuple[Recording, Recording, tuple[str, str]]:
+    """Two results to compare, and what to call them.
+
+    Parameters
+    ----------
+    places
+        One directory of two runs, or two of ``DIR`` or ``DIR:RUN``.
+    trust
+        As of :func:`experiments.recordings.archive.read_recording`.
+
+    Raises
+    ------
+    InputError
+        If there are not two, or one is not usable.
+    """
+    if len(places) == 1:
+        directory, wanted = _place(places[0])
+        there = names_of(open_run(directory).told)
+        if wanted is not None or len(there) != 2:
+            listed = ", ".join(map(repr, there))
+            raise InputError(f"{places[0]}: name two results to compare, as '{directory}:RUN'; it holds {listed}")
+        chosen: list[tuple[Path, str | None]] = [(directory, name) for name in there]
+    else:
+        chosen = [_place(text) for text in places]
+    first, second = (read_recording(place, name, events=False, trust=trust) for place, name in chosen)
+    called = (first.name, second.name)
+    if called[0] == called[1]:
+        called = (f"{chosen[0][0].name}: {called[0]}", f"{chosen[1][0].name}: {called[1]}")
+    return first, second, called
+
+
+def _place(text: str) -> tuple[Path, str | None]:
+    """Directory and run of ``DIR:RUN``; a directory may have a colon in its name."""
+    if Path(text).is_dir():
+        return Path(text), None
+    for at, letter in enumerate(text):
+        if letter == ":" and Path(text[:at]).is_dir():
+            return Path(text[:at]), text[at + 1 :]
+    raise InputError(f"{text}: no such directory; a run of one is written as DIR:RUN")

@@ -1,0 +1,252 @@
+"""The file ``run.json`` of a replay: what was simulated, and how."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from experiments.output.directory_checks import RUN
+from experiments.output.manifest import Sealed, arriving, open_sealed
+from experiments.recordings.measurement import Measurement
+from policies.mechanism import BASELINE, parse_mechanism
+from simulator.machine.prior_state import PastUsage, PriorState
+from simulator.options import Options
+from workloads.ground.errors import InputError, TraceError
+from workloads.ground.files import is_plain_file, is_plain_name, sha256_of
+from workloads.ground.numbers import is_number, is_whole
+from workloads.ground.trust import admit
+from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
+from workloads.logs.clock import LOCAL
+from workloads.table.job import Job
+
+__all__ = [
+    "ENGINE",
+    "EPOCH",
+    "FIRST_SUBMIT",
+    "JOB_TABLE",
+    "LOCAL",
+    "PAST_USAGE",
+    "PICTURE_FILES",
+    "RUN",
+    "UNIT",
+    "ZONE",
+    "chosen_mechanism",
+    "engine_of",
+    "epoch_of",
+    "holds_run",
+    "measurement_of",
+    "nodes_of",
+    "open_run",
+    "options_of",
+    "read_prior",
+    "simulated_jobs",
+    "unit_of",
+]
+
+_PICTURES = ("mechanisms", "waits", "machine", "accounting", "aggregates", "differences", "loop")
+#: What is drawn from the tables of a replay and of a loop.
+PICTURE_FILES = tuple(f"{name}.{kind}" for name in _PICTURES for kind in ("png", "pdf"))
+#: Key of ``run.json``: the file that holds the job table. It stands there where the event log was kept.
+JOB_TABLE = "job_table"
+#: Key of ``run.json``: seconds since 1970 at which the clock of the job table stands at 0, null if not known.
+EPOCH = "epoch"
+#: Key of ``run.json``: what computed a run, ``simpy`` or ``compiled``; where they differ, by mechanism.
+ENGINE = "engine"
+#: What its dates are in, where that is not UTC.
+ZONE = "zone"
+#: What sizes count, where that is not nodes.
+UNIT = "unit"
+#: First submit of the log that a starting state was cut out of [s].
+FIRST_SUBMIT = "first_submit"
+#: Decayed usage by account at the starting state [node-seconds], where the queue order asks for it.
+PAST_USAGE = "past_usage"
+
+
+def holds_run(directory: Path) -> bool:
+    """Whether there is a result, good or not."""
+    return (directory / RUN).is_file() or arriving(directory, RUN).is_dir()
+
+
+def open_run(directory: Path) -> Sealed:
+    """The result of a replay, if all of it is as it was written.
+
+    Raises
+    ------
+    InputError
+        If there is none, a file of it was changed, or ``run.json`` does not name input and mechanisms.
+    """
+    path = directory / RUN
+    if not holds_run(directory):
+        raise InputError(f"{directory}: no results of 'holdfast run' (there is no {RUN})")
+    result = open_sealed(directory, RUN)
+    try:
+        source, mechanisms = result.told["input"], result.told["mechanisms"]
+        usable = isinstance(source["path"], str) and isinstance(source["sha256"], str)
+        usable = usable and isinstance(mechanisms, list) and bool(mechanisms)
+        usable = usable and all(isinstance(name, str) for name in mechanisms)
+    except (KeyError, TypeError):
+        usable = False
+    if not usable:
+        raise TraceError(path, None, "is not what 'holdfast run' writes: it must name input and mechanisms")
+    return result
+
+
+def chosen_mechanism(directory: Path, told: Mapping[str, Any], mechanism: str | None) -> str:
+    """The mechanism that is wanted, as its files are named.
+
+    Raises
+    ------
+    InputError
+        If there are several and none is named, or the named one is not there.
+    """
+    there = list(told["mechanisms"])
+    if mechanism is None:
+        if len(there) > 1:
+            raise InputError(f"{directory}: holds results of {', '.join(there)}: choose one with --mechanism")
+        return str(there[0])
+    if mechanism not in there:
+        parsed = parse_mechanism(mechanism)
+        mechanism = BASELINE if parsed is None else parsed.name
+    if mechanism not in there:
+        raise InputError(f"{directory}: holds results of {', '.join(there)}, not of {mechanism}")
+    return mechanism
+
+
+def simulated_jobs(result: Sealed) -> Sequence[Job]:
+    """The job table that was simulated: beside the results, or made again from an input that is still the same.
+
+    Parameters
+    ----------
+    result
+        Result of :func:`open_run`.
+
+    Raises
+    ------
+    InputError
+        If it is nowhere, or a file names code and is not trusted.
+    """
+    from workloads.table.job_table import read_job_table
+
+    told, directory = result.told, result.directory
+    kept = told.get(JOB_TABLE)
+    if kept is None and "format" in told["input"] and ("preparation" in told or "life" in told):
+        kept = "jobs.csv"  # made from a trace
+    if kept is None and "format" in told["input"]:
+        return _jobs_of_trace(directory, told)
+    if kept is None:
+        return read_job_table(_input_of(directory, told)).jobs
+    if not isinstance(kept, str):
+        raise TraceError(directory / RUN, None, f"{JOB_TABLE} must be the name of a file")
+    path = result.find(kept)
+    if path is None:
+        path = directory / kept
+        # An input that lay there was left as it was.
+        if not is_plain_name(kept) or not is_plain_file(path):
+            raise InputError(f"{directory}: has no {path.name}, the simulated job table; run the simulation again")
+        if result.files is not None and sha256_of(path) != told["input"]["sha256"]:
+            raise TraceError(path, None, "was changed after the simulation; run the simulation again")
+    return read_job_table(path).jobs
+
+
+def nodes_of(directory: Path, told: Mapping[str, Any]) -> int:
+    """Size of the machine."""
+    nodes = told.get("nodes")
+    if not is_whole(nodes, 1) or nodes > LARGEST_SIZE:
+        raise TraceError(directory / RUN, None, f"must name a positive number of nodes, at most {LARGEST_SIZE:,}")
+    return nodes
+
+
+def unit_of(told: Mapping[str, Any]) -> str:
+    """What sizes count: ``nodes`` or ``processors``."""
+    return "processors" if told.get(UNIT) == "processors" else "nodes"
+
+
+def engine_of(told: Mapping[str, Any], mechanism: str) -> str:
+    """What computed a run; results of earlier versions, which do not say it, are of the model."""
+    engine = told.get(ENGINE)
+    if isinstance(engine, Mapping):
+        engine = engine.get(mechanism)
+    return "compiled" if engine == "compiled" else "simpy"
+
+
+def epoch_of(directory: Path, told: Mapping[str, Any]) -> float | None:
+    """Seconds since 1970 at which the clock of the job table stands at 0; None if it is not known."""
+    epoch = told.get(EPOCH)
+    if epoch is None:
+        return None
+    if not (is_number(epoch) and math.isfinite(epoch)):
+        raise TraceError(directory / RUN, None, f"{EPOCH} must be a number of seconds since 1970, or null")
+    return float(epoch)
+
+
+def read_prior(directory: Path, told: Mapping[str, Any]) -> PriorState | None:
+    """What is known of the time before a starting state; None: nothing."""
+    usage, first = told.get(PAST_USAGE), told.get(FIRST_SUBMIT)
+    if usage is None and first is None:
+        return None
+    if not (first is None or (is_number(first) and 0 <= first <= LARGEST_TIME)):
+        raise TraceError(directory / RUN, None, f"{FIRST_SUBMIT} must be a time from 0 to {LARGEST_TIME:,.0f} s")
+    if usage is None:
+        return PriorState(origin=first)
+    if not (isinstance(usage, dict) and all(is_number(used) and 0 <= used < math.inf for used in usage.values())):
+        raise TraceError(directory / RUN, None, f"{PAST_USAGE} must name node-seconds of at least 0 by account")
+    return PriorState(PastUsage(totals={account: float(used) for account, used in usage.items()}), origin=first)
+
+
+def measurement_of(directory: Path, told: Mapping[str, Any]) -> Measurement:
+    """What was measured, and how; what is not told is at its default."""
+    try:
+        given = dict(told.get("measurement", {}))
+        measurement = Measurement(**given)
+        legal = all(is_number(value) and math.isfinite(value) and value >= 0 for value in given.values())
+    except (AttributeError, TypeError, ValueError):
+        legal = False
+    if not legal:
+        raise TraceError(directory / RUN, None, "must name instant_tolerance, warmup and cooldown as seconds")
+    return measurement
+
+
+def options_of(directory: Path, told: Mapping[str, Any]) -> Options:
+    """How the machine was operated; what this version does not know is passed over.
+
+    Plug-ins are named as they were and not looked for: a file of results must not make code run.
+    """
+    known = {field.name for field in fields(Options)}
+    given = told.get("options")
+    if not isinstance(given, Mapping):
+        raise TraceError(
+            directory / RUN, None, "must name the options of the simulation by their names under 'options'"
+        )
+    try:
+        return Options.told(**{name: value for name, value in given.items() if name in known})
+    except InputError as error:
+        raise TraceError(directory / RUN, None, f"must name the options of the simulation: {error}") from None
+
+
+def _input_of(directory: Path, told: Mapping[str, Any]) -> Path:
+    """The file that was simulated, if it is still the same."""
+    path = Path(told["input"]["path"])
+    if not path.is_file():
+        raise InputError(f"{directory}: the input of the run, {path}, is missing")
+    if sha256_of(path) != told["input"]["sha256"]:
+        raise InputError(f"{directory}: the input of the run, {path}, has changed; run the simulation again")
+    return path
+
+
+def _jobs_of_trace(directory: Path, told: Mapping[str, Any]) -> Sequence[Job]:
+    """A trace as the baseline alone replays it: without a job table."""
+    from workloads.hybrid.assignment import as_rigid
+    from workloads.logs.readers import read_trace
+
+    source, path = told["input"], _input_of(directory, told)
+    nodes = nodes_of(directory, told)
+    how = {name: source.get(name) for name in ("format", "procs_per_node")}
+    if not isinstance(how["format"], str) or isinstance(how["procs_per_node"], bool | float | str | list | dict):
+        raise TraceError(directory / RUN, None, "must say with format and procs_per_node how the trace was read")
+    admit("format", how["format"], directory / RUN, key="input.format")
+    chosen = {name: source[name] for name in ("where", "unit") if name in source}
+    trace = read_trace(path, lenient=bool(source.get("lenient")), **how, **chosen)
+    return as_rigid(trace.on_machine(nodes))

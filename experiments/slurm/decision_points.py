@@ -1,0 +1,176 @@
+"""Instants: the states in which a scheduler decided, and what a rule of the simulator would have started in them.
+
+One difference moves all that follows. So each decision is asked for by itself, in the state in which Slurm was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from experiments.slurm.recorded_replay import Replay, ReplayedJob
+from policies.backfilling import Backfilling
+from policies.port import Reservation, RunningJob, Window
+from policies.slurm_backfill import SlurmBackfill, Wish, best_fit, named_starts
+from workloads.ground.units import to_ticks
+from workloads.table.job import JobType
+
+__all__ = ["InstantDecision", "decisions"]
+
+
+@dataclass(frozen=True)
+class InstantDecision:
+    """One instant.
+
+    Attributes
+    ----------
+    at
+        On the replay's clock [s].
+    did
+        Jobs that Slurm started.
+    would
+        Jobs that the rule would have started.
+    """
+
+    at: float
+    did: frozenset[int]
+    would: frozenset[int]
+
+    @property
+    def equal(self) -> bool:
+        """Whether both started the same jobs."""
+        return self.did == self.would
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A job in the queue, as a policy sees it; times in ticks."""
+
+    job_id: int
+    submit: int
+    eligible: int
+    nodes: int
+    walltime: int
+    type: JobType = JobType.RIGID
+    user: str = ""
+    project: str = ""
+    kept: int = 0
+
+    @property
+    def min_nodes(self) -> int:
+        return self.nodes
+
+    def limit(self, nodes: int) -> int:
+        return self.walltime
+
+    def duration(self, nodes: int) -> int:
+        return self.walltime
+
+
+@dataclass(frozen=True)
+class _View:
+    """A machine of rigid jobs, as a policy sees it; times in ticks."""
+
+    now: int
+    nodes: int
+    free: int
+    queue: Sequence[_Waiting]
+    releases: Sequence[tuple[int, int, int]]
+    warning: int = 0
+    on_demand_waits: bool = False
+    running: Sequence[RunningJob] = ()
+    reservations: Sequence[Reservation] = ()
+    windows: Sequence[Window] = ()
+    kept: Sequence[int] = ()
+
+    def group_usage(self, group: str | None) -> float:
+        return 0.0
+
+
+def decisions(replay: Replay, rule: Backfilling, lag: float) -> Iterator[InstantDecision]:
+    """Every decision of a replay: at each instant at which a job came or ended while jobs waited.
+
+    Parameters
+    ----------
+    replay
+        What Slurm did.
+    rule
+        What is asked; jobs wait in the order of their submits.
+    lag
+        How long Slurm may take to decide [s]; events nearer to each other are one instant.
+    """
+    jobs = replay.jobs
+    places = {job.job_id: job.place for job in jobs if job.place}
+    for first, now in _groups(jobs, lag):
+        queue = [job for job in jobs if job.queued <= now and job.start >= first]
+        if not queue:
+            continue
+        running = [job for job in jobs if job.start < first and job.end > now]
+        did = frozenset(job.job_id for job in queue if job.start <= now + lag)
+        if isinstance(rule, SlurmBackfill):
+            would = _placed_starts(rule, now, queue, running, replay.nodes, places)
+        else:
+            would = _rule_starts(rule, now, queue, running, replay.nodes)
+        yield InstantDecision(now, did, would)
+
+
+def _groups(jobs: Sequence[ReplayedJob], lag: float) -> Iterator[tuple[float, float]]:
+    """First and last time of each group of events."""
+    times = sorted({time for job in jobs for time in (job.queued, job.end)})
+    first = last = times[0]
+    for time in times[1:]:
+        if time - last > lag:
+            yield first, last
+            first = time
+        last = time
+    yield first, last
+
+
+def _placed_starts(
+    rule: SlurmBackfill,
+    now: float,
+    queue: Sequence[ReplayedJob],
+    running: Sequence[ReplayedJob],
+    nodes: int,
+    places: dict[int, int],
+) -> frozenset[int]:
+    """The jobs that a rule of named nodes would start; ``places`` has the nodes of jobs, where they are known.
+
+    Where a replay does not say which nodes its jobs had, they have those that the rule gave them, or the best fit.
+    """
+    free = (1 << nodes) - 1
+    for job in running:
+        free &= ~places.get(job.job_id, 0)
+    for job in running:
+        if job.job_id not in places:
+            places[job.job_id] = best_fit(free, job.nodes)
+            free &= ~places[job.job_id]
+    ends = [(to_ticks(max(job.start + job.walltime, now + 1.0)), places[job.job_id]) for job in running]
+    wishes = [Wish(job.job_id, job.nodes, to_ticks(job.walltime)) for job in queue]
+    found = named_starts(rule, to_ticks(now), nodes, wishes, ends)
+    for start in found:
+        places.setdefault(start.job_id, start.nodes)
+    return frozenset(start.job_id for start in found)
+
+
+def _rule_starts(
+    rule: Backfilling,
+    now: float,
+    queue: Sequence[ReplayedJob],
+    running: Sequence[ReplayedJob],
+    nodes: int,
+) -> frozenset[int]:
+    """The jobs that the rule would start."""
+    # A job that is about to be stopped at its limit will have ended in a second.
+    ends = sorted((to_ticks(max(job.start + job.walltime, now + 1.0)), job.job_id, job.nodes) for job in running)
+    view = _View(
+        now=to_ticks(now),
+        nodes=nodes,
+        free=nodes - sum(job.nodes for job in running),
+        queue=[
+            _Waiting(job.job_id, to_ticks(job.submit), to_ticks(job.queued), job.nodes, to_ticks(job.walltime))
+            for job in queue
+        ],
+        releases=ends,
+    )
+    return frozenset(start.job_id for start in rule(view))

@@ -1,0 +1,171 @@
+"""Links: the reservations of a plan as jobs of a chain, with limits in Slurm's unit, the minute."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.planning.plan_document import clock
+from experiments.tables import render
+from workloads.ground.columns import Quantity
+from workloads.ground.errors import InputError
+
+if TYPE_CHECKING:
+    from policies.planning.plan import ReservationPlan
+
+__all__ = ["MINUTE", "Link", "links_table", "make_links", "plan_in_minutes"]
+
+MINUTE = 60
+#: Slurm's largest limit [min]: the two numbers above it mean "none" and "infinite".
+_LONGEST = 4_294_967_293
+#: What a sum of times may miss by rounding [s].
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class Link:
+    """One reservation of a sequence.
+
+    Attributes
+    ----------
+    number
+        From 1.
+    minutes
+        Limit to ask for [min].
+    checkpointed
+        Whether the program gets a signal to save before the limit.
+    save_after
+        Where it is: how long after the start of the reservation [s].
+    restart
+        Planned time to read the last checkpoint [s].
+    checkpoint
+        Planned time to write one [s]; 0 where it is not checkpointed.
+    """
+
+    number: int
+    minutes: int
+    checkpointed: bool
+    save_after: int
+    restart: int
+    checkpoint: int
+
+    @property
+    def notice(self) -> int:
+        """Seconds from the signal to save until the limit."""
+        return self.minutes * MINUTE - self.save_after
+
+
+def make_links(plan: ReservationPlan, *, most: int, spare: int, margin: float) -> list[Link]:
+    """The first reservations of a plan, each rounded up to minutes.
+
+    Parameters
+    ----------
+    plan
+        Times in seconds.
+    most
+        How many reservations of the plan at most.
+    spare
+        Further reservations behind the last one, for a run that has lost work or outlives its plan.
+    margin
+        Added to each length before it is rounded [s]: the start of the program.
+
+    Raises
+    ------
+    InputError
+        If no reservation takes a minute, one is longer than Slurm's longest limit, or the plan is one of memory.
+
+    Examples
+    --------
+    >>> from policies.planning.costs import CostModel
+    >>> from policies.planning.plan import ReservationPlan
+    >>> plan = ReservationPlan([1200.0, 2400.0], [True, False], CostModel(checkpoint=30.0, restart=20.0))
+    >>> [(link.minutes, link.save_after, link.notice) for link in make_links(plan, most=9, spare=0, margin=10.0)]
+    [(21, 1200, 60), (21, 1220, 40)]
+    """
+    if plan.memory is not None:
+        raise InputError("the plan asks for memory, too, which no sequence on Slurm does; plan the runtime alone")
+    if float(plan.length.max()) < MINUTE:
+        raise InputError(
+            f"the longest reservation of the plan is {float(plan.length.max()):g} s, and Slurm's limits are minutes; "
+            "a plan must be in seconds, as 'holdfast plan --json' writes it"
+        )
+    whole = plan
+    if most >= len(plan) and spare:
+        whole = plan.extend(float(plan.milestones[-1]) * plan.extension ** (spare - 0.5))
+    count = min(most + (spare if most >= len(plan) else 0), len(whole))
+    links = []
+    for place in range(count):
+        minutes = math.ceil((float(whole.length[place]) + margin) / MINUTE - _ROUNDING)
+        if minutes > _LONGEST:
+            raise InputError(
+                f"reservation {place + 1} takes {minutes:,} minutes, and Slurm's longest limit is {_LONGEST:,}"
+            )
+        links.append(
+            Link(
+                number=place + 1,
+                minutes=minutes,
+                checkpointed=bool(whole.checkpointed[place]),
+                save_after=_up(whole.restart[place] + whole.work[place]),
+                restart=_up(whole.restart[place]),
+                checkpoint=_up(whole.checkpoint[place]),
+            )
+        )
+    return links
+
+
+def plan_in_minutes(plan: ReservationPlan, margin: float) -> ReservationPlan:
+    """The plan as Slurm carries it out: a reservation without a checkpoint works until its limit, in whole minutes.
+
+    One with a checkpoint saves when it was planned to, so that its work stays.
+
+    Examples
+    --------
+    >>> from policies.planning.costs import CostModel
+    >>> from policies.planning.plan import ReservationPlan
+    >>> plan = ReservationPlan([1200.0, 2410.0], [True, False], CostModel(checkpoint=30.0, restart=20.0))
+    >>> plan_in_minutes(plan, 10.0).milestones.tolist()
+    [1200.0, 2440.0]
+    """
+    milestones: list[float] = []
+    for place, milestone in enumerate(plan.milestones.tolist()):
+        length = float(plan.length[place])
+        spare = math.ceil((length + margin) / MINUTE - _ROUNDING) * MINUTE - length
+        later = milestone if plan.checkpointed[place] else milestone + spare
+        milestones.append(max(later, milestones[-1] + 1.0) if milestones else later)
+    told = plan.to_dict()
+    told["reservations"] = [
+        {"milestone": milestone, "checkpointed": bool(checkpointed)}
+        for milestone, checkpointed in zip(milestones, plan.checkpointed, strict=True)
+    ]
+    return type(plan).from_json(json.dumps(told))
+
+
+def _up(seconds: np.floating | float) -> int:
+    return math.ceil(float(seconds) - _ROUNDING)
+
+
+_COLUMNS = (
+    Quantity("number", "#"),
+    Quantity("limit", "limit", "HH:MM:SS"),
+    Quantity("save", "save after", "HH:MM:SS"),
+    Quantity("restart", unit="s"),
+)
+
+
+def links_table(links: Iterable[Link]) -> str:
+    """Reservations for a terminal."""
+    rows = [
+        {
+            "number": link.number,
+            "limit": clock(link.minutes * MINUTE),
+            "save": clock(link.save_after) if link.checkpointed else "no",
+            "restart": link.restart,
+        }
+        for link in links
+    ]
+    return render(rows, _COLUMNS)

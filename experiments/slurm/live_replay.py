@@ -1,0 +1,244 @@
+"""Replaying: the jobs of a workload submitted to a real Slurm at their times, and what it did with them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+from experiments.slurm.accounting import query_accounting
+from experiments.slurm.client import call
+from experiments.slurm.job_chain import MINUTE
+from experiments.slurm.lab import Lab
+from experiments.slurm.submitted_jobs import Submit
+from workloads.ground.errors import InputError
+from workloads.ground.numbers import integer
+
+__all__ = ["LabSlurm", "SiteSlurm", "SomeSlurm", "patiently", "replay_on", "time_of_slurm"]
+
+#: What slurmctld logs, to the millisecond: the kind, and the pattern of the line.
+_EVENTS = (
+    ("submit", re.compile(r"_slurm_rpc_submit_batch_job: JobId=(?P<job>\d+)")),
+    ("start", re.compile(r"sched/(?P<by>backfill): _start_job: Started JobId=(?P<job>\d+)")),
+    ("start", re.compile(r"(?P<by>sched): (?:Allocate JobId=(?P<job>\d+)|JobId=(?P<other>\d+) initiated)")),
+    ("end", re.compile(r"_job_complete: JobId=(?P<job>\d+) done")),
+    ("end", re.compile(r"Time limit exhausted for JobId=(?P<job>\d+)")),
+)
+_STAMP = re.compile(r"\[(\S+?)\] (.*)")
+#: How often a command is called again: on a fast clock its own patience is short.
+_TRIES = 5
+#: Seconds of the Slurm's clock before the first submit.
+_LEAD = 30.0
+
+
+class SomeSlurm(Protocol):
+    """A Slurm that jobs can be submitted to."""
+
+    speed: float
+
+    def call(self, words: Sequence[str]) -> str:
+        """What a command prints."""
+
+    def now(self) -> float:
+        """Seconds since 1970 on its clock."""
+
+    def outcomes(self, jobs: Mapping[int, Submit]) -> list[dict[str, Any]]:
+        """What became of jobs, by id: a row of ``actual.csv`` each, times since 1970."""
+
+
+class LabSlurm:
+    """The Slurm of a lab."""
+
+    def __init__(self, lab: Lab) -> None:
+        self._lab = lab
+        self.speed = lab.speed
+        told = float(self.call(["date", "+%s.%N"]))
+        self._origin, self._told = time.monotonic(), told
+
+    def call(self, words: Sequence[str]) -> str:
+        """What a command prints."""
+        return self._lab.call(words)
+
+    def now(self) -> float:
+        """Its clock, reckoned from one look at it: a look takes a process."""
+        return self._told + (time.monotonic() - self._origin) * self.speed
+
+    def outcomes(self, jobs: Mapping[int, Submit]) -> list[dict[str, Any]]:
+        """What became of jobs: to the millisecond where slurmctld's log has it."""
+        logged = log_times((self._lab.place / "log" / "slurmctld.log").read_text(errors="replace"))
+        shown = parse_jobs(self.call(["scontrol", "-o", "show", "job"]))
+        rows = []
+        for number, submit in jobs.items():
+            fields, log = shown.get(number, {}), logged.get(number, {})
+            names = (("submit", "SubmitTime"), ("start", "StartTime"), ("end", "EndTime"))
+            times = {kind: log.get(kind) or time_of_slurm(fields.get(name, "")) for kind, name in names}
+            # A job that was stopped has an end in the log only when that began.
+            times["end"] = max(times["end"], time_of_slurm(fields.get("EndTime", ""))) if fields else times["end"]
+            rows.append(
+                _row(
+                    submit,
+                    number,
+                    times,
+                    fields.get("JobState", ""),
+                    str(log.get("by", "")),
+                    fields.get("NodeList", ""),
+                )
+            )
+        return rows
+
+
+class SiteSlurm:
+    """The Slurm of this machine; jobs are submitted with further options, such as a partition."""
+
+    speed = 1.0
+
+    def call(self, words: Sequence[str]) -> str:
+        """What a command prints."""
+        return call(words, environment={"TZ": "UTC"})
+
+    def now(self) -> float:
+        """The clock of this machine."""
+        return time.time()
+
+    def outcomes(self, jobs: Mapping[int, Submit]) -> list[dict[str, Any]]:
+        """What became of jobs, by sacct."""
+        entries = query_accounting(jobs)
+        rows = []
+        for number, submit in jobs.items():
+            entry = entries.get(number)
+            if entry is None or not entry.ran or entry.start is None or entry.eligible is None:
+                continue
+            submitted = entry.eligible if entry.submit is None else min(entry.submit, entry.eligible)
+            times = {"submit": submitted, "start": entry.start, "end": entry.start + entry.used}
+            if submitted < entry.eligible:
+                times["eligible"] = entry.eligible
+            rows.append(_row(submit, number, times, entry.state, "", ""))
+        return rows
+
+
+def replay_on(
+    slurm: SomeSlurm, submits: Sequence[Submit], options: Sequence[str], tell: Callable[[str], None]
+) -> list[dict[str, Any]]:
+    """Submit jobs at their times, wait until all have ended, and collect what happened.
+
+    Parameters
+    ----------
+    slurm
+        Where to.
+    submits
+        The jobs, by time.
+    options
+        Further options of sbatch.
+    tell
+        Gets a line of progress now and then.
+
+    Returns
+    -------
+    list of dict
+        Rows of ``actual.csv``, times from the first planned submit on [s].
+
+    Raises
+    ------
+    InputError
+        If a command keeps failing. Jobs that were submitted by then are cancelled.
+    """
+    begin = slurm.now() + _LEAD
+    jobs: dict[int, Submit] = {}
+    late = 0.0
+    try:
+        for submit in submits:
+            pause = begin + submit.at - slurm.now()
+            if pause > 0:
+                time.sleep(pause / slurm.speed)
+            late = max(late, -pause)
+            words = [
+                "sbatch",
+                "--parsable",
+                "-N",
+                str(submit.nodes),
+                "-t",
+                str(submit.minutes),
+                "-J",
+                f"j{submit.number}",
+            ]
+            words += ["-o", "/dev/null", *options, "--wrap", f"exec sleep {submit.runtime:g}"]
+            jobs[int(patiently(slurm, words).split(";")[0])] = submit
+        tell(f"submitted {len(jobs):,} jobs, at most {late:.1f} s late")
+        while _waiting(slurm, jobs):
+            time.sleep(max(1.0, 30.0 / slurm.speed))
+    except BaseException:
+        if jobs:
+            slurm.call(["scancel", *map(str, jobs)])
+        raise
+    time.sleep(60.0 / slurm.speed)
+    rows = slurm.outcomes(jobs)
+    for row in rows:
+        for name in ("submit", "eligible", "start", "end"):
+            if name in row:
+                row[name] = round(row[name] - begin, 3)
+    return sorted(rows, key=lambda row: row["id"])
+
+
+def log_times(text: str) -> dict[int, dict[str, Any]]:
+    """When slurmctld says that each job was submitted, started and ended [s since 1970], and what started it."""
+    found: dict[int, dict[str, Any]] = {}
+    for line in text.splitlines():
+        stamp = _STAMP.match(line)
+        for kind, pattern in _EVENTS:
+            match = pattern.search(stamp[2]) if stamp else None
+            if stamp and match:
+                told = match.groupdict()
+                job = found.setdefault(int(told["job"] or told.get("other") or 0), {})
+                job.setdefault(kind, time_of_slurm(stamp[1]))
+                if kind == "start":
+                    job.setdefault("by", "backfill" if told["by"] == "backfill" else "main")
+                break
+    return found
+
+
+def parse_jobs(text: str) -> dict[int, dict[str, str]]:
+    """Fields of each job that ``scontrol -o show job`` prints."""
+    jobs = {}
+    for line in text.splitlines():
+        fields = dict(word.split("=", 1) for word in line.split() if "=" in word)
+        if fields.get("JobId", "").isdecimal():
+            jobs[int(fields["JobId"])] = fields
+    return jobs
+
+
+def time_of_slurm(text: str) -> float:
+    """Seconds since 1970; 0 of what is no time."""
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def _row(submit: Submit, number: int, times: Mapping[str, float], state: str, by: str, nodes: str) -> dict[str, Any]:
+    return {
+        "id": submit.number,
+        **times,
+        "nodes": submit.nodes,
+        "walltime": submit.minutes * MINUTE,
+        "state": state,
+        "by": by,
+        "slurm_id": number,
+        "node_list": nodes,
+    }
+
+
+def patiently(slurm: SomeSlurm, words: Sequence[str]) -> str:
+    """What a command prints; it is called again where it fails, as a busy Slurm lets it."""
+    for _ in range(_TRIES - 1):
+        try:
+            return slurm.call(words)
+        except InputError:
+            time.sleep(0.2)
+    return slurm.call(words)
+
+
+def _waiting(slurm: SomeSlurm, jobs: Mapping[int, Submit]) -> bool:
+    """Whether one of the jobs is still in the queue."""
+    return bool(set(map(integer, patiently(slurm, ["squeue", "-h", "-o", "%A"]).split())) & set(jobs))

@@ -1,0 +1,181 @@
+"""Replays: what a Slurm did with jobs that came one by one, as it was recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiments.slurm.numbered_nodes import node_numbers
+from experiments.tables import read_csv, write_csv
+from workloads.ground.errors import InputError, TraceError
+from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
+from workloads.logs.readers import read_trace
+from workloads.table.job import Job, JobType
+
+__all__ = ["ACTUAL", "Replay", "ReplayedJob", "read_replay", "write_actual"]
+
+#: The table of a replay, in its directory.
+ACTUAL = "actual.csv"
+_NUMBERS = ("id", "submit", "start", "end", "nodes", "walltime")
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedJob:
+    """A job that ran.
+
+    Attributes
+    ----------
+    job_id
+        Unique.
+    submit, start, end
+        On the replay's clock [s].
+    nodes
+        Size.
+    walltime
+        Limit that it asked for [s].
+    by
+        What started it, ``main`` scheduler or ``backfill`` thread; empty: not known.
+    place
+        Its nodes, the bits of a number; 0: not known.
+    eligible
+        When it could start, if that was after its submit; else None.
+    """
+
+    job_id: int
+    submit: float
+    start: float
+    end: float
+    nodes: int
+    walltime: float
+    by: str = ""
+    place: int = 0
+    eligible: float | None = None
+
+    @property
+    def queued(self) -> float:
+        """When it entered the queue [s]: its eligible time, or its submit."""
+        return self.submit if self.eligible is None else self.eligible
+
+    @property
+    def wait(self) -> float:
+        """From then to the start [s]."""
+        return self.start - self.queued
+
+
+@dataclass(frozen=True)
+class Replay:
+    """Jobs that a Slurm ran.
+
+    Attributes
+    ----------
+    name
+        Of the directory or file.
+    jobs
+        By submit.
+    nodes
+        Size of the machine.
+    """
+
+    name: str
+    jobs: tuple[ReplayedJob, ...]
+    nodes: int
+
+    def table(self) -> list[Job]:
+        """The same jobs for the simulator; they run as long as they ran there."""
+        return [
+            Job(
+                job_id=job.job_id,
+                type=JobType.RIGID,
+                submit=job.submit,
+                nodes=job.nodes,
+                runtime=min(job.end - job.start, job.walltime),
+                walltime=job.walltime,
+                eligible=job.eligible,
+            )
+            for job in self.jobs
+        ]
+
+
+def read_replay(path: str | Path, nodes: int | None) -> Replay:
+    """A replay from its directory, or from a log that records waits.
+
+    Parameters
+    ----------
+    path
+        A directory of ``holdfast slurm replay``, its table ``actual.csv``, or a log (sacct, SWF).
+    nodes
+        Size of the machine; None: as many as the jobs held at once, or as the log says.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, a job is no job, or no job has a wait.
+    """
+    place = Path(path)
+    table = place / ACTUAL if place.is_dir() else place
+    if table.name == ACTUAL:
+        jobs, size = [_job(table, line, row) for line, row in enumerate(read_csv(table), 2)], None
+    else:
+        trace = read_trace(place)
+        jobs = [
+            ReplayedJob(number, job.submit, start, start + job.runtime, job.nodes, job.walltime, eligible=job.eligible)
+            for number, job in enumerate(trace.jobs, 1)
+            if (start := job.start) is not None
+        ]
+        size = trace.nodes
+    if not jobs:
+        raise TraceError(table, None, "holds no job with a recorded start")
+    if len({job.job_id for job in jobs}) < len(jobs):
+        raise TraceError(table, None, "holds a job twice")
+    jobs.sort(key=lambda job: (job.submit, job.job_id))
+    machine = nodes or size or _busiest(jobs)
+    largest = max(job.nodes for job in jobs)
+    if largest > machine:
+        raise InputError(f"{table}: a job has {largest:,} nodes, and the machine {machine:,}; give it with --nodes")
+    return Replay(place.name if place.name != ACTUAL else place.parent.name, tuple(jobs), machine)
+
+
+def write_actual(directory: Path, rows: list[dict[str, Any]]) -> None:
+    """Write the table of a replay."""
+    held = ("eligible",) if any(row.get("eligible") is not None for row in rows) else ()
+    columns = (*_NUMBERS, *held, "state", "by", "slurm_id", "node_list")
+    write_csv(directory / ACTUAL, [{**dict.fromkeys(held), **row} for row in rows], columns)
+
+
+def _job(path: Path, line: int, row: dict[str, Any]) -> ReplayedJob:
+    """A row of the table, checked."""
+    values = []
+    for name in _NUMBERS:
+        value = row.get(name)
+        if not isinstance(value, int | float) or not abs(value) <= LARGEST_TIME:
+            raise TraceError(path, line, f"{name} must be a number of at most {LARGEST_TIME:g}")
+        values.append(float(value))
+    number, submit, start, end, nodes, walltime = values
+    if not (nodes == int(nodes) and 1 <= nodes <= LARGEST_SIZE and number == int(number)):
+        raise TraceError(path, line, "id and nodes must be whole numbers, and nodes at least 1")
+    eligible, held = row.get("eligible"), None
+    if eligible is not None and eligible != "":
+        if not isinstance(eligible, int | float) or not eligible <= start:
+            raise TraceError(path, line, "eligible must be a number, and not after the start")
+        held = float(eligible) if eligible > submit else None
+    if not (submit <= start < end and walltime > 0):
+        raise TraceError(path, line, "submit, start and end must follow one another, and the walltime must be positive")
+    place = _place(str(row.get("node_list") or ""), int(nodes))
+    return ReplayedJob(int(number), submit, start, end, int(nodes), walltime, str(row.get("by") or ""), place, held)
+
+
+def _place(text: str, nodes: int) -> int:
+    """The nodes of a list such as ``n[1-4,7]``, by their numbers; 0 where their number or their names differ."""
+    place = sum(1 << (number - 1) for number in node_numbers(text))
+    return place if place.bit_count() == nodes else 0
+
+
+def _busiest(jobs: list[ReplayedJob]) -> int:
+    """The most nodes that were held at once."""
+    changes = sorted([(job.start, job.nodes) for job in jobs] + [(job.end, -job.nodes) for job in jobs])
+    busy = most = 0
+    for _, nodes in changes:
+        busy += nodes
+        most = max(most, busy)
+    return most

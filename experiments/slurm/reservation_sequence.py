@@ -1,0 +1,98 @@
+"""A sequence: a plan, the program that it is for, and how its reservations are submitted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence as Words
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from experiments.slurm.job_chain import Link
+from workloads.ground.errors import InputError, ParameterError
+
+if TYPE_CHECKING:
+    from policies.planning.plan import ReservationPlan
+
+__all__ = ["Sequence", "check_options"]
+
+#: Options of sbatch that the chain itself needs, and what to say instead.
+_OWN = {
+    **dict.fromkeys(("--time", "-t", "--time-min"), "the plan chooses the limits"),
+    **dict.fromkeys(("--nodes", "-N"), "give it as --nodes of this command"),
+    **dict.fromkeys(("--job-name", "-J"), "give it as --name"),
+    **dict.fromkeys(
+        (
+            *("--dependency", "-d", "--kill-on-invalid-dep", "--signal", "--requeue", "--no-requeue", "--hold", "-H"),
+            *("--array", "-a", "--parsable", "--wrap", "--test-only", "--wait", "-W", "--chdir", "-D"),
+            *("--output", "-o", "--error", "-e", "--open-mode", "--begin", "-b"),
+        ),
+        "the chain needs its own",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """What is submitted.
+
+    Attributes
+    ----------
+    name
+        Name of its jobs.
+    program
+        The program and its arguments.
+    folder
+        Working directory of the program.
+    nodes
+        Nodes of each reservation.
+    options
+        Further options of sbatch.
+    history
+        File to which a finished run adds its runtime [s]; empty: none.
+    retries
+        How often the program may die before the sequence ends.
+    links
+        The reservations.
+    plan
+        The plan, as :meth:`policies.planning.plan.ReservationPlan.to_dict` has it; times in seconds.
+    expected_cost
+        What the plan costs on average; None: its file did not say.
+    """
+
+    name: str
+    program: Words[str]
+    folder: str
+    nodes: int
+    options: Words[str]
+    history: str
+    retries: int
+    links: Words[Link]
+    plan: dict[str, Any]
+    expected_cost: float | None
+
+    @property
+    def reservations(self) -> ReservationPlan:
+        """The plan."""
+        from policies.planning.plan import ReservationPlan
+
+        return ReservationPlan.from_json(json.dumps(self.plan))
+
+
+def check_options(options: Words[str]) -> None:
+    """Refuse options of sbatch that would break the chain.
+
+    Raises
+    ------
+    ParameterError
+        If one is no option, or one that the chain needs.
+    """
+    for option in options:
+        if not option.startswith("-") or option.strip("-") == "":
+            raise ParameterError("--sbatch", "an option of sbatch in one word, as --sbatch=--partition=long", option)
+        name = option.partition("=")[0]
+        known = name if option.startswith("--") else option[:2]
+        same = [
+            own for own in _OWN if own == known or (known.startswith("--") and len(known) > 4 and own.startswith(known))
+        ]
+        if same:
+            raise InputError(f"--sbatch must not hold {name}: {_OWN[same[0]]}")

@@ -1,0 +1,102 @@
+"""Submits: the jobs of a workload as a Slurm gets them, and a small workload made for trying one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from experiments.slurm.job_chain import MINUTE
+from workloads.ground.errors import InputError
+from workloads.ground.streams import stream
+from workloads.logs.trace import Trace, TraceJob
+
+if TYPE_CHECKING:
+    from workloads.table.job import Job
+
+__all__ = ["Submit", "generate_workload", "make_submits"]
+
+#: Requests that users like [min], and sizes in shares of a machine of 16 nodes.
+_REQUESTS = (10, 15, 20, 30, 60, 90, 120)
+_SIZES = (1, 1, 2, 2, 4, 4, 8, 8, 16, 3, 5, 12)
+
+
+@dataclass(frozen=True)
+class Submit:
+    """A job to be submitted.
+
+    Attributes
+    ----------
+    number
+        Of the job in the workload.
+    at
+        After the first submit [s].
+    nodes
+        Size.
+    runtime
+        How long it sleeps [s].
+    minutes
+        Limit [min].
+    """
+
+    number: int
+    at: float
+    nodes: int
+    runtime: float
+    minutes: int
+
+
+def make_submits(jobs: Iterable[TraceJob | Job], nodes: int) -> list[Submit]:
+    """The jobs of a workload by submit, walltimes rounded up to minutes; a held job is submitted when it is eligible.
+
+    Raises
+    ------
+    InputError
+        If there is no job, one has no submit, or is larger than the machine.
+    """
+    made = []
+    for place, job in enumerate(jobs, 1):
+        if job.submit is None:
+            continue
+        if job.nodes > nodes:
+            raise InputError(f"job {job.job_id} has {job.nodes:,} nodes, and the machine {nodes:,}")
+        minutes = max(1, math.ceil(job.walltime / MINUTE - 1e-9))
+        at = job.submit if job.eligible is None else max(job.submit, job.eligible)
+        made.append(Submit(place, float(at), job.nodes, float(job.runtime), minutes))
+    if not made:
+        raise InputError("the workload has no jobs")
+    made.sort(key=lambda submit: (submit.at, submit.number))
+    first = made[0].at
+    return [Submit(one.number, one.at - first, one.nodes, one.runtime, one.minutes) for one in made]
+
+
+def generate_workload(jobs: int, nodes: int, load: float, seed: int) -> Trace:
+    """A workload of some hours: favourite requests, runtimes log-uniform below them, a quarter submitted in bursts.
+
+    Parameters
+    ----------
+    jobs
+        How many.
+    nodes
+        Size of the machine.
+    load
+        Work offered over what the machine can do.
+    seed
+        Of every random choice.
+    """
+    draw = stream(seed, "slurm workload")
+    sizes = np.array([max(1, round(size * nodes / 16)) for size in _SIZES])
+    requests = MINUTE * draw.choice(_REQUESTS, size=jobs)
+    chosen = draw.choice(sizes, size=jobs)
+    # Some ask for less than they need, and are stopped at the limit.
+    used = np.minimum(1.0, np.exp(draw.uniform(math.log(0.05), math.log(1.15), size=jobs)))
+    runtimes = np.round(requests * used, 1)
+    gap = float((chosen * runtimes).sum()) / nodes / load / jobs
+    gaps = np.where(draw.random(jobs) < 0.25, 0.0, draw.exponential(gap / 0.75, size=jobs))
+    submits = np.round(np.concatenate(([0.0], np.cumsum(gaps)[:-1])), 1)
+    columns = zip(submits.tolist(), chosen.tolist(), runtimes.tolist(), requests.tolist(), strict=True)
+    rows = [TraceJob(number, *row) for number, row in enumerate(columns, 1)]
+    return Trace(tuple(rows), nodes, f"seed {seed}", "generated")

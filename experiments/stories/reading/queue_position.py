@@ -1,0 +1,98 @@
+"""Standing: the queue in its order, at every instant."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any, cast
+
+from experiments.stories.reading.job_states import Spell
+from policies.order import Order
+from policies.port import SystemView
+from simulator.machine.fairshare import UsageLedger
+from simulator.machine.job_state import JobState
+from simulator.machine.prior_state import PastUsage
+
+__all__ = ["ReplayedQueue"]
+
+_RANK = attrgetter("rank")
+
+
+class _View:
+    """The part of the machine that an order may see: what does not change within an instant."""
+
+    def __init__(self, nodes: int, half_life: float | None) -> None:
+        self.now = 0
+        self.nodes = nodes
+        self.ledger = UsageLedger(half_life) if half_life is not None else None
+
+    def group_usage(self, group: str | None) -> float:
+        return self.ledger.used(group, self.now) if self.ledger is not None else 0.0
+
+
+class ReplayedQueue:
+    """The queue, played again.
+
+    Parameters
+    ----------
+    order
+        The queue order. On-demand jobs that wait stand before all others, by arrival.
+    nodes
+        Size of the machine.
+    """
+
+    def __init__(self, order: Order, nodes: int) -> None:
+        self._order = order
+        self._view = _View(nodes, order.half_life)
+        self._spells: list[Spell] = []
+        self._sorted_at: int | None = None
+
+    def inherit(self, usage: PastUsage, begin: int, origin: int) -> None:
+        """Begin with past usage [ticks of the simulated clock, and of the job table's where that stands at 0]."""
+        if self._view.ledger is not None:
+            self._view.ledger.inherit(usage, begin, origin)
+
+    def occupy(self, job: JobState, nodes: int, now: int) -> None:
+        """From now on the job holds that many nodes; some orders want to know."""
+        if self._view.ledger is not None:
+            self._view.ledger.hold(job, nodes, now)
+
+    def add(self, spell: Spell, now: int) -> None:
+        """A job comes."""
+        if self._order.static:
+            spell.rank = self._rank(spell, lambda job: self._order.key(job, now))
+            insort(self._spells, spell, key=_RANK)
+        else:
+            self._spells.append(spell)
+            self._sorted_at = None
+
+    def remove(self, spell: Spell) -> None:
+        """A job leaves."""
+        place = bisect_left(self._spells, spell.rank, key=_RANK) if self._order.static else self._spells.index(spell)
+        del self._spells[place]
+
+    def in_order(self, now: int) -> Sequence[Spell]:
+        """The jobs that wait, first to last."""
+        if not self._order.static and self._sorted_at != now:
+            key = self._key_at(now)
+            for spell in self._spells:
+                spell.rank = self._rank(spell, key)
+            self._spells.sort(key=_RANK)
+            self._sorted_at = now
+        return self._spells
+
+    def before(self, spell: Spell, now: int) -> Sequence[Spell]:
+        """The jobs before one that waits."""
+        queue = self.in_order(now)
+        return queue[: bisect_left(queue, spell.rank, key=_RANK)]
+
+    def _key_at(self, now: int) -> Callable[[JobState], Any]:
+        self._view.now = now
+        if self._order.at is not None:
+            return self._order.at(cast(SystemView, self._view))
+        return lambda job: self._order.key(job, now)
+
+    def _rank(self, spell: Spell, key: Callable[[JobState], Any]) -> tuple[object, ...]:
+        job = spell.job
+        return (0, job.eligible, job.row) if spell.urgent else (1, key(job), job.row)

@@ -1,0 +1,140 @@
+"""Digests of all rules: a rule that is changed after its results were seen is judged on new seeds.
+
+``rules.json`` holds for each statement of each experiment a digest of what is judged and how: claim, printed value,
+source and rule, as the experiment states them at its small sizes. A test fails where they differ. After a change
+:mod:`experiments.study.report.rule_changes` writes the record again: the entry of a changed rule keeps the former
+digest and names the date of the change and a fresh seed. Verdicts of a changed rule say so wherever they are shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from experiments.study.verdicts import Verdict
+
+__all__ = ["RULES", "SEED_STEP", "Entry", "differences", "digests", "mark_verdicts", "read_record", "renew_entries"]
+
+#: The record.
+RULES = Path(__file__).with_name("rules.json")
+#: Distance of a fresh seed from those that were used: repetitions take consecutive seeds.
+SEED_STEP = 100_000
+
+#: Entry of a statement: ``digest``, ``fixed`` (date), ``seed``; ``former``, the same of the rules before, oldest first;
+#: ``removed``, the date since which the experiment does not judge it.
+Entry = dict[str, Any]
+
+
+def digests(verdicts: Iterable[Verdict]) -> dict[str, str]:
+    """The digest of each statement's rule, by its claim.
+
+    Examples
+    --------
+    >>> from experiments.study.verdicts import HYPOTHESIS as SOURCE, Statement
+    >>> weak, strict = (Statement("it falls", "", SOURCE).exact_verdict(True, f"holds if {x} < 0", "") for x in "xy")
+    >>> digests([weak]) == digests([replace(weak, measured="-3")]), digests([weak]) == digests([strict])
+    (True, False)
+    """
+    parts: dict[str, list[list[str]]] = {}
+    for item in verdicts:
+        parts.setdefault(item.claim, []).append([item.claim, item.printed, str(item.source), item.rule])
+    return {claim: sha256(json.dumps(own).encode()).hexdigest()[:16] for claim, own in parts.items()}
+
+
+@cache
+def read_record(path: Path = RULES) -> Mapping[str, Mapping[str, Entry]]:
+    """The entries of the record, by experiment and claim; none without a record."""
+    if not path.exists():
+        return {}
+    told: Mapping[str, Mapping[str, Entry]] = json.loads(path.read_text(encoding="utf-8"))
+    return told
+
+
+def differences(name: str, found: Mapping[str, str], record: Mapping[str, Mapping[str, Entry]]) -> list[str]:
+    """Where the rules of an experiment are not those of the record, a sentence each."""
+    entries = {claim: entry for claim, entry in record.get(name, {}).items() if "removed" not in entry}
+    changed = [claim for claim in found if claim in entries and entries[claim]["digest"] != found[claim]]
+    return [
+        *(f"{name}: the rule was changed: {claim}" for claim in changed),
+        *(f"{name}: the statement is new: {claim}" for claim in found if claim not in entries),
+        *(f"{name}: the statement is gone: {claim}" for claim in entries if claim not in found),
+    ]
+
+
+def renew_entries(entries: Mapping[str, Entry], found: Mapping[str, str], date: str) -> dict[str, Entry]:
+    """The entries of an experiment, brought to its present rules.
+
+    Parameters
+    ----------
+    entries
+        Those of the record; empty: nothing was seen of the experiment yet, its rules get seed 0.
+    found
+        Digests of the present rules.
+    date
+        Of the change.
+
+    Returns
+    -------
+    dict
+        A statement with a changed rule, or one that came or came back after results were seen, has a fresh seed and its
+        former rules.
+    """
+    fresh = SEED_STEP + max((entry["seed"] for entry in entries.values()), default=-SEED_STEP)
+    told: dict[str, Entry] = {}
+    for claim, gone in entries.items():
+        if claim not in found:
+            told[claim] = {"removed": date} | gone
+    for claim, digest in found.items():
+        entry = entries.get(claim, {})
+        if "removed" not in entry and entry.get("digest") == digest:
+            told[claim] = dict(entry)
+            continue
+        told[claim] = {"digest": digest, "fixed": date, "seed": fresh}
+        if entries:
+            before = [{key: entry[key] for key in ("digest", "fixed", "seed")}] if entry else []
+            told[claim]["former"] = [*entry.get("former", ()), *before]
+    return dict(sorted(told.items()))
+
+
+def mark_verdicts(
+    name: str,
+    verdicts: Iterable[Verdict],
+    seed: int,
+    measured: bool = False,
+    record: Mapping[str, Mapping[str, Entry]] | None = None,
+) -> list[Verdict]:
+    """The verdicts; the remark of one with a changed rule says when, and whether the seed is a new one.
+
+    Parameters
+    ----------
+    name
+        Id of the experiment.
+    verdicts
+        Its verdicts.
+    seed
+        With which its tables were measured.
+    measured
+        Whether measured data take part in them: a seed does not renew those.
+    record
+        The entries; None: those of :data:`RULES`.
+    """
+    entries = (read_record() if record is None else record).get(name, {})
+    return [_mark_verdict(item, entries.get(item.claim), seed, measured) for item in verdicts]
+
+
+def _mark_verdict(verdict: Verdict, entry: Entry | None, seed: int, measured: bool) -> Verdict:
+    if entry is None or "former" not in entry or verdict.by_construction:
+        return verdict
+    words = f"rule {'changed' if entry['former'] else 'added'} on {entry['fixed']}"
+    if seed < entry["seed"]:
+        told = f"{words} after results of this seed had been seen (to judge it on new seeds: --seed {entry['seed']})"
+    else:
+        told = f"{words}, judged on seed {seed}"
+    if measured:
+        told += ", with measured data that had been seen"
+    return replace(verdict, remark="; ".join(part for part in (verdict.remark, told) if part))

@@ -1,0 +1,139 @@
+"""The simulations that the experiments of the hybrid paper share, and how their metrics are looked up.
+
+A trace is a generated year with types, overheads and notices drawn for it; ten traces have the seeds S, S + 1, ...
+Equal simulations have equal configurations, so that the store of the sweeps knows what another experiment has done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from experiments.figures.study.mechanisms import METRICS
+from experiments.study.experiment import Resources, Row
+from experiments.study.year_runs import compute_share
+from experiments.sweeps import DELAYS, SweepResult, make_sweep, run_sweep
+from policies.mechanism import BASELINE, MECHANISMS
+from simulator.results.records import STATES
+from workloads.ground.errors import ParameterError
+from workloads.hybrid.notices import NOTICE_MIXES
+from workloads.theta.year import ThetaYear
+
+__all__ = ["ALL", "COLUMNS", "MIXES", "SIX", "Traces", "Years", "labels", "metric_rows", "simulate_grid"]
+
+#: The mechanisms of the paper, and these with the baseline.
+SIX = tuple(mechanism.name for mechanism in MECHANISMS)
+ALL = (BASELINE, *SIX)
+MIXES = tuple(NOTICE_MIXES)
+
+#: What is kept of the summary of each simulation: the eight metrics of Fig. 6 and some that explain them.
+_SUMMARY_COLUMNS = (
+    *(metric.name for metric in METRICS),
+    *("instant_start_ratio_strict", "shrink_ratio", "wait_h", "bounded_slowdown", "makespan_h", "lost_node_hours"),
+    "utilization_to_last_submit",
+    *DELAYS,
+)
+#: All metrics of a simulation; the last ones are computed here, from the accounting of node-hours.
+COLUMNS = (*_SUMMARY_COLUMNS, "compute_utilization")
+
+
+@dataclass(frozen=True)
+class Years:
+    """Generated years.
+
+    Attributes
+    ----------
+    jobs
+        Number of jobs of each year.
+    traces
+        Number of years.
+    preset
+        Parameters of the years, a name of :data:`workloads.theta.presets.PRESETS`.
+    """
+
+    jobs: int = ThetaYear().jobs
+    traces: int = 10
+    preset: str = field(default="default", kw_only=True)
+
+
+@dataclass(frozen=True)
+class Traces(Years):
+    """The traces of an experiment: two years or more, for a confidence interval."""
+
+    def __post_init__(self) -> None:
+        if self.traces < 2:
+            raise ParameterError("traces", "at least 2, for a confidence interval", self.traces)
+
+
+def simulate_grid(
+    resources: Resources,
+    name: str,
+    parameters: Years,
+    seed: int,
+    mechanisms: Sequence[str],
+    assignment: Mapping[str, Any] | None = None,
+    options: Mapping[str, Any] | None = None,
+    vary: str = "product",
+    preset: str = "",
+) -> SweepResult:
+    """A grid of simulations, of which only what is missing in the store is carried out.
+
+    Parameters
+    ----------
+    resources
+        Store and workers.
+    name
+        Name of the sweep; its tables are below the store.
+    parameters, seed
+        The traces.
+    mechanisms, assignment, options
+        What is crossed, as in the file of a sweep.
+    vary
+        How: every value with every other, or ``one-at-a-time``.
+    preset
+        Of the years, in place of the parameters' own.
+
+    Raises
+    ------
+    InputError
+        If a value is not legal.
+    HoldfastError
+        If a simulation failed.
+    """
+    sweep = make_sweep(
+        workload={
+            "seeds": f"{seed}:{seed + parameters.traces}",
+            "jobs": parameters.jobs,
+            "presets": preset or parameters.preset,
+        },
+        mechanisms=list(mechanisms),
+        assignment=dict(assignment or {}),
+        options=dict(options or {}),
+        vary=vary,
+    )
+    result = run_sweep(
+        sweep,
+        resources.store / "sweeps" / name,
+        store=resources.store,
+        workers=resources.workers,
+        progress=resources.progress,
+    )
+    return result.complete()
+
+
+def labels(row: Row) -> dict[str, Any]:
+    """The trace, the mix and the mechanism of a run of a sweep."""
+    return {"trace": row["assignment_seed"], "mix": row["notice_mix"], "mechanism": row["mechanism"]}
+
+
+def metric_rows(result: SweepResult, *others: str) -> list[Row]:
+    """A row for each simulation: trace, mix, mechanism, the other columns named, and :data:`COLUMNS`."""
+    return [
+        {
+            **labels(row),
+            **{name: row[name] for name in (*others, *_SUMMARY_COLUMNS)},
+            "compute_utilization": compute_share({name: hours[f"{name}_node_hours"] for name in STATES}),
+        }
+        for row, hours in zip(result.summary, result.accounting, strict=True)
+    ]

@@ -1,0 +1,165 @@
+"""Values: what may stand behind a key of a sweep, and what it is turned into.
+
+Each function takes the raw value (and the type, which it knows) as cattrs hands it over. The name that an error carries
+is empty: the path of the key is put there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from experiments.recordings.replay import parse_mechanisms
+from experiments.sweeps.configuration import VARY
+from simulator.options import Options
+from workloads.ground.errors import UnknownNameError
+from workloads.ground.numbers import is_whole
+from workloads.hybrid.assignment import Assignment
+from workloads.hybrid.parameters import is_mix, parameter_value, whole, wrong
+from workloads.logs.column_roles import roles_of
+from workloads.logs.filters import conditions_of, unit_of
+from workloads.logs.readers import READERS
+
+__all__ = [
+    "Hook",
+    "axis",
+    "column_names",
+    "conditions",
+    "flag",
+    "format_name",
+    "lengths",
+    "mechanisms",
+    "positive",
+    "presets",
+    "seeds",
+    "several",
+    "text",
+    "unit",
+    "vary",
+]
+
+#: Seeds that a range may have.
+_MOST_SEEDS = 100_000
+
+#: The largest seed: whole numbers of the tables have 64 bits.
+_LARGEST = 2**63 - 1
+#: Jobs that a generated year of a sweep may have: 27 years of Theta, of which each worker holds about two gigabytes.
+_MOST_JOBS = 1_000_000
+
+#: Makes a value of what was written, or says why not.
+Hook = Callable[[Any, Any], Any]
+
+
+def text(raw: Any, _: Any = None) -> str:
+    if not isinstance(raw, str):
+        raise wrong("a text", raw)
+    return raw
+
+
+def flag(raw: Any, _: Any = None) -> bool:
+    if not isinstance(raw, bool):
+        raise wrong("true or false", raw)
+    return raw
+
+
+def positive(raw: Any, _: Any = None) -> int:
+    return whole(raw, 1)
+
+
+def several(raw: Any) -> list[Any]:
+    """A list that is not empty, or one value as a list."""
+    if not isinstance(raw, list | tuple):
+        return [raw]
+    if not raw:
+        raise wrong("a value, or a list of at least one", raw)
+    return list(raw)
+
+
+def seeds(raw: Any, _: Any = None) -> tuple[int, ...]:
+    legal = 'a whole number of at least 0, a list of such, or a range such as "0:10"'
+    if isinstance(raw, str):
+        first, colon, end = raw.partition(":")
+        if not (colon and _is_seed(first) and _is_seed(end) and int(first) < int(end)):
+            raise wrong(legal, raw)
+        if int(end) - int(first) > _MOST_SEEDS or int(end) > _LARGEST:
+            raise wrong(f"a range of at most {_MOST_SEEDS:,} seeds up to {_LARGEST:,}", raw)
+        return tuple(range(int(first), int(end)))
+    given = several(raw)
+    if not all(is_whole(seed, 0) for seed in given):
+        raise wrong(legal, raw)
+    return tuple(whole(seed, 0) for seed in given)
+
+
+def _is_seed(text: str) -> bool:
+    """Whether a text is a whole number that is not beyond all measure."""
+    return re.fullmatch(r"\s*[0-9]{1,100}\s*", text) is not None
+
+
+def lengths(raw: Any, _: Any) -> tuple[int, ...]:
+    return tuple(whole(length, 1, _MOST_JOBS) for length in several(raw))
+
+
+def presets(raw: Any, _: Any) -> tuple[str, ...]:
+    return tuple(text(item) for item in several(raw))
+
+
+def mechanisms(raw: Any, _: Any) -> tuple[str, ...]:
+    return tuple(parse_mechanisms(",".join(text(name) for name in several(raw))))
+
+
+def format_name(raw: Any, _: Any) -> str:
+    name = text(raw)
+    logs = [known for known in READERS if known != "job-table"]
+    if name == "job-table" or (":" not in name and name not in READERS and name not in READERS.listing()):
+        raise UnknownNameError("format", name, logs)
+    _ = READERS[name]
+    return name
+
+
+def conditions(raw: Any, _: Any) -> tuple[str, ...]:
+    given = tuple(text(part) for part in several(raw))
+    conditions_of(given)
+    return given
+
+
+def unit(raw: Any, _: Any) -> str:
+    return str(unit_of(text(raw)))
+
+
+def column_names(raw: Any, _: Any) -> str:
+    given = text(raw)
+    roles_of(given)
+    return given
+
+
+def vary(raw: Any, _: Any) -> str:
+    if raw not in VARY:
+        raise wrong(" or ".join(VARY), raw)
+    return str(raw)
+
+
+def _check_plan(name: str) -> None:
+    """Refuse what is no planning strategy; a sweep gives no plans of its own."""
+    from policies.planning.plan_book import PlanBook
+
+    PlanBook().check(name)
+
+
+def axis(kind: type[Assignment] | type[Options], name: str) -> Hook:
+    """Reads the values that a parameter takes: one, or a list."""
+    default = getattr(kind(), name)
+
+    def value(raw: Any) -> Any:
+        chosen = parameter_value(kind, name, raw)
+        if name == "plan":
+            _check_plan(chosen)
+        return chosen
+
+    def values(raw: Any, _: Any) -> tuple[Any, ...]:
+        numbers = isinstance(default, tuple) or is_mix(name, raw)
+        if numbers and isinstance(raw, list | tuple) and raw and not isinstance(raw[0], list | tuple):
+            return (value(raw),)
+        return tuple(value(part) for part in several(raw))
+
+    return values

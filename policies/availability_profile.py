@@ -1,0 +1,139 @@
+"""The profile of a machine's future: how many nodes will be free from when on, by the walltimes.
+
+Source: Mu'alem & Feitelson, "Utilization, predictability, workloads, and user runtime estimates in scheduling the IBM
+SP2 with backfilling", IEEE TPDS 12(6), 2001: a list of times with the nodes that are free between them.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+
+from policies.kernels.timeline import earliest, room
+from policies.port import TOLERANCE, WaitingJob, Window
+from policies.shadow_time import NEVER
+
+__all__ = ["Profile"]
+
+
+class Profile:
+    """A step function of free nodes over time: the plan over time of :mod:`policies.kernels.timeline`, in lists.
+
+    Parameters
+    ----------
+    now
+        Where it begins.
+    free
+        Nodes that are free now.
+    releases
+        (time, tie-break, nodes) in ascending order: nodes that come back.
+    windows
+        Nodes that will be taken away, or set aside.
+
+    Attributes
+    ----------
+    times, levels
+        From ``times[i]`` on, until the next one, ``levels[i]`` nodes are free; fewer than none where windows were
+        announced too late.
+
+    Notes
+    -----
+    Plain lists: a profile has some hundred steps, of which most questions look at a few, which is far too little for
+    numpy to pay. Reserved nodes and windows are taken :data:`~policies.port.TOLERANCE` after their start: what comes
+    back within it counts as there in time.
+    """
+
+    __slots__ = ("_bounds", "levels", "times")
+
+    def __init__(
+        self, now: int, free: int, releases: Iterable[tuple[int, int, int]], windows: Sequence[Window] = ()
+    ) -> None:
+        times, levels = [now], [free]
+        for at, _, nodes in releases:
+            free += nodes
+            if at > times[-1]:
+                times.append(at)
+                levels.append(free)
+            else:
+                levels[-1] = free
+        self.times = times
+        self.levels = levels
+        # The longest runs of each size that were looked for, and where they fitted: nodes are only ever taken, so that
+        # nothing as large and as long will fit before.
+        self._bounds: dict[int, tuple[int, int]] = {}
+        for window in windows:
+            self.take(max(now, window.start + TOLERANCE), window.end, window.nodes)
+
+    def take(self, start: int, end: int, nodes: int) -> None:
+        """Nodes are taken from ``start`` until before ``end``."""
+        if start >= end:
+            return
+        levels = self.levels
+        first = self._cut(start)
+        for place in range(first, self._cut(end)):
+            levels[place] -= nodes
+
+    def reserve(self, start: int, length: int, nodes: int) -> None:
+        """A waiting job will have nodes from ``start`` on."""
+        self.take(start + TOLERANCE, start + max(length, 2 * TOLERANCE), nodes)
+
+    def largest(self, job: WaitingJob, size: int, *, by_runtime: bool = False) -> int:
+        """The largest size up to ``size`` at which a job can run through from now on; 0 if there is none."""
+        return self._largest(job, size, 0, by_runtime=by_runtime)
+
+    def earliest(self, nodes: int, length: int) -> int:
+        """The first time with ``nodes`` free for ``length``; :data:`~policies.shadow_time.NEVER` if there is none."""
+        times = self.times
+        place = 0
+        longest, found = self._bounds.get(nodes, (NEVER, 0))
+        if length >= longest:
+            if found == NEVER:
+                return NEVER
+            place = bisect_left(times, found)
+        place = earliest(times, self.levels, len(times), place, nodes, length)
+        start = times[place] if place < len(times) else NEVER
+        self._bounds[nodes] = length, start
+        return start
+
+    def earliest_and_largest(self, job: WaitingJob) -> tuple[int, int]:
+        """The first time from which a job can run through at any of its sizes, and the largest such size then."""
+        if job.min_nodes == job.nodes:
+            return self.earliest(job.nodes, job.walltime), job.nodes
+        # A larger one runs shorter and may fit where none of the smaller ones does, so every step is tried.
+        for place, (at, level) in enumerate(zip(self.times, self.levels, strict=True)):
+            if level >= job.min_nodes:
+                size = self._largest(job, job.nodes, place)
+                if size:
+                    return at, size
+        return NEVER, job.min_nodes
+
+    def least(self, end: int, enough: int) -> int:
+        """The fewest nodes from now until before ``end``; any number below ``enough`` if they are not enough."""
+        return self._least(0, end, enough)
+
+    def _largest(self, job: WaitingJob, size: int, place: int, *, by_runtime: bool = False) -> int:
+        start = self.times[place]
+        size = min(size, self.levels[place])
+        while size >= job.min_nodes:
+            end = start + (job.duration(size) if by_runtime else job.limit(size))
+            room = self._least(place, end, job.min_nodes)
+            if room >= size:
+                return size
+            # Smaller, it runs longer, and what it then reaches leaves it no more than this.
+            size = room
+        return 0
+
+    def _least(self, place: int, end: int, enough: int) -> int:
+        """The fewest nodes from a step until before ``end``; any number below ``enough`` if they are not enough."""
+        least: int = room(self.times, self.levels, len(self.times), place, end, enough)
+        return least
+
+    def _cut(self, at: int) -> int:
+        """The place of the step that begins then, at or after the beginning of the profile."""
+        times = self.times
+        place = bisect_right(times, at)
+        if times[place - 1] == at:
+            return place - 1
+        times.insert(place, at)
+        self.levels.insert(place, self.levels[place - 1])
+        return place

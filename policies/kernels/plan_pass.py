@@ -1,0 +1,170 @@
+"""One pass that plans: each job in its turn starts, if it can run through beside what is planned, or is reserved nodes.
+
+It makes the plan of :func:`policies.reservation_depth.plan_queue` for many jobs in arrays, as machine code.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from policies.kernels.timeline import earliest, put_back, reach, room, take
+
+__all__ = ["BOUNDS", "KINDS", "plan", "plan_pass"]
+
+#: So many of the places that were found are remembered, to begin the next searches there. Measured: half the time of
+#: conservative backfilling while thousands wait (20,000 jobs at a load of 1.3: 0.9 s, and 2.2 s without).
+BOUNDS = 32
+#: What the arguments of :func:`plan_pass` are (:func:`workloads.ground.object_code.object_code`).
+KINDS = "nnaaaaaananaaannnnnnnaaaa"
+
+
+def limit(nodes: Any, walltime: Any, setup: Any, work: Any, size: Any) -> Any:
+    """Walltime at that size; halves of a tick to even, as :func:`simulator.machine.job_state.divide` rounds them."""
+    if size == nodes:
+        return walltime
+    ticks = work // size
+    rest = work - ticks * size
+    if 2 * rest > size or (2 * rest == size and ticks % 2 == 1):
+        ticks += 1
+    return setup + ticks
+
+
+def largest_size(
+    least: Any, nodes: Any, walltime: Any, setup: Any, work: Any, size: Any, times: Any, levels: Any, steps: Any, k: Any
+) -> Any:
+    """The largest size up to ``size`` at which a job can run through from step ``k`` on; 0 if there is none."""
+    if levels[k] < size:
+        size = levels[k]
+    while size >= least:
+        left = room(times, levels, steps, k, times[k] + limit(nodes, walltime, setup, work, size), least)
+        if left >= size:
+            return size
+        # Smaller, it runs longer, and what it then reaches leaves it no more than this.
+        size = left
+    return 0
+
+
+def plan(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike
+    count, heads, order, least, nodes, walltimes, setups, works, steps, times, levels,
+    now, free, depth, largest, complete, never, bounds, begun, sizes, planned,
+):  # fmt: skip
+    """Plan the jobs behind those that start before any must wait; returns how many start.
+
+    ``order`` says where the first, second, ... of ``count`` jobs stands in the arrays of jobs: smallest and largest
+    size, walltime at the largest, and at other sizes the setup and the node-ticks behind it. The first ``heads`` jobs
+    start already, and leave ``free`` nodes. ``times`` and ``levels`` are the plan over time with them, ``steps`` long,
+    with room for two steps a job more. ``depth`` is how many of the others hold a reservation, and ``largest`` says
+    whether for the largest size at which they can start first of all, or for their least.
+
+    ``begun`` gets the places in the order of those that start now, ``sizes`` the size of each job, ``planned`` the time
+    for which it is planned: ``never`` of those that find none, -1 of those without a reservation. Unless ``complete``
+    it ends where no later job can start. ``bounds`` has room for three times ``BOUNDS`` numbers.
+    """
+    found = 0
+    for k in range(BOUNDS):
+        bounds[3 * k] = never
+    last = count - 1
+    for place in range(heads, count):
+        if not complete:
+            # No job behind the last one that may still start need be planned.
+            while last > heads and last >= place:
+                job = order[last]
+                if least[job] <= free and (
+                    largest_size(
+                        least[job], nodes[job], walltimes[job], setups[job], works[job], min(nodes[job], free),
+                        times, levels, steps, 0,
+                    ) > 0
+                ):  # fmt: skip
+                    break
+                last -= 1
+            if last <= heads or place > last:
+                break
+        job = order[place]
+        size = 0
+        # That the first one cannot start is known.
+        if place > heads and least[job] <= free:
+            size = largest_size(
+                least[job], nodes[job], walltimes[job], setups[job], works[job], min(nodes[job], free),
+                times, levels, steps, 0,
+            )  # fmt: skip
+        if size > 0:
+            begun[found] = place
+            found += 1
+            sizes[place] = size
+            planned[place] = now
+            free -= size
+            length = limit(nodes[job], walltimes[job], setups[job], works[job], size)
+            steps = take(times, levels, steps, now, now + length, size)
+            continue
+        planned[place] = -1
+        if depth == 0:
+            continue
+        depth -= 1
+        size = least[job]
+        several = largest and size < nodes[job]
+        # At any of its sizes it needs at least so many nodes for at least so long.
+        longest = limit(nodes[job], walltimes[job], setups[job], works[job], size)
+        length = longest
+        if several:
+            length = walltimes[job]
+        # Nodes are only ever taken: nothing as large and as long fits before the places found for others.
+        at = now
+        slot = place % BOUNDS
+        for k in range(BOUNDS):
+            if bounds[3 * k] <= size:
+                if bounds[3 * k + 1] <= length and bounds[3 * k + 2] > at:
+                    at = bounds[3 * k + 2]
+                if bounds[3 * k] == size:
+                    slot = k
+        k = reach(times, steps, at - 1)
+        at = never
+        if several:
+            # A larger one runs shorter and may fit where none of the smaller ones does, so every step is tried.
+            while k < steps:
+                if levels[k] >= least[job]:
+                    size = largest_size(
+                        least[job], nodes[job], walltimes[job], setups[job], works[job], nodes[job],
+                        times, levels, steps, k,
+                    )  # fmt: skip
+                    if size > 0:
+                        at = times[k]
+                        break
+                k += 1
+            if k == steps:
+                size = least[job]
+        else:
+            k = earliest(times, levels, steps, k, size, length)
+            if k < steps:
+                at = times[k]
+        bounds[3 * slot] = least[job]
+        bounds[3 * slot + 1] = longest
+        bounds[3 * slot + 2] = at
+        sizes[place] = size
+        planned[place] = at
+        if at < never:
+            length = limit(nodes[job], walltimes[job], setups[job], works[job], size)
+            # As Profile.reserve: nodes that come back within a tick of the start count as there in time.
+            steps = take(times, levels, steps, at + 1, at + max(length, 2), size)
+    return found
+
+
+def plan_pass(  # type: ignore[no-untyped-def] # as above
+    count, heads, order, least, nodes, walltimes, setups, works, runs, releases, windows, windowed, times, levels,
+    now, free, depth, largest, complete, never, tolerance, bounds, begun, sizes, planned,
+):  # fmt: skip
+    """As :func:`plan`, on the plan over time that ``runs`` releases and ``windows`` windows make.
+
+    ``releases`` are triples of time, tie-break and nodes in ascending order, ``windowed`` of start, end and nodes.
+    """
+    steps = 1
+    times[0] = now
+    levels[0] = free
+    for k in range(0, 3 * runs, 3):
+        steps = put_back(times, levels, steps, releases[k], releases[k + 2])
+    for k in range(0, 3 * windows, 3):
+        start = max(now, windowed[k] + tolerance)
+        steps = take(times, levels, steps, start, windowed[k + 1], windowed[k + 2])
+    return plan(  # type: ignore[no-untyped-call] # as above
+        count, heads, order, least, nodes, walltimes, setups, works, steps, times, levels, now, free,
+        depth, largest, complete, never, bounds, begun, sizes, planned,
+    )  # fmt: skip

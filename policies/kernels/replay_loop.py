@@ -1,0 +1,256 @@
+"""A replay of rigid jobs that keeps nothing but starts.
+
+Source of the rules: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001; as in :mod:`policies.backfilling`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from policies.kernels.plan_pass import plan
+from policies.kernels.timeline import put_back
+
+__all__ = ["KINDS", "MORE", "STUCK", "replay"]
+
+#: What a replay returns that did not come to its end: it needs more of the jobs to come; some jobs can never start.
+MORE, STUCK = -1, -2
+#: What the arguments of :func:`replay` are (:func:`workloads.ground.object_code.object_code`).
+KINDS = "nnaaaaaanannnnnnnnaaaaanaaaaaaaaaaaa"
+
+
+def end_run(runs: Any, limits: Any, by_end: Any, by_limit: Any) -> Any:
+    """Take the run that ends first out of the order of limits; ``runs`` are left."""
+    job = by_end[runs]
+    low = 0
+    high = runs
+    while low < high:
+        middle = (low + high) // 2
+        if limits[by_limit[middle]] < limits[job]:
+            low = middle + 1
+        else:
+            high = middle
+    while by_limit[low] != job:
+        low += 1
+    for place in range(low, runs):
+        by_limit[place] = by_limit[place + 1]
+    return job
+
+
+def begin_run(job: Any, runs: Any, ends: Any, limits: Any, by_end: Any, by_limit: Any) -> None:
+    """Enter a run, whose end and limit are known, beside ``runs`` others."""
+    place = runs
+    while place > 0 and ends[by_end[place - 1]] < ends[job]:
+        by_end[place] = by_end[place - 1]
+        place -= 1
+    by_end[place] = job
+    place = runs
+    while place > 0 and limits[by_limit[place - 1]] > limits[job]:
+        by_limit[place] = by_limit[place - 1]
+        place -= 1
+    by_limit[place] = job
+
+
+def unlink(job: Any, after: Any, before: Any) -> None:
+    """Take a job out of the queue."""
+    following = after[job]
+    after[before[job]] = following
+    before[following] = before[job]
+
+
+def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike
+    count, present, submits, nodes, walltimes, runtimes, ranks, awaited, waiting, queue, begin, free, tolerance,
+    never, depth, complete, on_trial, choices, tried, ends, limits, by_end, by_limit, runs, starts, after, before,
+    found, how, order, times, levels, bounds, begun, sizes, planned,
+):  # fmt: skip
+    """Simulate until the awaited jobs have started; returns how many of the later jobs were submitted by then.
+
+    There are ``count`` jobs. They are numbered: those before ``present`` run or wait, the others are submitted later,
+    ordered by submit. ``ranks`` are their places in the order of the queue, ``awaited`` is 1 for those that are waited
+    for, and ``queue`` holds the ``waiting`` ones in their order. ``depth`` is how many jobs that must wait hold a
+    reservation: 0 without backfilling, 1 under EASY, ``count`` where all do. ``complete`` tells that no other jobs
+    come. With the job ``on_trial`` (-1: none; ``depth`` is then at most 1) each of the ``choices`` walltimes ``tried``
+    is tried, the first of which it has: ``found`` gets the starts, and ``how`` 1 for each that is backfilled.
+
+    ``ends`` and ``limits`` (ends of walltimes) are given for the running jobs, whose number is ``runs``; ``by_end``
+    holds these, the last end first, and ``by_limit`` the first limit first. ``starts`` gets the starts of the others.
+    ``after`` and ``before`` are buffers for the links of the queue, with a place more for both of its ends. The last
+    ones are buffers of :func:`policies.kernels.plan_pass.plan`, which are used where ``depth`` is greater than 1.
+    """
+    top = count
+    left = 0
+    trials = 0
+    # No waiting job needs fewer nodes.
+    smallest = never
+    last = top
+    for place in range(waiting):
+        job = queue[place]
+        after[last] = job
+        before[job] = last
+        last = job
+        left += awaited[job]
+        if nodes[job] < smallest:
+            smallest = nodes[job]
+    after[last] = top
+    before[top] = last
+    for job in range(present, count):
+        left += awaited[job]
+
+    now = begin
+    coming = present
+    head = top
+    shadow = 0
+    extra = -1
+    released = True  # in the first instant every job may start
+    while True:
+        # Runs end.
+        while runs > 0 and ends[by_end[runs - 1]] <= now:
+            runs -= 1
+            job = end_run(runs, limits, by_end, by_limit)
+            free += nodes[job]
+            released = True
+        # Jobs are submitted.
+        new = coming
+        while coming < count and submits[coming] <= now:
+            last = before[top]
+            while last != top and ranks[last] > ranks[coming]:
+                last = before[last]
+            following = after[last]
+            after[last] = coming
+            before[coming] = last
+            after[coming] = following
+            before[following] = coming
+            if nodes[coming] < smallest:
+                smallest = nodes[coming]
+            coming += 1
+        if coming == count and complete == 0:
+            return MORE
+
+        # Which jobs may start: 0 none, 1 the first while it fits, 2 the new ones that fit beside the first, 3 all that
+        # do, 4 those of a plan. In an instant without completions only those submitted in it can start beside one
+        # reservation, unless one of them goes first: the others had their chance when nodes became free, and the time
+        # until the head's start has only become shorter.
+        phase = 0
+        if released or after[top] != head or (depth > 1 and smallest <= free):
+            phase = 1
+        elif depth == 1 and head != top:
+            for job in range(new, coming):
+                if nodes[job] <= free:
+                    phase = 2
+        looks = phase == 2 and extra < 0
+        rank = -1
+        following = top
+        least = never
+        chosen = 0
+        next_chosen = 0
+        while phase > 0:
+            job = after[top]
+            if phase == 1 and (job == top or nodes[job] > free):
+                head = job
+                extra = -1
+                if job == top or depth == 0 or smallest > free:
+                    break
+                if depth == 1:
+                    phase = 3
+                    following = job
+                    looks = True
+                else:
+                    phase = 4
+                    steps = 1
+                    times[0] = now
+                    levels[0] = free
+                    for place in range(runs):
+                        job = by_limit[place]
+                        steps = put_back(times, levels, steps, limits[job], nodes[job])
+                    waiting = 0
+                    smallest = never
+                    job = after[top]
+                    while job != top:
+                        order[waiting] = job
+                        waiting += 1
+                        if nodes[job] < smallest:
+                            smallest = nodes[job]
+                        job = after[job]
+                    # Jobs of one size have neither setup nor work beside it.
+                    chosen = plan(  # type: ignore[no-untyped-call] # as above
+                        waiting, 0, order, nodes, nodes, walltimes, nodes, nodes, steps, times, levels, now, free,
+                        depth, 0, 0, never, bounds, begun, sizes, planned,
+                    )  # fmt: skip
+            if looks:
+                # When the head finds its nodes, and how many are left over then.
+                looks = False
+                reached = free
+                place = 0
+                while reached < nodes[head] and place < runs:
+                    shadow = limits[by_limit[place]]
+                    reached += nodes[by_limit[place]]
+                    place += 1
+                if reached < nodes[head]:
+                    return STUCK
+                # All nodes that come back at the shadow time itself count.
+                while place < runs and limits[by_limit[place]] <= shadow + tolerance:
+                    reached += nodes[by_limit[place]]
+                    place += 1
+                extra = reached - nodes[head]
+            if phase == 2:
+                # The next of the new jobs in the order of the queue.
+                job = top
+                for other in range(new, coming):
+                    if ranks[other] > rank and (job == top or ranks[other] < ranks[job]):
+                        job = other
+                if job == top:
+                    break
+                rank = ranks[job]
+            elif phase == 3:
+                job = following
+                if job == top:
+                    smallest = least
+                    break
+                following = after[job]
+            elif phase == 4:
+                if next_chosen == chosen:
+                    break
+                job = order[begun[next_chosen]]
+                next_chosen += 1
+            fits = nodes[job] <= free
+            beyond = False
+            while fits:
+                # Beside the head those may start that end by its start, or need no more than the extra nodes.
+                beyond = phase > 1 and depth == 1 and now + walltimes[job] > shadow + tolerance
+                if beyond and nodes[job] > extra:
+                    fits = False
+                elif job != on_trial:
+                    break
+                else:
+                    found[trials] = now
+                    how[trials] = 0 if phase == 1 else 1
+                    trials += 1
+                    if trials == choices:
+                        break
+                    walltimes[job] = tried[trials]
+            if not fits:
+                if nodes[job] < least:
+                    least = nodes[job]
+                continue
+            starts[job] = now
+            left -= awaited[job]
+            unlink(job, after, before)
+            free -= nodes[job]
+            if beyond:
+                extra -= nodes[job]
+            ends[job] = now + runtimes[job]
+            limits[job] = now + walltimes[job]
+            begin_run(job, runs, ends, limits, by_end, by_limit)
+            runs += 1
+            if (phase == 2 or phase == 3) and smallest > free:
+                break
+        if left == 0:
+            return coming - present
+        # The next instant.
+        now = never
+        if coming < count:
+            now = submits[coming]
+        if runs > 0 and ends[by_end[runs - 1]] < now:
+            now = ends[by_end[runs - 1]]
+        released = False
+        if now == never:
+            return STUCK

@@ -1,0 +1,178 @@
+"""Answering an arrival: what each arrival strategy would do to the running jobs, and a network that chooses one.
+
+A network scores each answer by its consequences (:data:`CONSEQUENCES`), which it sees through the port as any policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import log10
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policies.arrival import ARRIVALS, ArrivalStrategy, WaitAtArrival
+from policies.port import Preempt, Request, RunningJob, Shrink, SystemView
+from policies.score_network import ScoringNetwork
+from workloads.ground.units import SECOND
+from workloads.table.job import MALLEABLE
+
+__all__ = ["CONSEQUENCES", "LearnedAtArrival", "consequences", "possible", "still_lacking"]
+
+#: What is seen of each answer to an arrival. Of the answer: whether it finds enough nodes, the nodes of the jobs that
+#: it preempts and those that it shrinks away [share of the machine], how many jobs that are [log10(1 + jobs) / 6], and
+#: what is lost [log10(1 + node-seconds) / 12]. Of the arriving job: nodes that it lacks, and nodes [share of the
+#: machine], walltime [log10(1 + s) / 6]. Of the machine: free and reserved nodes, nodes that malleable jobs could give
+#: up [share of the machine], waiting jobs [log10(1 + jobs) / 6].
+CONSEQUENCES = (
+    *("enough", "preempted", "shrunk", "jobs", "lost"),
+    *("lacking", "nodes", "walltime", "free", "reserved", "spare", "queue"),
+)
+_NODE_HOURS = 12.0
+
+
+class _Later:
+    """The machine once the tenants of the arriving job have gone."""
+
+    def __init__(self, view: SystemView, running: Sequence[RunningJob]) -> None:
+        self._view = view
+        self.running = running
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._view, name)
+
+
+def still_lacking(view: SystemView, request: Request) -> int:
+    """Nodes that an arriving job lacks beyond free nodes and its reservation."""
+    own = sum(item.idle + item.lent for item in view.reservations if item.job_id == request.job_id)
+    return max(0, request.nodes - view.free - own)
+
+
+def possible(
+    view: SystemView, request: Request, strategies: Sequence[ArrivalStrategy], lacking: int
+) -> npt.NDArray[np.bool_]:
+    """Which answers find enough nodes, or let the job wait on purpose; shape (answers,)."""
+    return np.array(
+        [isinstance(item, WaitAtArrival) or item.room(view, request) >= lacking for item in strategies], bool
+    )
+
+
+def consequences(
+    view: SystemView, request: Request, strategies: Sequence[ArrivalStrategy], lacking: int
+) -> npt.NDArray[np.float32]:
+    """What each answer to an arrival would lead to.
+
+    Parameters
+    ----------
+    view
+        The machine.
+    request
+        The arriving job.
+    strategies
+        The answers.
+    lacking
+        Nodes that it lacks.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (answers, 12): :data:`CONSEQUENCES`, numbers of at least 0.
+    """
+    running = [run for run in view.running if not run.owes(request.job_id)]
+    by_id = {run.job_id: run for run in running}
+    later: Any = _Later(view, running)
+    seen = np.zeros((len(strategies), len(CONSEQUENCES)), np.float32)
+    for row, strategy in zip(seen, strategies, strict=True):
+        if strategy.room(view, request) >= lacking:
+            actions = strategy.make_room(later, request, lacking) if lacking else []
+            row[:5] = _effects(actions, by_id, view)
+    total = view.nodes
+    spare = sum(run.nodes - run.min_nodes for run in running if run.type is MALLEABLE and not run.borrowed)
+    seen[:, 5] = lacking / total
+    seen[:, 6] = request.nodes / total
+    seen[:, 7] = log10(1.0 + request.walltime / SECOND) / 6.0
+    seen[:, 8] = view.free / total
+    seen[:, 9] = sum(item.idle + item.lent for item in view.reservations) / total
+    seen[:, 10] = spare / total
+    seen[:, 11] = log10(1.0 + len(view.queue)) / 6.0
+    return seen
+
+
+def _effects(
+    actions: Sequence[Preempt | Shrink], running: Mapping[int, RunningJob], view: SystemView
+) -> tuple[float, ...]:
+    hit = [(action, run) for action in actions if (run := running.get(action.job_id)) is not None]
+    preempted = [run for action, run in hit if isinstance(action, Preempt)]
+    shrunk = sum(action.nodes for action, _ in hit if isinstance(action, Shrink))
+    lost = sum(run.loss(view.now) for run in preempted)
+    return (
+        1.0,
+        sum(run.nodes for run in preempted) / view.nodes,
+        shrunk / view.nodes,
+        log10(1.0 + len(hit)) / 6.0,
+        log10(1.0 + lost / SECOND) / _NODE_HOURS,
+    )
+
+
+@dataclass(frozen=True)
+class LearnedAtArrival:
+    """The answer that a network scores highest among the arrival strategies that it was trained with.
+
+    Attributes
+    ----------
+    model
+        The npz file of the network, as :func:`holdfast.gym.train` returns it for an ``ArrivalChoice``.
+    """
+
+    model: str = ""
+    network: ScoringNetwork | None = field(default=None, metadata={"parameter": False}, repr=False, compare=False)
+
+    def ready(self) -> LearnedAtArrival:
+        """The strategy with its network.
+
+        Raises
+        ------
+        InputError
+            If there is none.
+        """
+        if self.network is not None:
+            return self
+        scores = "answers to arrivals"
+        return LearnedAtArrival(self.model, ScoringNetwork.named(self.model, features=len(CONSEQUENCES), scores=scores))
+
+    def begin(self) -> ArrivalStrategy:
+        """The strategy of one simulation."""
+        network = self.ready().network
+        assert network is not None  # ready() has loaded it
+        return _Answering(network)
+
+    def room(self, view: SystemView, request: Request) -> int:
+        return self.begin().room(view, request)
+
+    def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
+        return self.begin().make_room(view, request, missing)
+
+
+class _Answering:
+    """A network that remembers how it answers each arrival, from ``room`` to ``make_room``."""
+
+    def __init__(self, network: ScoringNetwork) -> None:
+        self._network = network
+        self._strategies = [ARRIVALS[name] for name in network.answers]
+        self._chosen: dict[int, ArrivalStrategy] = {}
+
+    def room(self, view: SystemView, request: Request) -> int:
+        lacking = still_lacking(view, request)
+        chosen = self._chosen[request.job_id] = self._best(view, request, lacking)
+        return chosen.room(view, request)
+
+    def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
+        chosen = self._chosen.pop(request.job_id, None) or self._best(view, request, missing)
+        return chosen.make_room(view, request, missing)
+
+    def _best(self, view: SystemView, request: Request, lacking: int) -> ArrivalStrategy:
+        scores = self._network.scores(consequences(view, request, self._strategies, lacking))
+        legal = possible(view, request, self._strategies, lacking)
+        return self._strategies[int(np.argmax(np.where(legal, scores, -np.inf)))]

@@ -1,0 +1,60 @@
+"""Windows: how many nodes they leave, while nodes are about to be taken away, or set aside for others.
+
+A window needs its nodes at each of its instants. A job may start if, counting all that runs by its walltime, every
+window that its own walltime reaches still finds them: the machine drains before a window, as far as the window goes.
+Backfilling respects windows through its profile (:mod:`policies.availability_profile`). The functions here
+serve where no pass is made: when tenants start, and when borrowed nodes are given back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from policies.port import TOLERANCE, SystemView, WaitingJob
+
+__all__ = ["admitted", "spare"]
+
+
+def spare(view: SystemView, until: int, started: Sequence[tuple[int, int]] = ()) -> int:
+    """How many nodes the windows can do without until then, beside those of what runs.
+
+    Idle reserved nodes count as there: a window may take them, before it would have a job preempted.
+
+    Parameters
+    ----------
+    view
+        The machine.
+    until
+        A time; windows that start later do not count.
+    started
+        (end of the walltime, nodes) of what has been started since the view was taken.
+
+    Returns
+    -------
+    int
+        All nodes of the machine where there is no window.
+    """
+    least = view.nodes
+    for window in view.windows:
+        if window.start >= until - TOLERANCE:
+            break
+        at = max(window.start, view.now)
+        stay = sum(nodes for end, _, nodes in view.releases if end > at + TOLERANCE)
+        stay += sum(nodes for end, nodes in started if end > at + TOLERANCE)
+        if view.reservations:
+            for run in view.running:
+                if run.borrowed and run.expected_end > at + TOLERANCE:
+                    stay += sum(run.owes(reservation.job_id) for reservation in view.reservations)
+        taken = sum(other.nodes for other in view.windows if other.start <= at < other.end)
+        least = min(least, view.nodes - stay - taken)
+    return least
+
+
+def admitted(view: SystemView, job: WaitingJob, size: int, started: Sequence[tuple[int, int]] = ()) -> int:
+    """The largest size up to ``size`` at which the windows let a job start; 0: at none. See :func:`spare`."""
+    while size >= job.min_nodes:
+        room = spare(view, view.now + job.limit(size), started)
+        if room >= size:
+            return size
+        size = room
+    return 0

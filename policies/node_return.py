@@ -1,0 +1,81 @@
+"""Lending: how a completed on-demand job's nodes go back to the jobs that gave them up.
+
+Source: Fan et al., IPDPS 2022, section III-B.3; docs/model.md, "The six mechanisms".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from policies.node_limits import admitted, spare
+from policies.port import Expand, Loan, Start, SystemView
+
+__all__ = ["Keep", "give_back"]
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """Hold returned nodes for a preempted job until it can resume."""
+
+    job_id: int
+    nodes: int
+
+
+def give_back(
+    view: SystemView, loans: Iterable[Loan], nodes: int, *, hold: bool = False
+) -> list[Expand | Start | Keep]:
+    """What each lender gets, in the order of lending.
+
+    Parameters
+    ----------
+    view
+        The machine; ``view.free`` does not contain the nodes that are returned.
+    loans
+        In the order of lending.
+    nodes
+        How many nodes the completed job returns.
+    hold
+        Whether a preempted job that cannot resume keeps what it lent.
+
+    Returns
+    -------
+    list of Expand, Start or Keep
+        A shrunk run that still goes on expands by what it lent. A preempted job that waits and has not run since
+        resumes at once if what it lent and the free nodes suffice; otherwise it gets nothing, or what it lent is held
+        for it.
+    """
+    actions: list[Expand | Start | Keep] = []
+    # What each run has got back already: it may have lent more than once.
+    regained: dict[int, int] = {}
+    # (end of the walltime, nodes) of what has been given back: windows count it.
+    given: list[tuple[int, int]] = []
+    free = view.free
+    for loan in loans:
+        lent = min(loan.nodes, nodes)
+        run, job = loan.shrunk, loan.preempted
+        if run is not None:
+            grown = min(lent, run.max_nodes - run.nodes - regained.get(run.job_id, 0))
+            if view.windows:
+                # It will end earlier with them.
+                grown = min(grown, spare(view, run.expected_end, given))
+            if grown > 0:
+                given.append((run.expected_end, grown))
+                actions.append(Expand(run.job_id, grown))
+                regained[run.job_id] = regained.get(run.job_id, 0) + grown
+                nodes -= grown
+        elif job is not None:
+            size = min(job.nodes, lent + free)
+            if size >= job.min_nodes and view.windows:
+                size = admitted(view, job, size, given)
+            if size < job.min_nodes:
+                if hold and lent:
+                    actions.append(Keep(job.job_id, lent))
+                    nodes -= lent
+                continue
+            given.append((view.now + job.limit(size), size))
+            returned = min(lent, size)
+            actions.append(Start(job.job_id, size, "nodes returned", returned=returned))
+            nodes -= returned
+            free -= size - returned
+    return actions

@@ -1,0 +1,127 @@
+"""The law of what a plan costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from policies.planning.costs import CostModel
+
+if TYPE_CHECKING:
+    from workloads.laws import Law
+
+__all__ = ["Reservations", "Spending"]
+
+Floats = NDArray[np.float64]
+
+
+class Reservations(Protocol):
+    """What the law of the cost asks of a plan: :class:`~policies.planning.plan.ReservationPlan` is one."""
+
+    @property
+    def strategy(self) -> str: ...
+    @property
+    def costs(self) -> CostModel: ...
+    @property
+    def milestones(self) -> Floats: ...
+    @property
+    def start(self) -> Floats: ...
+    @property
+    def restart(self) -> Floats: ...
+    @property
+    def length(self) -> Floats: ...
+    @property
+    def spent(self) -> Floats: ...
+    @property
+    def extension(self) -> float: ...
+    def extend(self, runtime: float) -> Reservations: ...
+    def paid_cost(self, runtimes: ArrayLike) -> Floats: ...
+    def expected_cost(self, law: Law) -> float: ...
+
+
+@dataclass(frozen=True)
+class Spending:
+    """Law of the cost of a plan for jobs of random runtime; a :class:`~workloads.laws.distribution.Law` itself.
+
+    The cost rises with the runtime, so that quantiles carry over: a quantile of the cost is the cost of that quantile
+    of the runtime.
+
+    Parameters
+    ----------
+    plan
+        The reservations.
+    law
+        Law of the runtime.
+    """
+
+    plan: Reservations
+    law: Law
+
+    @property
+    def name(self) -> str:
+        """What it is the law of."""
+        return f"cost of {self.plan.strategy or 'a plan'} for {self.law.name}"
+
+    @property
+    def lower(self) -> float:
+        """Least cost."""
+        return float(self.plan.paid_cost(self.law.lower))
+
+    @property
+    def upper(self) -> float:
+        """Greatest cost, inf where the runtime has no bound."""
+        return float(self.plan.paid_cost(self.law.upper)) if np.isfinite(self.law.upper) else np.inf
+
+    def _longest(self, cost: ArrayLike) -> Floats:
+        """Longest runtime with a cost not above each given one; -1 where there is none."""
+        target = np.asarray(cost, float)
+        plan, prices = self.plan, self.plan.costs
+        finite = target[np.isfinite(target)]
+        # Each further reservation costs more than the work it covers.
+        while finite.size and plan.spent[-1] + prices.alpha * plan.length[-1] <= finite.max():
+            plan = plan.extend(float(plan.milestones[-1]) * plan.extension**4 * 0.999)
+        # Cost of a job in reservation k before its own work counts: all but beta * (runtime - start).
+        base = plan.spent + prices.price(plan.length, plan.restart)
+        begins = np.concatenate(([0.0], plan.milestones[:-1]))
+        # A job just beyond the last milestone pays at least this; one of runtime 0 pays the first entry itself.
+        floor = base + prices.beta * (begins - plan.start)
+        k = np.searchsorted(floor, target, side="right") - 1
+        inside = np.maximum(k, 0)
+        with np.errstate(invalid="ignore"):
+            spare = (target - base[inside]) / prices.beta + plan.start[inside] if prices.beta > 0 else np.inf
+        found = np.where(k < 0, -1.0, np.minimum(plan.milestones[inside], spare))
+        return np.where(target == np.inf, np.inf, found)
+
+    def cdf(self, x: ArrayLike) -> Floats:
+        """P(cost <= x)."""
+        runtime = self._longest(x)
+        return np.where(runtime < 0, 0.0, self.law.cdf(runtime))
+
+    def sf(self, x: ArrayLike) -> Floats:
+        """P(cost > x)."""
+        runtime = self._longest(x)
+        return np.where(runtime < 0, 1.0, self.law.sf(runtime))
+
+    def ppf(self, q: ArrayLike) -> Floats:
+        """Cost that is not exceeded with probability q."""
+        return self._of(self.law.ppf(np.asarray(q, float)))
+
+    def isf(self, q: ArrayLike) -> Floats:
+        """Cost that is exceeded with probability q."""
+        return self._of(self.law.isf(np.asarray(q, float)))
+
+    def _of(self, runtimes: ArrayLike) -> Floats:
+        times = np.asarray(runtimes, float)
+        known = np.isfinite(times)
+        return np.where(known, self.plan.paid_cost(np.where(known, times, 0.0)), times)
+
+    def mean(self) -> float:
+        """Expected cost."""
+        return self.plan.expected_cost(self.law)
+
+    def sample(self, rng: np.random.Generator, size: int) -> Floats:
+        """Costs of ``size`` jobs; shape (size,)."""
+        return self.plan.paid_cost(self.law.sample(rng, size))

@@ -1,0 +1,165 @@
+"""What happens to runs under a plan with memory requests: checkpoints that are too small, memory that is exceeded."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from policies.planning.plan import ReservationPlan
+from policies.planning.plan_progress import Course, Schedule
+from workloads.chains.device import CheckpointDevice
+from workloads.chains.runs import TaskRuns
+from workloads.ground.errors import InvariantError, ParameterError
+
+__all__ = ["Execution", "execute"]
+
+Floats = npt.NDArray[np.float64]
+
+#: Seconds and GB that rounding may differ by.
+_SLACK = 1e-6
+#: No job needs as many reservations: memory requests and milestones grow by half each time.
+_MOST = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Execution:
+    """How runs went, each array of shape (runs,).
+
+    Attributes
+    ----------
+    walltime
+        Runtimes of the runs themselves.
+    reserved
+        Total reservation time: the lengths of all reservations that were asked for, also of the last one ([P],
+        section 4.2.2).
+    memory_time
+        Memory asked for times length, summed over the reservations.
+    reservations
+        How many.
+    short_checkpoints
+        Reservations with a checkpoint that took longer than planned: their work was lost.
+    memory_failures
+        Reservations that ended because their memory was exceeded: likewise.
+    """
+
+    walltime: Floats
+    reserved: Floats
+    memory_time: Floats
+    reservations: npt.NDArray[np.int64]
+    short_checkpoints: npt.NDArray[np.int64]
+    memory_failures: npt.NDArray[np.int64]
+
+    @property
+    def utilization(self) -> Floats:
+        """Walltime over reservation time, shape (runs,)."""
+        part: Floats = self.walltime / self.reserved
+        return part
+
+    @property
+    def memory(self) -> Floats:
+        """Weighted requested memory: averaged over the reservation time, shape (runs,) [GB]."""
+        average: Floats = self.memory_time / self.reserved
+        return average
+
+
+def execute(plan: ReservationPlan, runs: TaskRuns, device: CheckpointDevice, *, stopping: int = 0) -> Execution:
+    """Carry runs out under a plan.
+
+    Parameters
+    ----------
+    plan
+        With the memory of its reservations; milestones in the time unit of the runs and the device.
+    runs
+        What really happens: the durations and peaks of the tasks.
+    device
+        What a checkpoint of the memory in use takes.
+    stopping
+        Number of first reservations in which a job stops before a task that needs more memory: it writes its
+        checkpoint there and waits for the end. 1 for Mem-All-Ckpt V2 ([P], section 4.2.3).
+
+    Returns
+    -------
+    Execution
+        Values of each run.
+
+    Raises
+    ------
+    ParameterError
+        If the plan has no memory requests.
+
+    Notes
+    -----
+    A reservation asks for the time from the last good checkpoint to its milestone, a restart (none before the first
+    checkpoint) and its checkpoint, and for the most memory that the plan has for that part of the run. A job ends a
+    reservation in one of four ways:
+
+    * its work is done;
+    * it reaches the milestone and its checkpoint fits: the next reservation begins there;
+    * its checkpoint needs longer than planned: the next reservation begins at the last good checkpoint (section 4.1);
+    * its memory is exceeded: the same milestone is tried again from the last good checkpoint, with the most memory
+      that the plan asks for anywhere, and half as much again each time that this was not enough.
+
+    Beyond the last milestone the plan is extended as it says, with the most memory it asked for last.
+    """
+    if plan.memory is None:
+        raise ParameterError("plan", "one with memory requests", plan.strategy or "a plan without")
+    rows = [
+        _carry_out(plan, np.cumsum(durations), peaks, device, stopping)
+        for durations, peaks in zip(runs.durations, runs.peaks, strict=True)
+    ]
+    columns = list(zip(*rows, strict=True))
+    return Execution(*(np.array(column) for column, _ in zip(columns, fields(Execution), strict=True)))
+
+
+def _carry_out(
+    plan: ReservationPlan, ends: Floats, peaks: Floats, device: CheckpointDevice, stopping: int
+) -> tuple[float, float, float, int, int, int]:
+    """One run: walltime, reserved time, memory times time, reservations, short checkpoints, memory failures."""
+    walltime = float(ends[-1])
+    course = Course(Schedule(plan))
+    reserved = memory_time = 0.0
+    count = short = exceeded = 0
+    while count < _MOST:
+        asked = course.request()
+        saved, milestone = asked.saved, asked.milestone
+        limit = math.inf if asked.memory is None else asked.memory
+        stops = count < stopping
+        count += 1
+        reserved += asked.length
+        memory_time += asked.length * limit
+        barrier = _barrier(ends, peaks, saved, min(milestone, walltime), limit)
+        if barrier is not None and stops and barrier > saved:
+            # The checkpoint is that of the task that has just ended, with the time of the heavy one to write it in.
+            volume = float(peaks[max(int(np.searchsorted(ends, barrier, side="left")), 0)])
+            if device.checkpoint(volume) <= asked.checkpoint + milestone - barrier + _SLACK:
+                course.save(barrier)
+            else:
+                short += 1
+                course.miss()
+        elif barrier is not None:
+            exceeded += 1
+            course.exceed(limit)
+        elif walltime <= milestone:
+            return walltime, reserved, memory_time, count, short, exceeded
+        elif not asked.checkpointed:
+            course.miss()
+        elif device.checkpoint(float(peaks[int(np.searchsorted(ends, milestone, side="left"))])) <= (
+            asked.checkpoint + _SLACK
+        ):
+            course.save(milestone)
+        else:
+            short += 1
+            course.miss()
+    raise InvariantError(f"a run of {walltime:g} did not end within {_MOST} reservations")
+
+
+def _barrier(ends: Floats, peaks: Floats, start: float, reach: float, limit: float) -> float | None:
+    """When the job first needs more than the limit between ``start`` and ``reach``; None: it does not."""
+    for (begin, end), peak in zip(pairwise((0.0, *ends)), peaks, strict=True):
+        if peak > limit + _SLACK and end > start and begin < reach and end > begin:
+            return max(float(begin), start)
+    return None

@@ -1,0 +1,274 @@
+"""Plans that know the tasks of an application: checkpoints sized by its memory, and a memory request a reservation.
+
+Source: [P], "Profiles of upcoming HPC Applications and their Impact on Reservation Strategies" (Inria RR-9359),
+section 4. Whatever unit of time the chain is in, the device must be in too: seconds with its defaults.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policies.planning.costs import CostModel
+from policies.planning.discretisation import as_discrete
+from policies.planning.optimal import cheapest
+from policies.planning.plan import ReservationPlan
+from workloads.chains.chain import TaskChain
+from workloads.chains.device import CheckpointDevice
+from workloads.chains.runs import TaskRuns
+from workloads.chains.task_fits import fit_law
+from workloads.ground.errors import ParameterError
+from workloads.laws import Law
+
+__all__ = ["MemoryModel", "flat_costs", "mem_all_ckpt", "mem_all_ckpt_v2", "with_flat_memory"]
+
+Floats = npt.NDArray[np.float64]
+
+#: Points between two milestones at which the memory is looked up.
+_LOOKS = 256
+
+
+@dataclass(frozen=True)
+class MemoryModel:
+    """The memory that a job needs over time, and what its checkpoints take.
+
+    Attributes
+    ----------
+    chain
+        The application.
+    device
+        What a checkpoint costs.
+    tau
+        The tau of M_tau(t): memory that is needed with probability ``tau`` or less is not asked for.
+    granularity
+        Memory is asked for in multiples of this [GB], and checkpoints are sized for what was asked for: the peak of a
+        task differs by some tenths of a GB from run to run. 0: as measured.
+    of_running
+        Probabilities among the jobs that still run, not among all ([P] takes all).
+    """
+
+    chain: TaskChain
+    device: CheckpointDevice = field(default_factory=CheckpointDevice)
+    tau: float = 0.1
+    granularity: float = 1.0
+    of_running: bool = False
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.granularity) and self.granularity >= 0):
+            raise ParameterError("granularity", "finite and >= 0 [GB]", self.granularity)
+
+    def round_up(self, gigabytes: npt.ArrayLike) -> Floats:
+        """The memory that is requested for a need."""
+        needed = np.asarray(gigabytes, dtype=float)
+        if self.granularity == 0:
+            return needed
+        # 15.000000000000002 GB are 15 GB.
+        return np.asarray(np.ceil(needed / self.granularity - 1e-9) * self.granularity, dtype=float)
+
+    def at(self, times: npt.ArrayLike) -> Floats:
+        """Memory to ask for at each time, any shape."""
+        at = np.asarray(times, dtype=float)
+        quantile = self.chain.memory_quantile(at.ravel(), self.tau, of_running=self.of_running)
+        return self.round_up(quantile.reshape(at.shape))
+
+    @property
+    def peak(self) -> float:
+        """Memory to ask for where nothing is known but the peak of the application."""
+        return float(self.round_up(self.chain.memory.max()))
+
+    def requests(self, milestones: npt.ArrayLike) -> Floats:
+        """Memory of each reservation: the most that its part of the run needs, shape (m,)."""
+        ends = np.asarray(milestones, dtype=float)
+        begins = np.concatenate(([0.0], ends[:-1]))
+        # From just after the begin to the end: Equation 2 counts a task up to its very end.
+        parts = np.arange(1, _LOOKS + 1) / _LOOKS
+        needed: Floats = self.at(begins[:, None] + parts * (ends - begins)[:, None]).max(axis=1)
+        return needed
+
+    def costs(self, prices: CostModel, *, restart_varies: bool = False) -> CostModel:
+        """These prices with the checkpoints of this model; restarts read the largest image, or that of their time."""
+        restart: Any = float(self.device.restart(self.peak))
+        if restart_varies:
+
+            def restart(milestones: Floats) -> Floats:
+                return np.asarray(self.device.restart(self.at(milestones)), dtype=float)
+
+        def checkpoint(milestones: Floats) -> Floats:
+            return np.asarray(self.device.checkpoint(self.at(milestones)), dtype=float)
+
+        return replace(prices, checkpoint=checkpoint, restart=restart)
+
+
+def flat_costs(model: MemoryModel, prices: CostModel | None = None) -> CostModel:
+    """Prices with checkpoints and restarts of the peak memory: what strategies that know no tasks reckon with."""
+    peak = model.peak
+    return replace(
+        prices or CostModel(),
+        checkpoint=float(model.device.checkpoint(peak)),
+        restart=float(model.device.restart(peak)),
+    )
+
+
+def with_flat_memory(plan: ReservationPlan, model: MemoryModel) -> ReservationPlan:
+    """A plan that asks for the peak memory in every reservation."""
+    return replace(plan, memory=np.full(len(plan), model.peak))
+
+
+def mem_all_ckpt(
+    law_or_runs: TaskRuns | TaskChain | Law | npt.ArrayLike,
+    costs: CostModel,
+    *,
+    chain: TaskChain | None = None,
+    device: CheckpointDevice | None = None,
+    tau: float = 0.1,
+    granularity: float = 1.0,
+    of_running: bool = False,
+    restart_varies: bool = False,
+    n: int | None = None,
+    grid: str | None = None,
+) -> ReservationPlan:
+    """Mem-All-Ckpt: all reservations checkpointed, each checkpoint sized by the memory needed at its time.
+
+    Parameters
+    ----------
+    law_or_runs
+        Runs with their tasks, from which both are made as in [P]: normal walltime, normal tasks; or a chain; its own
+        walltime counts; or a law of the walltime, or past walltimes, with ``chain``. Without a chain the application
+        is one task of unknown memory, and the plan is that of ALL-CKPT (section 4.2.2 of [P]).
+    costs
+        Prices; checkpoint and restart are replaced by those of the device where there is a chain.
+    chain
+        The application where ``law_or_runs`` gives its walltime.
+    device
+        What a checkpoint of a given volume takes.
+    tau, granularity, of_running
+        As in :class:`MemoryModel`.
+    restart_varies
+        A restart takes the time of its own image; else that of the largest one, as in [P].
+    n, grid
+        How a continuous law is discretised ([P]: 1000, ``"equal-time"``); see
+        :func:`policies.planning.discretisation.as_discrete`.
+
+    Returns
+    -------
+    ReservationPlan
+        With the memory of each reservation.
+
+    Notes
+    -----
+    S(i) = min over j > i of S(j) + (R_i + v_j - v_i + C_j) P(Y > v_i), where nothing is read at i = 0 and nothing is
+    written at the last value. As printed in [P], C_i and R are charged at i = 0: the checkpoint of the *begin* of the
+    reservation, and a restart from nothing.
+
+    Examples
+    --------
+    >>> from workloads.chains.synthetic import slant_like
+    >>> runs = slant_like(50, np.random.default_rng(1))
+    >>> mem_all_ckpt(runs, CostModel()).memory.tolist()[:2]
+    [52.0, 11.0]
+    """
+    walltime, model = _make_model(law_or_runs, chain, MemorySettings(device, tau, granularity, of_running))
+    whole = costs if model is None else model.costs(costs, restart_varies=restart_varies)
+    law = as_discrete(walltime, whole, n, grid)
+    found = cheapest(law.values, law.probabilities, whole, "all", law.survival)
+    return _make_plan(found.milestones, whole, model, "mem-all-ckpt")
+
+
+def mem_all_ckpt_v2(
+    law_or_runs: TaskRuns | TaskChain | Law | npt.ArrayLike,
+    costs: CostModel,
+    *,
+    start_tau: float | None = None,
+    chain: TaskChain | None = None,
+    device: CheckpointDevice | None = None,
+    tau: float = 0.1,
+    granularity: float = 1.0,
+    of_running: bool = False,
+    restart_varies: bool = False,
+    n: int | None = None,
+    grid: str | None = None,
+) -> ReservationPlan:
+    """Mem-All-Ckpt V2: a first reservation that ends before the task with the most memory is likely to have begun.
+
+    Parameters
+    ----------
+    start_tau
+        The first reservation ends at the time by which that task has begun with this probability; ``tau`` by default.
+    law_or_runs, costs, chain, device, tau, granularity, of_running, restart_varies, n, grid
+        As in :func:`mem_all_ckpt`.
+
+    Returns
+    -------
+    ReservationPlan
+        With the memory of each reservation; the first asks for what the tasks before need. Where there is no such
+        first reservation, because the task with the most memory begins at once, it is that of :func:`mem_all_ckpt`.
+
+    Notes
+    -----
+    [P], section 4.2.3, where the length (25 min for SLANT) is read off a figure. The rest of the plan is the cheapest
+    for a job that was checkpointed there. A job with a heavy task that begins earlier stops before it; see
+    :func:`policies.planning.memory_execution.execute`.
+    """
+    walltime, model = _make_model(law_or_runs, chain, MemorySettings(device, tau, granularity, of_running))
+    whole = costs if model is None else model.costs(costs, restart_varies=restart_varies)
+    law = as_discrete(walltime, whole, n, grid)
+    heavy = 0 if model is None else model.chain.peak_task
+    first = 0.0 if model is None else model.chain.start_quantile(heavy, tau if start_tau is None else start_tau)
+    later = law.values > first
+    alive = float(law.sf(first))
+    if model is None or not (first > 0 and alive > 0):
+        found = cheapest(law.values, law.probabilities, whole, "all", law.survival)
+        return _make_plan(found.milestones, whole, model, "mem-all-ckpt-v2")
+    # What is left is the same problem from a later zero; that its first reservation begins with a restart, too, costs
+    # every plan the same.
+    rest = replace(whole, checkpoint=_later(whole.checkpoint, first), restart=_later(whole.restart, first))
+    left = law.probabilities[later] / law.probabilities[later].sum()
+    found = cheapest(law.values[later] - first, left, rest, "all", law.survival[later] / alive)
+    plan = _make_plan(np.concatenate(([first], found.milestones + first)), whole, model, "mem-all-ckpt-v2")
+    # Before the heavy task only the tasks before it count, whatever M_tau says at the last instant.
+    before = float(model.round_up(model.chain.memory[:heavy].max()))
+    memory = np.array(plan.memory, dtype=float)
+    memory[0] = min(memory[0], before)
+    return replace(plan, memory=memory)
+
+
+@dataclass(frozen=True)
+class MemorySettings:
+    """What a :class:`MemoryModel` has beside its chain."""
+
+    device: CheckpointDevice | None
+    tau: float
+    granularity: float
+    of_running: bool
+
+
+def _later(duration: Any, shift: float) -> Any:
+    """A duration as a function of the time since ``shift``."""
+    return (lambda times: duration(np.asarray(times, dtype=float) + shift)) if callable(duration) else duration
+
+
+def _make_model(
+    law_or_runs: TaskRuns | TaskChain | Law | npt.ArrayLike, chain: TaskChain | None, settings: MemorySettings
+) -> tuple[Law | npt.ArrayLike, MemoryModel | None]:
+    """The walltime, and the memory over time; None where nothing is known of it."""
+    walltime: Any = law_or_runs
+    if isinstance(law_or_runs, TaskRuns):
+        chain = chain or TaskChain.from_runs(law_or_runs)
+        walltime = fit_law(law_or_runs.walltimes)
+    elif isinstance(law_or_runs, TaskChain):
+        chain = chain or law_or_runs
+        walltime = law_or_runs.walltime
+    if chain is None:
+        return walltime, None
+    device = settings.device or CheckpointDevice()
+    return walltime, MemoryModel(chain, device, settings.tau, settings.granularity, settings.of_running)
+
+
+def _make_plan(milestones: Floats, costs: CostModel, model: MemoryModel | None, strategy: str) -> ReservationPlan:
+    flags = np.arange(milestones.size) < milestones.size - 1
+    memory = None if model is None else model.requests(milestones)
+    return ReservationPlan(milestones, flags, costs, strategy, memory, extension_checkpointed=True)

@@ -1,0 +1,209 @@
+"""The plan book: plans of applications, made at submission from the runs that have completed until then.
+
+Source: docs/model.md, "Stochastic jobs". It sees runtimes only of completed jobs, never of those that wait or run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from policies.planning.costs import CostModel
+from policies.planning.plan import ReservationPlan
+from policies.planning.plan_progress import Schedule
+from policies.planning.planner import Planning, fit_runs, parse_strategy
+from workloads.fits import METHODS
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.numbers import check_whole
+from workloads.ground.units import to_seconds, to_ticks
+from workloads.laws import Law, from_samples
+
+__all__ = ["PlanBook", "Planned", "Planner", "reserved_time"]
+
+#: (alpha, beta, gamma [s]) for a job of that many nodes.
+Prices = Callable[[int], tuple[float, float, float]]
+
+
+def reserved_time(nodes: int) -> tuple[float, float, float]:
+    """RESERVATIONONLY: a reservation costs its length on any number of nodes."""
+    return 1.0, 0.0, 0.0
+
+
+@dataclass(frozen=True)
+class Planner:
+    """How plans are made at submission.
+
+    Attributes
+    ----------
+    fit
+        How a law is fitted to the runs: ``auto`` or one of :data:`workloads.fits.selection.METHODS`.
+    least
+        Completed runs of an application that are needed; until then a job asks for its walltime.
+    growth
+        The law is fitted again, and plans are made anew, when the history has grown by this part.
+    prices
+        alpha, beta and gamma [s] by the number of nodes; default: reserved time.
+    grid
+        How finely a law is cut (``n``, ``grid``, ``epsilon``).
+
+    Raises
+    ------
+    ParameterError, UnknownNameError
+        If a value is not legal.
+    """
+
+    fit: str = "kernel"
+    least: int = 10
+    growth: float = 0.2
+    prices: Prices = reserved_time
+    grid: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.fit not in ("auto", *METHODS):
+            raise UnknownNameError("kind of fit", self.fit, ("auto", *METHODS))
+        check_whole("least", self.least, 1, "a whole number of runs, at least 1")
+        if not 0 <= self.growth < np.inf:
+            raise ParameterError("growth", "a finite share >= 0", self.growth)
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A plan, and what was expected of it when it was made.
+
+    Attributes
+    ----------
+    plan
+        Times in seconds.
+    expected_cost
+        Under the law that it was made for; None where there was none.
+    runs
+        Completed runs that it was made from.
+    law
+        That law.
+    """
+
+    plan: ReservationPlan
+    expected_cost: float | None = None
+    runs: int = 0
+    law: Law | None = None
+
+    @cached_property
+    def schedule(self) -> Schedule:
+        """The plan in ticks, for all jobs that follow it."""
+        return Schedule(self.plan, to_ticks, to_seconds)
+
+
+class _History:
+    """Completed runs of an application, and the plans made from them."""
+
+    __slots__ = ("fitted", "law", "plans", "runtimes")
+
+    def __init__(self) -> None:
+        self.runtimes: list[float] = []
+        self.fitted = 0
+        self.law: Law | None = None
+        self.plans: dict[tuple[Any, ...], Planned] = {}
+
+
+class PlanBook:
+    """Plans by application.
+
+    Parameters
+    ----------
+    planner
+        How they are made.
+    plans
+        Plans that are given, by the name that a job table has for them.
+
+    Examples
+    --------
+    >>> book = PlanBook(Planner(fit="discrete"))
+    >>> book.plan("atlas", "optimal", 4, 7200.0, 60.0, 60.0).plan.length
+    array([7200.])
+    >>> for _ in range(10):
+    ...     book.record_completion("atlas", 1000.0)
+    >>> book.plan("atlas", "optimal", 4, 7200.0, 60.0, 60.0).plan.length
+    array([1000.])
+    """
+
+    def __init__(self, planner: Planner | None = None, plans: Mapping[str, ReservationPlan] | None = None) -> None:
+        self._planner = planner or Planner()
+        self._given = {name: Planned(plan) for name, plan in (plans or {}).items()}
+        self._strategies: dict[str, tuple[str, dict[str, Any]]] = {}
+        self._histories: dict[str, _History] = {}
+
+    def check(self, name: str) -> None:
+        """Refuse what is neither a given plan nor a strategy.
+
+        Raises
+        ------
+        InputError
+            With what is legal.
+        """
+        if name not in self._given and name not in self._strategies:
+            if name.endswith(".json"):
+                raise InputError(f"the plan {name} is not among those that were given")
+            self._strategies[name] = parse_strategy(name)
+
+    def record_completion(self, application: str, runtime: float) -> None:
+        """A job of the application has completed after that runtime [s]."""
+        self._history(application).runtimes.append(runtime)
+
+    def plan(
+        self, application: str, name: str, nodes: int, walltime: float, checkpoint: float, restart: float
+    ) -> Planned:
+        """The plan of a job that is submitted now.
+
+        Parameters
+        ----------
+        application
+            Application; its completed runs are the history.
+        name
+            Name of a given plan, or a strategy with its parameters.
+        nodes
+            Size of the job, of which prices may depend.
+        walltime
+            What it asks for while there are too few runs [s].
+        checkpoint, restart
+            C and R of the job [s].
+        """
+        given = self._given.get(name)
+        if given is not None:
+            return given
+        self.check(name)
+        planner, history = self._planner, self._history(application)
+        alpha, beta, gamma = planner.prices(nodes)
+        costs = CostModel(alpha, beta, gamma, checkpoint, restart)
+        if len(history.runtimes) < planner.least:
+            return Planned(ReservationPlan([walltime], False, costs, "walltime"))
+        # 55 runs are 10 % more than 50, although 1.1 * 50 is a little more than 55.
+        enough = (1.0 + planner.growth) * history.fitted * (1.0 - 1e-12)
+        if history.law is None or len(history.runtimes) >= enough:
+            strategy, _ = self._strategies[name]
+            history.law = fit_runs(np.array(history.runtimes), planner.fit, costs, strategy, planner.grid).chosen.good()
+            history.fitted = len(history.runtimes)
+            history.plans.clear()
+        key = (name, alpha, beta, gamma, checkpoint, restart)
+        found = history.plans.get(key)
+        if found is None:
+            runs = np.array(history.runtimes[: history.fitted])
+            try:
+                found = self._make(name, history.law, costs, runs)
+            except InputError:
+                # A law with an infinite mean has no plan of finite cost; the runs themselves have.
+                history.law = from_samples(runs)
+                found = self._make(name, history.law, costs, runs)
+            history.plans[key] = found
+        return found
+
+    def _make(self, name: str, law: Law, costs: CostModel, runs: np.ndarray) -> Planned:
+        strategy, parameters = self._strategies[name]
+        plan = Planning(law, costs, runs, self._planner.grid).plan(strategy, **parameters)
+        return Planned(plan, plan.expected_cost(law), runs.size, law)
+
+    def _history(self, application: str) -> _History:
+        return self._histories.setdefault(application, _History())

@@ -1,0 +1,140 @@
+"""Offers: several plans for a job that is submitted now, one of which is taken.
+
+The plans are those of the planner: of the job's own strategy, of other strategies, or one reservation at a quantile of
+the fitted law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from policies.planning.plan import ReservationPlan
+from policies.planning.plan_book import PlanBook, Planned, Planner
+from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.numbers import decimal
+
+__all__ = ["OWN", "WALLTIME", "OfferingBook", "PlanAsked"]
+
+#: The plan that the job table names, and one reservation as long as the walltime of the job table.
+OWN, WALLTIME = "own", "walltime"
+_QUANTILE = "quantile"
+
+
+class PlanAsked(NamedTuple):
+    """What is known of a job that is to be planned.
+
+    Attributes
+    ----------
+    application, name, nodes, walltime, checkpoint, restart
+        As of :meth:`policies.planning.plan_book.PlanBook.plan`.
+    """
+
+    application: str
+    name: str
+    nodes: int
+    walltime: float
+    checkpoint: float
+    restart: float
+
+
+class OfferingBook(PlanBook):
+    """A plan book that makes offers.
+
+    Parameters
+    ----------
+    offers
+        ``own``, ``walltime``, ``quantile q=0.9`` (one reservation at this quantile of the law, then longer ones), or a
+        planning strategy with its parameters.
+    planner, plans
+        As of :class:`policies.planning.plan_book.PlanBook`.
+
+    Attributes
+    ----------
+    chosen
+        The plan that the next job gets; None: its own.
+
+    Raises
+    ------
+    InputError
+        If an offer is none of these.
+    """
+
+    def __init__(
+        self,
+        offers: Sequence[str],
+        planner: Planner | None = None,
+        plans: Mapping[str, ReservationPlan] | None = None,
+    ) -> None:
+        super().__init__(planner, plans)
+        # Other strategies must not change when the law of the job's own one is fitted, or to what.
+        self._beside = PlanBook(planner)
+        self._offers = [(text, _level(text)) for text in offers]
+        self._at_quantile: dict[tuple[Planned, float], Planned] = {}
+        self.chosen: Planned | None = None
+        for text, level in self._offers:
+            if text not in (OWN, WALLTIME) and level is None:
+                self._beside.check(text)
+
+    def record_completion(self, application: str, runtime: float) -> None:
+        """A job of the application has completed after that runtime [s]."""
+        super().record_completion(application, runtime)
+        self._beside.record_completion(application, runtime)
+
+    def plan(
+        self, application: str, name: str, nodes: int, walltime: float, checkpoint: float, restart: float
+    ) -> Planned:
+        """The plan of a job that is submitted now: the chosen one."""
+        chosen, self.chosen = self.chosen, None
+        return super().plan(application, name, nodes, walltime, checkpoint, restart) if chosen is None else chosen
+
+    def offer_plans(self, asked: PlanAsked) -> list[Planned | None]:
+        """The plans that are offered to a job now; None where there is no law yet."""
+        own = super().plan(*asked)
+        fitted = self._beside.plan(*asked._replace(name="no-ckpt"))
+        found: list[Planned | None] = []
+        for text, level in self._offers:
+            if text == OWN:
+                found.append(own)
+            elif fitted.law is None:
+                # Too few runs: whatever the strategy, a job asks for its walltime.
+                found.append(fitted if text == WALLTIME else None)
+            elif text == WALLTIME:
+                plan = ReservationPlan([asked.walltime], False, fitted.plan.costs, WALLTIME)
+                found.append(Planned(plan, plan.expected_cost(fitted.law), fitted.runs, fitted.law))
+            elif level is not None:
+                found.append(self._quantile(fitted, level))
+            else:
+                found.append(self._beside.plan(*asked._replace(name=text)))
+        return found
+
+    def _quantile(self, fitted: Planned, level: float) -> Planned:
+        key = (fitted, level)
+        if key not in self._at_quantile:
+            law = fitted.law
+            if law is None:
+                raise InputError("there is no law to take a quantile of")
+            plan = ReservationPlan(
+                [float(law.ppf(np.array([level]))[0])], False, fitted.plan.costs, f"quantile {level:g}"
+            )
+            self._at_quantile[key] = Planned(plan, plan.expected_cost(law), fitted.runs, law)
+        return self._at_quantile[key]
+
+
+def _level(text: str) -> float | None:
+    """The level of a quantile; None: the text names something else."""
+    name, *words = text.split() or [""]
+    if name != _QUANTILE:
+        return None
+    legal = "quantile q=LEVEL with a level between 0 and 1, such as quantile q=0.9"
+    if len(words) != 1 or not words[0].startswith("q="):
+        raise ParameterError("offer", legal, text)
+    try:
+        level = decimal(words[0].removeprefix("q="))
+    except ValueError:
+        raise ParameterError("offer", legal, text) from None
+    if not 0 < level < 1:
+        raise ParameterError("offer", legal, text)
+    return level

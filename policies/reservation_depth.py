@@ -1,0 +1,175 @@
+"""Reserving: a pass in which several waiting jobs hold reservations, on one profile of the future.
+
+The queue is walked in its order. Jobs start as long as they find their nodes; the first that does not, and others after
+it, are given the earliest time at which they can run through, beside all that was planned before; the others
+start if they can run through beside these starts. Sources: see :mod:`policies.backfilling`.
+"""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from policies.availability_profile import Profile
+from policies.list_queue import queue_of
+from policies.port import Promise, Start, SystemView, WaitingJob
+from policies.shadow_time import NEVER, arriving
+from workloads.table.job import ON_DEMAND
+
+__all__ = ["Outlook", "in_order", "plan_queue", "profile_of", "releases_beside"]
+
+#: (time, tie-break, nodes).
+Release = tuple[int, int, int]
+
+
+class Outlook(NamedTuple):
+    """How far a rule plans.
+
+    Attributes
+    ----------
+    depth
+        How many of the jobs that must wait hold a reservation; None: all of them.
+    largest
+        Whether a malleable job's reservation is for the largest size at which it can start first of all, or for its
+        minimum, as the head's is under EASY.
+    by_runtime
+        Whether candidates are judged by their true runtime.
+    whole
+        Whether a malleable job starts in its turn, and has a reservation, at its requested size only.
+    """
+
+    depth: int | None
+    largest: bool = False
+    by_runtime: bool = False
+    whole: bool = False
+
+
+def in_order(view: SystemView, *, whole: bool = False) -> list[Start]:
+    """The jobs that start before any has to wait; ``whole``: at their requested sizes only."""
+    starts: list[Start] = []
+    free = view.free
+    profile = profile_of(view) if view.windows and view.queue else None
+    for job in view.queue:
+        size = job.nodes if job.nodes < free else free
+        if profile is not None:
+            size = profile.largest(job, size)
+        if size < (job.nodes if whole else job.min_nodes):
+            break
+        starts.append(Start(job.job_id, size))
+        free -= size
+        if profile is not None:
+            profile.take(view.now, view.now + job.limit(size), size)
+    return starts
+
+
+def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | None = None) -> list[Start]:
+    """The jobs to start now, in this order.
+
+    Parameters
+    ----------
+    view
+        The machine.
+    outlook
+        How far to plan.
+    promises
+        Where to enter what each reservation promises; None: only what matters to the starts is planned.
+    """
+    queue, now, free = list(view.queue), view.now, view.free
+    starts = in_order(view, whole=outlook.whole)
+    heads = len(starts)
+    if heads == len(queue):
+        return starts
+    for start in starts:
+        free -= start.nodes
+    # Jobs that may still start. No job behind the last of them need be planned.
+    if promises is None and free < queue_of(view.queue).least:
+        return starts
+    candidates = [place for place in range(heads + 1, len(queue)) if queue[place].min_nodes <= free] if free else []
+    if not candidates and promises is None:
+        return starts
+    started = [
+        (now + job.limit(start.nodes), job.job_id, start.nodes) for job, start in zip(queue, starts, strict=False)
+    ]
+    profile = profile_of(view, started, queue[heads])
+    by_runtime = outlook.by_runtime
+    # Windows look at no runtimes: this one knows neither runtimes nor reservations.
+    bare = profile_of(view, started, queue[heads]) if by_runtime and view.windows else None
+
+    def fitting(job: WaitingJob) -> int:
+        if job.min_nodes > free:
+            return 0
+        size = profile.largest(job, job.nodes if job.nodes < free else free, by_runtime=by_runtime)
+        while bare is not None and size:
+            allowed = bare.largest(job, size)
+            if allowed == size:
+                break
+            size = profile.largest(job, allowed, by_runtime=True) if allowed else 0
+        return size
+
+    left = len(queue) if outlook.depth is None else outlook.depth
+    for place in range(heads, len(queue)):
+        job = queue[place]
+        # That the first one cannot start is known.
+        size = fitting(job) if place > heads else 0
+        if size:
+            starts.append(Start(job.job_id, size, "backfilled"))
+            profile.take(now, now + (job.duration(size) if by_runtime else job.limit(size)), size)
+            if bare is not None:
+                bare.take(now, now + job.limit(size), size)
+            free -= size
+        elif left:
+            left -= 1
+            promise = _reserve(profile, job, outlook)
+            if promises is not None and promise.at < NEVER:
+                promises.append(promise)
+        else:
+            continue
+        if promises is None:
+            while candidates and (candidates[-1] <= place or not fitting(queue[candidates[-1]])):
+                candidates.pop()
+            if not candidates:
+                break
+    return starts
+
+
+def _reserve(profile: Profile, job: WaitingJob, outlook: Outlook) -> Promise:
+    """Give a job the earliest time at which it can run through, if there is any."""
+    if outlook.largest:
+        at, size = profile.earliest_and_largest(job)
+    else:
+        size = job.nodes if outlook.whole else job.min_nodes
+        at = profile.earliest(size, job.limit(size))
+    if at < NEVER:
+        profile.reserve(at, job.limit(size), size)
+    return Promise(job.job_id, at, size)
+
+
+def profile_of(view: SystemView, started: Sequence[Release] = (), head: WaitingJob | None = None) -> Profile:
+    """The future of a machine, nothing reserved for waiting jobs.
+
+    Parameters
+    ----------
+    view
+        The machine as it was when the pass began.
+    started
+        (expected end, tie-break, nodes) of the jobs that have been started since.
+    head
+        The first job that then waits; None: the first in the queue.
+    """
+    if head is None and view.queue:
+        head = view.queue[0]
+    free = view.free - sum(nodes for _, _, nodes in started)
+    return Profile(view.now, free, releases_beside(view, started, head), view.windows)
+
+
+def releases_beside(view: SystemView, started: Sequence[Release], head: WaitingJob | None) -> Sequence[Release]:
+    """The releases that reach the queue, with those of the jobs that have been started."""
+    releases = view.releases
+    if started:
+        releases = list(releases)
+        for release in started:
+            insort(releases, release)
+    # An open reservation collects nothing while an on-demand job waits, which then stands first.
+    collecting = head is None or head.type is not ON_DEMAND
+    return arriving(view, releases, collecting=collecting)

@@ -1,0 +1,94 @@
+"""Tenants: queued jobs that run on idle reserved nodes until the on-demand job comes.
+
+Source: Fan et al., IPDPS 2022, section III-B and Fig. 2; docs/model.md, parameter ``tenants``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from policies.list_queue import queue_of
+from policies.node_limits import admitted
+from policies.port import TOLERANCE, Reservation, Start, SystemView, WaitingJob
+from workloads.ground.registry import Registry, function_of
+from workloads.table.job import ON_DEMAND
+
+__all__ = ["TENANCIES", "Tenancy"]
+
+#: The size at which a job may run on the idle nodes of these reservations (latest notice first), and how many of them
+#: it may draw from; None if it may not.
+Admission = Callable[[SystemView, WaitingJob, "list[tuple[Reservation, int]]"], "tuple[int, list[int]] | None"]
+
+#: The tenants to start, once the pass has started the jobs that it could.
+Tenancy = Callable[[SystemView], "list[Start]"]
+
+
+def _no_tenants(view: SystemView) -> list[Start]:
+    return []
+
+
+def _any(view: SystemView, job: WaitingJob, idle: list[tuple[Reservation, int]]) -> tuple[int, list[int]] | None:
+    """Every job that fits: the paper's sentence."""
+    size = min(job.nodes, sum(nodes for _, nodes in idle))
+    return (size, list(range(len(idle)))) if size >= job.min_nodes else None
+
+
+def _fits(view: SystemView, job: WaitingJob, idle: list[tuple[Reservation, int]]) -> tuple[int, list[int]] | None:
+    """Only on nodes of reservations whose estimated arrival the job's walltime does not pass.
+
+    A larger malleable job ends earlier and so has more reservations to draw from: of the sizes that hold, the largest.
+    """
+    best: tuple[int, list[int]] | None = None
+    by_arrival = sorted(range(len(idle)), key=lambda index: -idle[index][0].estimated_arrival)
+    nodes = 0
+    for count, index in enumerate(by_arrival, start=1):
+        nodes += idle[index][1]
+        size = min(job.nodes, nodes)
+        if size >= job.min_nodes and view.now + job.limit(size) <= idle[index][0].estimated_arrival + TOLERANCE:
+            best = size, sorted(by_arrival[:count])
+    return best
+
+
+def _tenancy(admit: Admission) -> Tenancy:
+    def tenants(view: SystemView) -> list[Start]:
+        # The order in which a tenant draws: latest notice first, ties by id as everywhere.
+        by_notice = sorted(view.reservations, key=lambda item: (-item.notice, item.job_id))
+        idle = [(reservation, reservation.idle) for reservation in by_notice if reservation.idle]
+        starts: list[Start] = []
+        started: list[tuple[int, int]] = []
+        if not idle:
+            return starts
+        available = sum(nodes for _, nodes in idle)
+        for job in queue_of(view.queue).fitting(0, available):
+            if job.min_nodes > available or job.type is ON_DEMAND:
+                continue
+            admission = admit(view, job, idle)
+            if admission is None:
+                continue
+            size, sources = admission
+            if view.windows:
+                if admitted(view, job, size, started) < size:
+                    continue
+                started.append((view.now + job.limit(size), size))
+            draws: dict[int, int] = {}
+            left = size
+            for index in sources:
+                reservation, nodes = idle[index]
+                taken = min(nodes, left)
+                if taken:
+                    draws[reservation.job_id] = taken
+                    idle[index] = reservation, nodes - taken
+                    left -= taken
+            starts.append(Start(job.job_id, size, "tenant", draws))
+            available -= size
+            if not available:
+                break
+        return starts
+
+    return tenants
+
+
+TENANCIES: Registry[Tenancy] = Registry("tenants rule", "holdfast.tenancies", function_of("the view"))
+TENANCIES.add("any", _tenancy(_any), "any job that fits on the idle reserved nodes")
+TENANCIES.add("fits", _tenancy(_fits), "a job whose walltime ends before the estimated arrival")
+TENANCIES.add("none", _no_tenants, "no jobs: reserved nodes stay idle")

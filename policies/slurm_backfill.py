@@ -1,0 +1,500 @@
+"""Named nodes: a plan of the queue in which each job has nodes of its own, as Slurm's backfill scheduler makes it.
+
+A rule that counts nodes knows how many will be free. Slurm plans for nodes with names: a job may have to wait although
+enough nodes are free for as long as it needs, because no set of nodes is. Sources: slurm.schedmd.com, sched_config and
+slurm.conf (``SchedulerParameters``); select/cons_tres and sched/backfill of Slurm 22.05, and the plans that it logs
+(``DebugFlags=Backfill``). Nodes are numbers, and sets of them the bits of a whole number.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from policies.port import Start, SystemView, WaitingJob
+from policies.reservation_depth import Outlook, plan_queue
+from workloads.ground.ranges import Range, legal
+from workloads.ground.units import LARGEST_SIZE, SECOND
+
+__all__ = ["NamedMachine", "NamedStart", "SlurmBackfill", "Taken", "Wish", "best_fit", "named_plan", "named_starts"]
+
+#: Where a job is planned at most so often anew, as its nodes overlap with those of others.
+_TRIES = 1000
+#: A number of jobs; 0: all.
+_JOBS = Range(0, LARGEST_SIZE, whole=True, unit="jobs")
+
+
+class Wish(NamedTuple):
+    """A waiting job: its id, its nodes, and its walltime [ticks]."""
+
+    job_id: int
+    nodes: int
+    walltime: int
+
+
+class NamedStart(NamedTuple):
+    """A job to start, and its nodes."""
+
+    job_id: int
+    nodes: int
+
+
+class Taken(NamedTuple):
+    """Nodes that are kept for a waiting job, from when to when [ticks]."""
+
+    start: int
+    end: int
+    nodes: int
+
+
+@dataclass(frozen=True)
+@legal(
+    depth=_JOBS,
+    most=Range(1, LARGEST_SIZE, whole=True, unit="jobs"),
+    user=_JOBS,
+    busy=Range(0, 1, whole=True),
+    **dict.fromkeys(("lag", "precision", "window", "resolution"), Range(0, 1e9, unit="seconds")),
+)
+class SlurmBackfill:
+    """Slurm's plan on named nodes: the main scheduler, then the backfill thread.
+
+    The main scheduler starts jobs in the order of the queue until one must wait. The backfill thread then gives each
+    job in turn the first time at which enough nodes that running jobs give back are not kept for a job before it. A
+    job that can start at once gets the smallest block of neighbouring nodes that is large enough. Plans prefer nodes
+    that are in use, and keep one idle node more where there is one (``bf_busy_nodes``).
+
+    Attributes
+    ----------
+    depth
+        How many jobs that must wait hold reservations; 0: all (``bf_job_part_count_reserve``).
+    most
+        How many waiting jobs are looked at (``bf_max_job_test``).
+    lag
+        Seconds that Slurm needs between two starts: a job that would end just when a reservation begins starts only
+        if it is the first to start.
+    precision
+        Running jobs that end within so many seconds of the first one are taken to end together, at the last of them.
+        The seconds double until the next end is among them, and so on: the further from the first end, the coarser.
+    busy
+        Whether plans prefer nodes that are in use (1: ``bf_busy_nodes``), or the best fit (0).
+    window
+        How far reservations reach into the future [s]; 0: as far as they must (``bf_window``).
+    resolution
+        Times of reservations are cut to multiples of it [s]; 0: they are exact (``bf_resolution``).
+    user
+        How many waiting jobs of a user are looked at; 0: all (``bf_max_job_user``).
+
+    Notes
+    -----
+    Only rigid jobs on a machine whose nodes are all free or in use are planned so. Where nodes are reserved for
+    on-demand jobs, taken away or set aside, and where malleable jobs wait, the rule is ``conservative``.
+    """
+
+    depth: int = 0
+    most: int = 500
+    lag: float = 1.0
+    precision: float = 30.0
+    busy: int = 1
+    window: float = 0.0
+    resolution: float = 0.0
+    user: int = 0
+
+    def __call__(self, view: SystemView) -> list[Start]:
+        """The jobs to start now, in this order; running jobs have the first nodes."""
+        return self.begin()(view)
+
+    def begin(self) -> NamedMachine:
+        """The rule of one simulation: it remembers which nodes the running jobs have."""
+        return NamedMachine(self)
+
+
+class NamedMachine:
+    """The names of the nodes of running jobs, from one pass to the next.
+
+    Parameters
+    ----------
+    rule
+        How to plan.
+
+    Attributes
+    ----------
+    placements
+        Nodes of the last run of each job, by job id.
+    """
+
+    def __init__(self, rule: SlurmBackfill) -> None:
+        self._rule = rule
+        self._places: dict[int, int] = {}
+        self.placements: dict[int, int] = {}
+
+    def inherit(self, places: Mapping[int, int]) -> None:
+        """Begin with running jobs on these nodes, by job id; those that do not fit the machine are placed anew."""
+        self._places = dict(places)
+        self.placements.update(places)
+
+    def __call__(self, view: SystemView) -> list[Start]:
+        """The jobs to start now, in this order."""
+        running = view.running
+        in_use = sum(run.nodes for run in running)
+        if view.reservations or view.windows or in_use + view.free != view.nodes:
+            return plan_queue(view, _COUNTED)
+        if not view.free:
+            return []
+        queue: Sequence[WaitingJob] = view.queue[: self._rule.most]
+        if self._rule.user:
+            queue = _some_of_each_user(queue, view.free, self._rule.user)
+        if all(job.min_nodes > view.free for job in queue):
+            return []
+        if any(job.min_nodes < job.nodes for job in queue):
+            return plan_queue(view, _COUNTED)
+        self._settle({run.job_id: run.nodes for run in running}, view.nodes)
+        wishes = [Wish(job.job_id, job.nodes, job.walltime) for job in queue]
+        ends = [(run.expected_end, self._places[run.job_id]) for run in running]
+        found = named_starts(self._rule, view.now, view.nodes, wishes, ends)
+        self._places.update(found)
+        self.placements.update(found)
+        heads = 0
+        while heads < len(found) and found[heads].job_id == wishes[heads].job_id:
+            heads += 1
+        return [
+            Start(start.job_id, start.nodes.bit_count(), "in order" if place < heads else "backfilled")
+            for place, start in enumerate(found)
+        ]
+
+    def _settle(self, running: dict[int, int], nodes: int) -> None:
+        """Forget jobs that have ended, and give nodes to those that others have started or resized."""
+        free = (1 << nodes) - 1
+        places = {}
+        for job, count in running.items():
+            place = self._places.get(job, 0)
+            # Between two passes on named nodes a job may have ended and started again, and others meanwhile.
+            if place.bit_count() == count and place & free == place:
+                places[job] = place
+                free &= ~place
+        for job, count in running.items():
+            if job not in places:
+                places[job] = self.placements[job] = best_fit(free, count)
+                free &= ~places[job]
+        self._places = places
+
+
+def _some_of_each_user(queue: Sequence[WaitingJob], free: int, most: int) -> list[WaitingJob]:
+    """The jobs that start in order, and of all others the first ones of each user."""
+    kept: list[WaitingJob] = []
+    known: dict[str, int] = {}
+    for job in queue:
+        free -= job.nodes
+        known[job.user] = known.get(job.user, 0) + 1
+        if free >= 0 or known[job.user] <= most:
+            kept.append(job)
+        if free < 0:
+            free = -1  # from here on no job starts in order
+    return kept
+
+
+_COUNTED = Outlook(None, largest=True)
+
+
+def named_starts(
+    rule: SlurmBackfill, now: int, nodes: int, queue: Sequence[Wish], running: Iterable[tuple[int, int]]
+) -> list[NamedStart]:
+    """The jobs to start now, with their nodes.
+
+    Parameters
+    ----------
+    rule
+        How to plan.
+    now
+        Ticks.
+    nodes
+        Size of the machine.
+    queue
+        Waiting jobs in their order.
+    running
+        Expected end [ticks] and nodes of each running job.
+
+    Returns
+    -------
+    list of NamedStart
+        Pass by pass, each in the order of the queue. Slurm plans anew a second later: what has just started is then in
+        use, plans prefer its nodes, and others may have become free for a job that had to wait.
+    """
+    ends, left, starts = list(running), list(queue), list[NamedStart]()
+    while True:
+        found, _ = named_plan(rule, now, nodes, left, ends, all_jobs=False, again=bool(starts))
+        if not found:
+            return starts
+        starts += found
+        chosen = {start.job_id: start.nodes for start in found}
+        ends += [(now + wish.walltime, chosen[wish.job_id]) for wish in left if wish.job_id in chosen]
+        left = [wish for wish in left if wish.job_id not in chosen]
+
+
+def named_plan(
+    rule: SlurmBackfill,
+    now: int,
+    nodes: int,
+    queue: Sequence[Wish],
+    running: Iterable[tuple[int, int]],
+    *,
+    all_jobs: bool = True,
+    again: bool = False,
+) -> tuple[list[NamedStart], dict[int, Taken]]:
+    """The jobs to start now, and what is kept for the others.
+
+    Parameters
+    ----------
+    rule, now, nodes, queue, running
+        As of :func:`named_starts`.
+    all_jobs
+        Whether every job is planned; otherwise planning ends when no further job can start now.
+    again
+        Whether jobs have just started in a pass before.
+
+    Returns
+    -------
+    starts, kept
+        In the order of the queue; the second by job.
+    """
+    everything = (1 << nodes) - 1
+    # What runs until now has not given its nodes back yet.
+    ends = sorted((max(end, now + 1), place) for end, place in running)
+    in_use = 0
+    for _, place in ends:
+        in_use |= place
+    starts: list[NamedStart] = []
+    kept: dict[int, Taken] = {}
+    table = _Table(now, everything, round(rule.resolution * SECOND))
+    last = now + round(rule.window * SECOND) if rule.window else None
+    lag = max(1, round(rule.lag * SECOND))
+    able = range(len(queue)) if all_jobs else _able(table, queue, now, everything & ~in_use, range(len(queue)))
+    for number, wish in enumerate(queue):
+        if not able or able[-1] < number:
+            break
+        found = _place_of(wish, now, everything, in_use, ends, table, lag if starts or again else 0, rule)
+        if found is None:
+            continue
+        if found.start <= now:
+            starts.append(NamedStart(wish.job_id, found.nodes))
+            in_use |= found.nodes
+            insort(ends, (now + wish.walltime, found.nodes))
+        elif (last is None or found.start <= last) and (not rule.depth or len(kept) < rule.depth):
+            kept[wish.job_id] = found
+            table.keep(found)
+        else:
+            continue
+        if not all_jobs:
+            able = _able(table, queue, now, everything & ~in_use, able)
+    return starts, kept
+
+
+def _able(table: _Table, queue: Sequence[Wish], now: int, idle: int, able: Sequence[int]) -> Sequence[int]:
+    """Of the jobs that could start now those up to the last one that still can: what is kept only grows."""
+    count = len(able)
+    while count:
+        wish = queue[able[count - 1]]
+        if (idle & table.free(now, now + wish.walltime)).bit_count() >= wish.nodes:
+            break
+        count -= 1
+    return able[:count]
+
+
+class _Table:
+    """Nodes that are not kept for waiting jobs, in intervals that follow one another; the last one has no end."""
+
+    def __init__(self, now: int, everything: int, resolution: int) -> None:
+        self._resolution = resolution or 1
+        self._begins = [self.cut(now)]
+        self._nodes = [everything]
+
+    def cut(self, at: int) -> int:
+        """A time as reservations have it."""
+        return at - at % self._resolution
+
+    def is_free(self, taken: Taken) -> bool:
+        """Whether nothing else is kept on its nodes."""
+        return not taken.nodes & ~self.free(self.cut(taken.start), self.cut(taken.end))
+
+    def free(self, start: int, end: int) -> int:
+        """Nodes that nothing is kept on between two times."""
+        begins, nodes = self._begins, self._nodes
+        place = bisect_right(begins, start) - 1
+        free = nodes[place]
+        place += 1
+        while place < len(begins) and begins[place] < end:
+            free &= nodes[place]
+            place += 1
+        return free
+
+    def tried(self, start: int, end: int) -> tuple[int, int]:
+        """Nodes that are free between two times, and when to try again.
+
+        That is the end of the first interval after which one of the nodes comes back; 0: there is none.
+        """
+        begins, nodes = self._begins, self._nodes
+        place, last = bisect_right(begins, start) - 1, len(begins) - 1
+        free, later = nodes[place], 0
+        while place < last:
+            if not later and nodes[place + 1] & ~(free & nodes[place]):
+                later = begins[place + 1]
+            place += 1
+            if begins[place] >= end:
+                # The interval behind the end is looked at, too, before the search ends.
+                if not later and place < last and nodes[place + 1] & ~(free & nodes[place]):
+                    later = begins[place + 1]
+                break
+            free &= nodes[place]
+        return free, later
+
+    def keep(self, taken: Taken) -> None:
+        """Keep nodes for a job."""
+        first, last = self._place(self.cut(taken.start)), self._place(self.cut(taken.end))
+        nodes = self._nodes
+        for place in range(first, last):
+            nodes[place] &= ~taken.nodes
+
+    def _place(self, at: int) -> int:
+        """The interval that begins at a time, made if there is none."""
+        place = bisect_right(self._begins, at) - 1
+        if self._begins[place] == at:
+            return place
+        self._begins.insert(place + 1, at)
+        self._nodes.insert(place + 1, self._nodes[place])
+        return place + 1
+
+
+def _place_of(
+    wish: Wish,
+    now: int,
+    everything: int,
+    in_use: int,
+    ends: Sequence[tuple[int, int]],
+    table: _Table,
+    lag: int,
+    rule: SlurmBackfill,
+) -> Taken | None:
+    """When and where a job can run through, beside what is kept for others; None: it is not found."""
+    earliest = now
+    for _ in range(_TRIES):
+        until = earliest + wish.walltime + (lag if earliest == now else 0)
+        allowed, later = table.tried(earliest, until)
+        if allowed.bit_count() < wish.nodes:
+            if not later:
+                return None
+            earliest = later
+            continue
+        at, place = _given_back(wish.nodes, now, allowed, in_use, ends, rule)
+        if not place:
+            if not later:
+                return None
+            earliest = later
+            continue
+        at = max(at, earliest)
+        if later and at > later:
+            earliest = later
+            continue
+        taken = Taken(at, at + wish.walltime, place)
+        if at <= now or table.is_free(taken):
+            return taken
+        # Its nodes were chosen without a look at what is kept for others at that time.
+        earliest = at if at > earliest else at + max(SECOND, round(rule.resolution * SECOND))
+    return None
+
+
+def _given_back(
+    count: int, now: int, allowed: int, in_use: int, ends: Sequence[tuple[int, int]], rule: SlurmBackfill
+) -> tuple[int, int]:
+    """From when on so many of the nodes are given back, and which are taken; no nodes: never.
+
+    Ends are looked at in windows that are counted from the first one and double until they hold the next one: the
+    further an end is from the first, the coarser.
+    """
+    free = allowed & ~in_use
+    if free.bit_count() >= count:
+        return now, best_fit(free, count)
+    width = round(rule.precision * SECOND)
+    barrier = at = 0
+    last = len(ends) - 1
+    for place, (end, held) in enumerate(ends):
+        given = held & allowed
+        if not given:
+            continue
+        if not barrier:
+            barrier = end + width - (end % width if width else 0)
+        free |= given
+        at = end
+        if place == last:
+            break
+        following = ends[place + 1][0]
+        if following <= barrier + width:
+            continue
+        if free.bit_count() >= count:
+            break
+        while width and following > barrier + width:
+            width *= 2
+    if free.bit_count() < count:
+        return now, 0
+    return at, _busy_first(free, count, in_use) if rule.busy else best_fit(free, count)
+
+
+def best_fit(free: int, count: int) -> int:
+    """The smallest block of neighbours that is large enough; if there is none, the largest blocks one after the other.
+
+    Parameters
+    ----------
+    free
+        Nodes to choose from, at least as many as wanted.
+    count
+        How many are wanted.
+
+    Examples
+    --------
+    >>> bin(best_fit(0b111100110, 2)), bin(best_fit(0b111100110, 3)), bin(best_fit(0b1100101, 3))
+    ('0b110', '0b11100000', '0b1100001')
+    """
+    chosen = 0
+    while count:
+        blocks = _blocks(free)
+        enough = [block for block in blocks if block[0] >= count]
+        size, first = min(enough) if enough else max(blocks, key=lambda block: (block[0], -block[1]))
+        taken = ((1 << min(size, count)) - 1) << first
+        chosen |= taken
+        free &= ~taken
+        count -= min(size, count)
+    return chosen
+
+
+def _blocks(free: int) -> list[tuple[int, int]]:
+    """Size and first node of each block of neighbours."""
+    blocks = []
+    begin = 0
+    while free:
+        skipped = (free & -free).bit_length() - 1
+        free >>= skipped
+        size = (~free & (free + 1)).bit_length() - 1
+        blocks.append((size, begin + skipped))
+        free >>= size
+        begin += skipped + size
+    return blocks
+
+
+def _busy_first(free: int, count: int, in_use: int) -> int:
+    """The first nodes in use, and one idle node more; where those are too few, as many idle ones as it needs."""
+    busy, idle = free & in_use, free & ~in_use
+    if busy.bit_count() >= count:
+        return _lowest(busy, count) | (idle & -idle)
+    return busy | _lowest(idle, count - busy.bit_count())
+
+
+def _lowest(nodes: int, count: int) -> int:
+    """So many of the nodes, the first ones."""
+    low, high = 0, nodes.bit_length()
+    while low < high:
+        middle = (low + high) // 2
+        if (nodes & ((1 << middle) - 1)).bit_count() < count:
+            low = middle + 1
+        else:
+            high = middle
+    return nodes & ((1 << low) - 1)

@@ -1,0 +1,94 @@
+"""Asking: a scheduler and submissions whose driver is asked for decisions, while the clock stands still."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from policies.port import WaitingJob
+from simulator.clock.decision_request import Asking
+from simulator.clock.event_loop import ARRIVAL, Moment
+from simulator.clock.scheduling import Scheduler
+from simulator.clock.submissions import Submissions
+from simulator.machine.job_state import JobState
+from simulator.machine.system import System
+from workloads.ground.errors import InvariantError
+
+__all__ = ["AskingScheduler", "AskingSubmissions"]
+
+
+class _Led:
+    """The system with another queue."""
+
+    def __init__(self, system: System, queue: Sequence[WaitingJob]) -> None:
+        self._system = system
+        self.queue = queue
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._system, name)
+
+
+class AskingScheduler(Scheduler):
+    """A scheduler that asks which job goes first wherever two or more wait and one of them fits.
+
+    The chosen job starts if it fits, and the question is asked again; else it is the first of the queue for this pass,
+    and the backfilling rule goes on from there. An agent that always chooses the first job gets the passes of a
+    :class:`~simulator.clock.scheduling.Scheduler`.
+    """
+
+    def __init__(self, *arguments: Any, asking: Asking) -> None:
+        super().__init__(*arguments)
+        self._asking = asking
+
+    def pass_once(self) -> None:
+        waiting = self._system.waiting
+        if waiting.jobs > 1 and self._system.free >= waiting.sizes.smallest():
+            self._asking.ask()
+        else:
+            super().pass_once()
+
+    def answer(self, place: int) -> None:
+        """Go on with a pass: the job at this place of the queue goes first."""
+        system, pool = self._system, self._system.cluster.pool
+        queue = system.queue
+        job = queue[place]
+        self._asking.pending = False
+        if job.nodes <= pool.nodes:
+            # As every rule would: the first job starts where it fits.
+            system.start(job, ((pool, job.nodes),), "in order")
+            self.pass_once()
+            return
+        view: Any = system if place == 0 else _Led(system, (job, *queue[:place], *queue[place + 1 :]))
+        for start in self._backfill(view):
+            system.start(self._known(start, pool.nodes, self._rule), ((pool, start.nodes),), start.cause)
+
+
+class AskingSubmissions(Submissions):
+    """Submissions that ask about jobs before they submit them."""
+
+    def __init__(self, *arguments: Any, asking: Asking) -> None:
+        super().__init__(*arguments)
+        self._asking = asking
+        self._cause = ""
+        self._was_held = False
+
+    def answer(self) -> None:
+        """Submit the job that the driver was asked about."""
+        asking = self._asking
+        job = asking.job
+        if job is None:
+            raise InvariantError("the driver was asked about no job")
+        asking.pending, asking.job = False, None
+        # Nothing has happened since.
+        self._instants.moment(self._system.now, ARRIVAL, job.rank, self._let_arrive, job)
+
+    def _let_arrive(self, moment: Moment) -> None:
+        super()._arrive(moment.subject, self._cause, held=self._was_held)
+
+    def _arrive(self, job: JobState, cause: str = "", *, held: bool = False) -> None:
+        asking = self._asking
+        if asking.about is not None and asking.about(job):
+            self._instants.void, self._cause, self._was_held = True, cause, held
+            asking.ask(job)
+        else:
+            super()._arrive(job, cause, held=held)

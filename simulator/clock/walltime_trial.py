@@ -1,0 +1,63 @@
+"""A trial: in one simulation, when a job would start with each of several walltimes.
+
+A job that waits changes nothing for others by its walltime, where neither the order nor the rule looks at it. The
+trial begins with the shortest walltime. When the rule would start the job, the trial notes it, gives the job the next
+walltime, and asks the rule again, as if nothing had been: so far the two simulations are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from policies.port import Start
+from simulator.machine.job_state import JobState
+
+__all__ = ["Trial"]
+
+
+class Trial:
+    """A job and the walltimes that it is tried with.
+
+    Parameters
+    ----------
+    job_id
+        The job.
+    walltimes
+        Walltimes [ticks], ascending; the job's own must be the first.
+
+    Attributes
+    ----------
+    found
+        Start with each walltime so far [ticks of the simulated clock], and whether it was backfilled.
+    """
+
+    def __init__(self, job_id: int, walltimes: Sequence[int]) -> None:
+        self.job_id = job_id
+        self._walltimes = walltimes
+        self.found: list[tuple[int, bool]] = []
+
+    def settled(
+        self, now: int, job: JobState, starts: Sequence[Start], again: Callable[[], Sequence[Start]]
+    ) -> Sequence[Start]:
+        """The starts of a pass that are to be carried out.
+
+        Parameters
+        ----------
+        now
+            The instant [ticks].
+        job
+            State of the job.
+        starts
+            Answer of the rule.
+        again
+            Asks the rule once more.
+        """
+        while True:
+            mine = next((start for start in starts if start.job_id == self.job_id), None)
+            if mine is None:
+                return starts
+            self.found.append((now, mine.cause == "backfilled"))
+            if len(self.found) == len(self._walltimes):
+                return starts
+            job.walltime = self._walltimes[len(self.found)]
+            starts = again()

@@ -1,0 +1,131 @@
+"""The truth of stochastic jobs: what really happens in a reservation. Only its run asks, and no decision.
+
+Source: docs/model.md, "Stochastic jobs"; "Reservation and Checkpointing Strategies", section 5.2.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+from policies.planning.plan_progress import ReservationRequest
+from simulator.options import Options
+from workloads.ground.streams import stream
+from workloads.ground.units import to_ticks
+from workloads.table.job import Job
+from workloads.table.memory_profile import memory_profile
+
+__all__ = [
+    "CANCELLED",
+    "COMPLETED",
+    "EXPIRED",
+    "OVER_MEMORY",
+    "PREEMPTED",
+    "SAVED",
+    "UNSAVED",
+    "Ending",
+    "Truth",
+]
+
+#: How a reservation ends.
+COMPLETED, SAVED, EXPIRED, UNSAVED, OVER_MEMORY, PREEMPTED, CANCELLED = (
+    "completed",
+    "saved",
+    "expired",
+    "checkpoint lost",
+    "memory exceeded",
+    "preempted",
+    "cancelled",
+)
+
+
+class Ending(NamedTuple):
+    """How a reservation would go on undisturbed, from its start.
+
+    Attributes
+    ----------
+    ending
+        As in :class:`.ReservationRecord`.
+    restart, work, checkpoint
+        Ticks; their sum is how long it takes.
+    """
+
+    ending: str
+    restart: int
+    work: int
+    checkpoint: int
+
+
+class Truth:
+    """What really happens in a job's reservations; only its runs ask."""
+
+    __slots__ = ("_draws", "_ends", "_peaks", "_spread", "_strict", "runtime")
+
+    def __init__(self, job: Job, options: Options) -> None:
+        self.runtime = to_ticks(job.runtime if job.true_runtime is None else job.true_runtime)
+        self._strict = options.checkpoint_mode == "strict"
+        self._spread = options.checkpoint_variation
+        self._draws: Any = None
+        if self._spread:
+            self._draws = stream(options.seed, "checkpoint variation", job.job_id)
+        self._ends: Sequence[int] = ()
+        self._peaks: Sequence[float] = ()
+        if job.memory_profile:
+            durations, self._peaks = zip(*memory_profile(job.memory_profile), strict=True)
+            self._ends = [to_ticks(seconds) for seconds in accumulate(durations)]
+
+    def ending(self, request: ReservationRequest, length: int) -> Ending:
+        """How a reservation goes that asks for that."""
+        restart, checkpoint = self._varied(int(request.restart)), self._varied(int(request.checkpoint))
+        saved = int(request.saved)
+        left, planned = self.runtime - saved, int(request.milestone) - saved
+        # How far it comes. With a checkpoint to write it stops at the milestone; without it computes until its
+        # walltime, perhaps further than planned. `absorbed`: a longer restart never makes it come less far.
+        in_time = length - restart
+        reach = min(planned, in_time) if request.checkpointed else in_time
+        if not self._strict:
+            reach = max(planned, reach)
+        barrier = self._barrier(saved, request.memory, min(left, reach))
+        if barrier is not None:
+            return _done(length, OVER_MEMORY, restart, barrier, 0)
+        if left <= reach:
+            return _done(length, COMPLETED, restart, left, 0)
+        if not request.checkpointed:
+            return _cut(length, EXPIRED, restart, left, 0)
+        if self._strict and restart + planned + checkpoint > length:
+            return _cut(length, UNSAVED, restart, planned, length)
+        return _done(length, SAVED, restart, planned, checkpoint)
+
+    def _varied(self, planned: int) -> int:
+        if not self._spread:
+            return planned
+        return round(planned * float(self._draws.uniform(1.0 - self._spread, 1.0 + self._spread)))
+
+    def _barrier(self, saved: int, memory: float | None, reach: int) -> int | None:
+        """Work after which the memory of a reservation is exceeded; None: it is not."""
+        if not self._ends or memory is None:
+            return None
+        for task in range(bisect_right(self._ends, saved), len(self._ends)):
+            start = self._ends[task - 1] if task else 0
+            begin = max(start, saved) - saved
+            if begin >= reach:
+                return None
+            # Memory is asked for in GB; a profile may be rounded in its last digits. A task of no time needs none.
+            if self._peaks[task] > memory + 1e-6 and start < self._ends[task]:
+                return begin
+        return None
+
+
+def _done(length: int, ending: str, restart: int, work: int, checkpoint: int) -> Ending:
+    """The work was done: what varies and is absorbed takes what the work leaves of the walltime."""
+    restart = min(restart, length - work)
+    return Ending(ending, restart, work, min(checkpoint, length - restart - work))
+
+
+def _cut(length: int, ending: str, restart: int, work: int, checkpoint: int) -> Ending:
+    """Cut at the walltime: what does not fit into it was not done there."""
+    restart = min(restart, length)
+    work = min(work, length - restart)
+    return Ending(ending, restart, work, min(checkpoint, length - restart - work))

@@ -1,0 +1,148 @@
+"""A queue of many jobs, which answers a pass from arrays, so that it need not look at each job.
+
+A pass asks which job is first, and which others fit into the free nodes; only the jobs that may start are then looked
+at one by one. They are the answers that a list gives: an array of keys that may differ from the true ones in the last
+digits decides only between keys that are further apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.machine.queue_columns import Places, QueueColumns, Ranks
+
+__all__ = ["ColumnQueue"]
+
+
+class Fitting:
+    """The jobs that fit into so many nodes, in queue order; those that fit no more can be left out on the way.
+
+    Parameters
+    ----------
+    urgent
+        Those that stand before all others.
+    columns
+        All others.
+    places
+        Which of them fit.
+    ranks
+        Their order; None: that of their places.
+    """
+
+    __slots__ = ("_columns", "_places", "_ranks", "_urgent")
+
+    def __init__(self, urgent: list[Any], columns: QueueColumns, places: Places, ranks: Ranks | None) -> None:
+        self._urgent = urgent
+        self._columns = columns
+        self._places = places
+        self._ranks = ranks
+
+    def __bool__(self) -> bool:
+        return bool(self._urgent or len(self._places))
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        """The next job, which is then left out."""
+        if self._urgent:
+            return self._urgent.pop(0)
+        places = self._places
+        if not len(places):
+            raise StopIteration
+        if self._ranks is None:
+            place = places[0]
+            self._places = places[1:]
+        else:
+            place = self._ranks.first_of(places)
+            self._places = places[places != place]
+        return self._columns.jobs[place]
+
+    def narrow(self, free: int, latest: int, extra: int) -> None:
+        """Leave out those that need more than so many nodes, or are too long and need more than the extra ones."""
+        columns, places = self._columns, self._places
+        if self._urgent:
+            self._urgent = [
+                job
+                for job in self._urgent
+                if job.min_nodes <= free and (job.walltime <= latest or job.min_nodes <= extra)
+            ]
+        if len(places):
+            least = columns.least[places]
+            self._places = places[(least <= free) & ((least <= extra) | (columns.walltime[places] <= latest))]
+
+
+class ColumnQueue(Sequence[Any]):
+    """Many waiting jobs, first to last.
+
+    Parameters
+    ----------
+    columns
+        All but the urgent jobs; in queue order unless there are ranks.
+    urgent
+        Jobs that stand before all others.
+    least
+        The fewest nodes on which one of them can start.
+    ranks
+        The order of the others.
+    """
+
+    __slots__ = ("_columns", "_ranks", "_urgent", "least")
+
+    def __init__(self, columns: QueueColumns, urgent: Sequence[Any], least: int, ranks: Ranks | None = None) -> None:
+        self.least = least
+        self._columns = columns
+        self._urgent = urgent
+        self._ranks = ranks
+
+    def __len__(self) -> int:
+        return len(self._urgent) + len(self._columns.jobs)
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from self._urgent
+        jobs = self._columns.jobs
+        if self._ranks is None:
+            yield from jobs
+        else:
+            for place in self._ranks:
+                yield jobs[place]
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(index)
+        if place < len(self._urgent):
+            return self._urgent[place]
+        place -= len(self._urgent)
+        return self._columns.jobs[place if self._ranks is None else self._ranks[place]]
+
+    def fitting(self, after: int, nodes: int) -> Fitting:
+        """The jobs behind the first ``after`` that can start on so many nodes."""
+        columns, urgent, ranks = self._columns, self._urgent, self._ranks
+        few = [job for job in urgent[after:] if job.min_nodes <= nodes] if urgent else []
+        skipped = max(0, after - len(urgent))
+        fits = columns.least <= nodes
+        fits[slice(skipped) if ranks is None else ranks.first(skipped)] = False
+        return Fitting(few, columns, np.flatnonzero(fits), ranks)
+
+    def numbers(self) -> tuple[NDArray[np.int64], Places] | None:
+        """As of :meth:`policies.port.WaitingQueue.numbers`."""
+        table = self._columns.numbers
+        if (table[4] < 0).any():
+            return None
+        places = np.arange(len(self._columns.jobs)) if self._ranks is None else self._ranks.all()
+        if self._urgent:
+            first = [(job.min_nodes, job.nodes, job.walltime, 0, 0) for job in self._urgent]
+            table = np.concatenate((np.array(first, np.int64).T, table), axis=1)
+            places = np.concatenate((np.arange(len(first)), len(first) + places))
+        return table, places

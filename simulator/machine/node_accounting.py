@@ -1,0 +1,45 @@
+"""Usage: what the node-ticks of all runs were spent on."""
+
+from __future__ import annotations
+
+from simulator.machine.job_state import JobState
+
+__all__ = ["Usage"]
+
+
+class Usage:
+    """Node-ticks of all runs by what they were spent on; ``lost`` without the warnings, which are shown apart.
+
+    Attributes
+    ----------
+    losses
+        (time, node-ticks) of each loss, warnings included.
+    withdrawn
+        Node-ticks of the runs that their users ended, which the others count as what they were.
+    malleable_setup
+        That part of ``setup`` which completed runs of malleable jobs took, at whatever size.
+    """
+
+    __slots__ = ("checkpoint", "compute", "losses", "lost", "malleable_setup", "setup", "warning", "withdrawn")
+
+    def __init__(self) -> None:
+        self.compute = self.setup = self.checkpoint = self.lost = self.warning = self.withdrawn = 0
+        self.malleable_setup = 0
+        self.losses: list[tuple[int, int]] = []
+
+    def lose(self, job: JobState, node_ticks: int, now: int) -> None:
+        """Book what a preemption has cost a job."""
+        self.lost += node_ticks
+        self._note(job, node_ticks, now)
+
+    def lose_to_warning(self, job: JobState, node_ticks: int, now: int) -> None:
+        """Book the time under warning."""
+        self.warning += node_ticks
+        self._note(job, node_ticks, now)
+
+    def _note(self, job: JobState, node_ticks: int, now: int) -> None:
+        job.lost += node_ticks
+        self.losses.append((now, node_ticks))
+
+    def total(self) -> int:
+        return self.compute + self.setup + self.checkpoint + self.lost + self.warning

@@ -1,0 +1,307 @@
+"""Holders: accounts of nodes beside the free pool, and the loans between them.
+
+A run may be the tenant of reservations, which lend it nodes; under warning it may have promised nodes to arrived jobs
+that gather theirs, or be on its way to a reservation by a plan. A loan records the lender and the borrower of nodes.
+Source: docs/model.md, "The six mechanisms" and "Readings that are not parameters".
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.machine.cluster import Account, Kind
+from simulator.machine.job_state import JobState
+from simulator.machine.node_accounting import Usage
+
+__all__ = ["Gathering", "Kept", "Lender", "Loan", "Reservation", "Run"]
+
+
+class Run(Account):
+    """A run: the account of the nodes that it occupies, and what is known of it.
+
+    No abstract class, because ``isinstance`` is slow of those, and asked at each event.
+
+    Attributes
+    ----------
+    job
+        Job of the run.
+    job_id, type
+        Of the job: at hand, because policies ask each run for them.
+    start, end, expected_end
+        When it began; when it will give its nodes back (its completion, or the end of its warning); when its walltime
+        is over.
+    warned
+        Whether it is under warning.
+    over
+        Whether it has given its nodes back.
+    lenders
+        Nodes that belong to open reservations, by reservation; it is their tenant. Also those of an advance one.
+    plan
+        The open reservation that plans with it.
+    claims
+        Under warning: nodes promised to arrived jobs.
+    beneficiary
+        Under warning by a plan: the reservation that gets its nodes first.
+    release
+        Its entry in the system's list of expected releases.
+    ending
+        The engine's event at its end; None: it has none.
+    """
+
+    __slots__ = (
+        "beneficiary",
+        "claims",
+        "end",
+        "ending",
+        "expected_end",
+        "job",
+        "job_id",
+        "lenders",
+        "over",
+        "plan",
+        "release",
+        "start",
+        "type",
+        "warned",
+    )
+
+    lenders: dict[Lender, int]
+    claims: list[tuple[Gathering, int]]
+    plan: Reservation | None
+    beneficiary: Reservation | None
+    release: tuple[int, int, int] | None
+    ending: Any
+
+    def __init__(self, job: JobState, now: int) -> None:
+        self.kind = Kind.BUSY
+        self.nodes = 0
+        self.job = job
+        self.job_id = job.job_id
+        self.type = job.type
+        self.start = self.end = self.expected_end = now
+        self.warned = self.over = False
+        self.lenders = {}
+        self.claims = []
+        self.plan = self.beneficiary = self.release = self.ending = None
+
+    @property
+    def min_nodes(self) -> int:
+        return self.job.smallest
+
+    @property
+    def max_nodes(self) -> int:
+        return self.job.largest
+
+    @property
+    def setup(self) -> int:
+        return self.job.setup
+
+    @property
+    def period(self) -> int | None:
+        return None
+
+    @property
+    def borrowed(self) -> int:
+        return sum(self.lenders.values()) if self.lenders else 0
+
+    @property
+    def planned(self) -> bool:
+        return self.plan is not None
+
+    def owes(self, job_id: int) -> int:
+        if not self.lenders:
+            return 0
+        return sum(nodes for lender, nodes in self.lenders.items() if lender.job_id == job_id)
+
+    def promised(self) -> int:
+        """Under warning: nodes promised to arrived jobs."""
+        return sum(nodes for _, nodes in self.claims)
+
+    @property
+    def unclaimed(self) -> int:
+        """Nodes that belong to no open reservation and are not promised."""
+        return self.nodes - self.borrowed - self.promised()
+
+    def loss(self, at: int) -> int:
+        """Preemption overhead at that time [node-ticks]."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Set the ends, once the nodes are there."""
+        raise NotImplementedError
+
+    def complete(self, usage: Usage) -> bool:
+        """Account for a run that reached its end; returns whether its job is done."""
+        raise NotImplementedError
+
+    def stop(self, now: int, usage: Usage) -> None:
+        """Secure what a preemption leaves and account for the rest."""
+        raise NotImplementedError
+
+    def abandon(self, now: int, usage: Usage) -> None:
+        """Account for a run that its user ends."""
+        raise NotImplementedError
+
+
+class Lender(Account):
+    """Nodes set aside for a job; its account holds the idle ones, others are lent to running jobs.
+
+    Attributes
+    ----------
+    tenants
+        Nodes lent to running jobs, by run.
+    """
+
+    __slots__ = ("tenants",)
+
+    def __init__(self) -> None:
+        super().__init__(Kind.HELD)
+        self.tenants: dict[Run, int] = {}
+
+    @property
+    def job_id(self) -> int:
+        """Under what number the event log tells of it."""
+        raise NotImplementedError
+
+    @property
+    def lent(self) -> int:
+        return sum(self.tenants.values()) if self.tenants else 0
+
+
+class Reservation(Lender):
+    """Nodes kept for an on-demand job that gave notice.
+
+    Attributes
+    ----------
+    job
+        The on-demand job.
+    planned
+        The runs of its plan.
+    coming
+        Planned victims under warning for it.
+    loans
+        Nodes that it has taken from planned victims.
+    open
+        False once the job has started, was sent to the queue, or did not come in time.
+    """
+
+    __slots__ = ("coming", "job", "loans", "open", "planned")
+
+    def __init__(self, job: JobState) -> None:
+        super().__init__()
+        self.job = job
+        self.planned: list[Run] = []
+        self.coming: dict[Run, None] = {}
+        self.loans: list[Loan] = []
+        self.open = True
+
+    @property
+    def job_id(self) -> int:
+        return self.job.job_id
+
+    @property
+    def requested(self) -> int:
+        return self.job.nodes
+
+    @property
+    def idle(self) -> int:
+        return self.nodes
+
+    @property
+    def missing(self) -> int:
+        return self.job.nodes - self.nodes - self.lent
+
+    @property
+    def on_their_way(self) -> int:
+        """Nodes of planned victims that are under warning for it."""
+        return sum(run.nodes for run in self.coming) if self.coming else 0
+
+    @property
+    def notice(self) -> int:
+        return self.job.notice
+
+    @property
+    def estimated_arrival(self) -> int:
+        return self.job.estimated_arrival
+
+    @property
+    def walltime(self) -> int:
+        return self.job.walltime
+
+    @property
+    def age(self) -> tuple[int, int]:
+        """Sort key: earliest notice first."""
+        return self.job.notice, self.job.rank
+
+
+class Gathering(Account):
+    """An arrived on-demand job that has its nodes, or has them promised by jobs under warning.
+
+    Attributes
+    ----------
+    job
+        The on-demand job.
+    ready
+        When the last promised nodes come.
+    awaited
+        The runs under warning that still owe it nodes, once for each promise.
+    release
+        Its entry in the system's list of expected releases.
+    """
+
+    __slots__ = ("awaited", "job", "ready", "release")
+
+    def __init__(self, job: JobState, now: int) -> None:
+        super().__init__(Kind.HELD)
+        self.job = job
+        self.ready = now
+        self.awaited: list[Run] = []
+        self.release: tuple[int, int, int] | None = None
+
+    @property
+    def promised(self) -> int:
+        """Nodes that runs under warning still owe it."""
+        return sum(count for run in dict.fromkeys(self.awaited) for other, count in run.claims if other is self)
+
+
+class Kept(Account):
+    """Nodes that have come back to a preempted job, held until it can resume.
+
+    Attributes
+    ----------
+    job
+        The job, which waits.
+    """
+
+    __slots__ = ("job",)
+
+    def __init__(self, job: JobState) -> None:
+        super().__init__(Kind.HELD)
+        self.job = job
+
+
+class Loan:
+    """Nodes that a job gave up for an on-demand job, by shrinking or by being preempted."""
+
+    __slots__ = ("_job", "_run", "_runs", "_was_shrunk", "nodes")
+
+    def __init__(self, run: Run, nodes: int, *, was_shrunk: bool) -> None:
+        self._run = run
+        self._job: JobState = run.job
+        self._runs = run.job.runs
+        self._was_shrunk = was_shrunk
+        self.nodes = nodes
+
+    @property
+    def job_id(self) -> int:
+        return self._job.job_id
+
+    @property
+    def shrunk(self) -> Run | None:
+        """The run that was shrunk, while it still goes on."""
+        return self._run if self._was_shrunk and not self._run.over and not self._run.warned else None
+
+    @property
+    def preempted(self) -> JobState | None:
+        """The job that was preempted, while it waits and has not run since."""
+        return self._job if not self._was_shrunk and self._job.waiting and self._job.runs == self._runs else None

@@ -1,0 +1,68 @@
+"""Streamed jobs: rigid jobs of a table in columns, whose states exist from their submits to their ends."""
+
+from __future__ import annotations
+
+from simulator.machine.job_state import JobState
+from workloads.table.job import RIGID, Job
+from workloads.table.jobs import Jobs
+
+__all__ = ["StreamedJob"]
+
+
+class StreamedJob(JobState):
+    """A rigid job without overheads, at its trace's runtime and walltime.
+
+    Parameters
+    ----------
+    table
+        The columns that it is of.
+    row, rank
+        As of :class:`~simulator.machine.job_state.JobState`.
+    job_id, submit, nodes, runtime, walltime
+        What stands in that row; ticks of the simulated clock.
+    """
+
+    __slots__ = ("_table",)
+
+    def __init__(
+        self,
+        table: Jobs,
+        row: int,
+        rank: int,
+        job_id: int,
+        submit: int,
+        nodes: int,
+        runtime: int,
+        walltime: int,
+    ) -> None:
+        # All fields by themselves: this is done once for each of millions of jobs.
+        self._table = table
+        self.row = row
+        self.rank = rank
+        self.job_id = job_id
+        self.type = RIGID
+        self.submit = self.first_submit = self.estimated_arrival = self.eligible = self.first_eligible = submit
+        self.nodes = self.min_nodes = self.smallest = self.largest = nodes
+        self.undisturbed = self.compute = runtime
+        self.walltime = walltime
+        self.notice = -1
+        self.interval = self.cost = self.period = self.dumps = self.setup = self.work = self.work_limit = 0
+        self.runs = self.preemptions = self.shrinks = self.lost = self.kept = 0
+        self.waiting = self.withdrawn = False
+        self.start = self.end = None
+
+    @property
+    def job(self) -> Job:  # type: ignore[override]  # made when it is asked for
+        return self._table[self.row]
+
+    @property
+    def user(self) -> str:
+        return self._text("user")
+
+    @property
+    def project(self) -> str:
+        return self._text("project")
+
+    def _text(self, name: str) -> str:
+        codes = self._table.columns.get(name)
+        return "" if codes is None else self._table.names[codes[self.row]]

@@ -1,0 +1,262 @@
+"""Plain replays: rigid jobs under the baseline, where a loop computes all starts, and the rest follows from columns.
+
+Such a replay has no events but submits, starts and ends, so that it needs no event objects. Everything that
+:mod:`simulator.clock` makes of it is a sum over columns: a test compares all of it, to the tick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from policies.backfilling import BACKFILLING, Conservative, Easy, Strict
+from policies.kernels.compiled_or_plain import run
+from policies.kernels.plan_pass import BOUNDS
+from policies.kernels.replay_loop import KINDS, replay
+from policies.order import ORDERS, fcfs
+from policies.port import TOLERANCE
+from policies.shadow_time import NEVER
+from simulator.options import Options
+from simulator.results.integrals import integral
+from simulator.results.records import ABSENT, STATUSES, TYPES, Accounting, Records, Samples
+from workloads.ground.errors import InvariantError
+from workloads.ground.ticks import in_ticks
+from workloads.table.job import STOCHASTIC, JobType
+from workloads.table.job_lifecycle import has_life
+from workloads.table.jobs import Jobs
+
+__all__ = ["PlainJobs", "PlainTable", "accounting", "obstacle", "plain_table", "rigid_records", "samples", "starts"]
+
+Ints = npt.NDArray[np.int64]
+
+#: Orders that look at a job's request and submit alone.
+_STATIC = frozenset({"fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3", "f4"})
+#: A job under a rule with several reservations costs a loop about as much as so many under EASY.
+_LOOKS = 10
+#: Times below it leave room for sums of two.
+_LATEST = 1 << 61
+_TYPE = {kind: place for place, kind in enumerate(TYPES)}
+_COMPLETED, _KILLED, _NO_SHOW = (STATUSES.index(status) for status in ("completed", "killed", "no_show"))
+
+
+class PlainJobs(NamedTuple):
+    """Rigid jobs that arrive, in the order of the input.
+
+    Attributes
+    ----------
+    submit
+        Ticks of the simulated clock, shape (n,).
+    nodes
+        Shape (n,).
+    runtime, walltime
+        Ticks, shape (n,).
+    """
+
+    submit: Ints
+    nodes: Ints
+    runtime: Ints
+    walltime: Ints
+
+    @property
+    def obstacle(self) -> str:
+        """Why loops over 64-bit integers cannot replay them; empty: they can."""
+        if not len(self.submit):
+            return "a job must arrive"
+        if int(self.runtime.min()) < 1 or bool((self.runtime > self.walltime).any()):
+            return "each job must run for a microsecond or more, and at most for its walltime"
+        if int(self.submit.max()) + int(self.walltime.max()) * (len(self.submit) + 1) >= _LATEST:
+            return "the walltimes of all jobs in a row must end within 70,000 years"
+        return ""
+
+
+class _Request(NamedTuple):
+    """What the key of an order is made from."""
+
+    submit: int
+    nodes: int
+    walltime: int
+
+
+def obstacle(options: Options) -> str:
+    """Why a replay with these options is not plain; empty: it is.
+
+    >>> obstacle(Options(passes="event"))
+    'passes must be instant'
+    """
+    rule = BACKFILLING[options.backfilling]
+    if options.order not in _STATIC:
+        return f"order must be one of {', '.join(sorted(_STATIC))}"
+    if not (type(rule) in (Strict, Conservative) or (type(rule) is Easy and rule.length == "walltime")):
+        return "backfilling must be easy by walltimes, conservative or none"
+    for name, legal in (("passes", "instant"), ("backfill_length", "walltime"), ("expansion", "none")):
+        if getattr(options, name) != legal:
+            return f"{name} must be {legal}"
+    return ""
+
+
+class PlainTable(NamedTuple):
+    """A job table that is plain.
+
+    Attributes
+    ----------
+    jobs
+        Those that arrive.
+    came
+        Which rows they are, shape (rows,).
+    records
+        What is known of all rows before the replay; no job has a start or an end.
+    """
+
+    jobs: PlainJobs
+    came: npt.NDArray[np.bool_]
+    records: Records
+
+    def replayed(self, started: Ints, origin: int) -> Records:
+        """The records of jobs that started then [ticks of the simulated clock], shape (jobs,)."""
+        columns = dict(self.records.columns)
+        for name, times in (("start", started), ("end", started + self.jobs.runtime)):
+            if not self.came.all():
+                found = columns[name].copy()
+                found[self.came] = times + origin
+                columns[name] = found
+            else:
+                columns[name] = times + origin
+        return Records(**columns)
+
+
+def plain_table(table: Jobs, origin: int) -> PlainTable | str:
+    """A job table as columns; or why it is not plain.
+
+    Parameters
+    ----------
+    table
+        Valid rows of a job table.
+    origin
+        Ticks of the table's clock at which the simulated clock stands at 0.
+    """
+    if table.lively or table.are(STOCHASTIC).any():
+        for job in table:
+            if job.type is STOCHASTIC:
+                return f"job {job.job_id} must not be stochastic"
+            if has_life(job):
+                return f"job {job.job_id} must not be cancelled, held, started before the replay, or depend on another"
+    records, walltimes = rigid_records(table), baseline_ticks(table, "walltime")
+    came = records.came
+    columns = [*(records.columns[name] for name in ("submit", "nodes", "runtime")), walltimes]
+    if not came.all():
+        columns = [column[came] for column in columns]
+    jobs = PlainJobs(columns[0] - origin, *columns[1:])
+    reason = jobs.obstacle
+    return reason or PlainTable(jobs, came, records)
+
+
+def rigid_records(jobs: Jobs, start: Ints | None = None, end: Ints | None = None) -> Records:
+    """The records of jobs under the baseline, all rigid; starts and ends in ticks of the table's clock."""
+    submit, none = jobs.column("submit"), np.full(len(jobs), ABSENT)
+    came = ~np.isnan(submit)
+    status = np.full(len(jobs), _COMPLETED, np.int8)
+    killed = jobs.column("killed")
+    if killed.any():
+        # As :attr:`simulator.machine.job_state.JobState.ends_at_walltime` has it.
+        runtime, walltime = jobs.column("trace_runtime"), jobs.column("trace_walltime")
+        status[killed & ~(runtime < walltime)] = _KILLED
+    status[~came] = _NO_SHOW
+    kinds = np.array([_TYPE[kind] for kind in JobType], np.int8)
+    return Records(
+        job_id=jobs.column("job_id"), type=kinds[jobs.column("type")],
+        submit=np.where(came, in_ticks(np.where(came, submit, 0.0)), ABSENT),
+        start=none if start is None else start, end=none if end is None else end, nodes=jobs.column("nodes"),
+        runtime=baseline_ticks(jobs, "runtime"), status=status,
+    )  # fmt: skip
+
+
+def baseline_ticks(jobs: Jobs, name: str) -> Ints:
+    """Runtimes or walltimes under the baseline: the trace's own, where overheads were added to them."""
+    seconds = jobs.column(name)
+    if f"trace_{name}" in jobs.columns:
+        before = jobs.column(f"trace_{name}")
+        seconds = np.where(np.isnan(before), seconds, before)
+    return in_ticks(seconds)
+
+
+def starts(jobs: PlainJobs, nodes: int, options: Options) -> Ints:
+    """When each job starts on a machine of ``nodes`` nodes [ticks of the simulated clock], shape (n,)."""
+    # Ties are broken by the row.
+    arrival = np.argsort(jobs.submit, kind="stable")
+    columns = [column[arrival] for column in (jobs.submit, jobs.nodes, jobs.walltime, jobs.runtime)]
+    columns.append(_ranks(jobs, arrival, options.order))
+    rule = BACKFILLING[options.backfilling]
+    depth = rule.depth if isinstance(rule, Easy) else len(arrival) if isinstance(rule, Conservative) else 0
+    found = np.empty(len(arrival), np.int64)
+    found[arrival] = _replayed(columns, nodes, depth)
+    return found
+
+
+def _replayed(columns: Sequence[Ints], nodes: int, depth: int) -> Ints:
+    """Starts where ``depth`` waiting jobs hold reservations, of jobs in the order of their arrivals."""
+    count = len(columns[0])
+    submits, sizes, walltimes, runtimes, ranks = map(np.ascontiguousarray, columns)
+    planning = count if depth > 1 else 0
+    ends, limits, by_end, by_limit, starts = np.zeros((5, count), np.int64)
+    after, before = np.zeros((2, count + 1), np.int64)
+    times, levels = np.zeros((2, 2 * planning + 8), np.int64)
+    order, begun, given, planned = np.zeros((4, planning), np.int64)
+    none = np.zeros(0, np.int64)
+    ending = run(
+        replay, KINDS, _LOOKS * count if planning else count, count=count, present=0, submits=submits, nodes=sizes,
+        walltimes=walltimes, runtimes=runtimes, ranks=ranks, awaited=np.ones(count, np.int64), waiting=0, queue=none,
+        begin=0, free=nodes, tolerance=TOLERANCE, never=NEVER, depth=depth, complete=True, on_trial=-1, choices=0,
+        tried=none, ends=ends, limits=limits, by_end=by_end, by_limit=by_limit, runs=0, starts=starts, after=after,
+        before=before, found=none, how=none, order=order, times=times, levels=levels,
+        bounds=np.zeros(3 * BOUNDS, np.int64), begun=begun, sizes=given, planned=planned,
+    )  # fmt: skip
+    if ending < 0:
+        raise InvariantError("some jobs can never start")
+    return starts
+
+
+def _ranks(jobs: PlainJobs, arrival: Ints, order: str) -> Ints:
+    """The place of each job in the order of the queue, jobs in the order of their arrivals."""
+    ranks = np.arange(len(arrival))
+    key: Callable[[Any, int], Any] = ORDERS[order].key
+    if key is not fcfs:
+        requests = map(_Request, jobs.submit.tolist(), jobs.nodes.tolist(), jobs.walltime.tolist())
+        keys = [key(job, job.submit) for job in requests]
+        places = np.empty(len(arrival), np.int64)
+        places[sorted(range(len(keys)), key=keys.__getitem__)] = ranks
+        ranks = places[arrival]
+    return ranks
+
+
+def samples(jobs: PlainJobs, started: Ints, ended: Ints) -> Samples:
+    """The machine at the end of each instant at which a job is submitted or ends."""
+    submits, starts, ends = (np.argsort(times, kind="stable") for times in (jobs.submit, started, ended))
+    # As numpy.union1d, which imports masked arrays, too.
+    times = np.sort(np.concatenate((jobs.submit, ended)))
+    times = times[np.concatenate(([True], times[1:] != times[:-1]))]
+    if times[0] > 0:
+        # Of the notices at whose first the clock begins, the baseline knows nothing.
+        times = np.concatenate(([0], times))
+
+    def until(rows: Ints, at: Ints) -> tuple[Ints, Ints]:
+        """Jobs with a time up to each instant, and their nodes."""
+        places = np.searchsorted(at[rows], times, side="right")
+        return places, np.concatenate(([0], np.cumsum(jobs.nodes[rows])))[places]
+
+    (came, asked), (began, taken), (_, returned) = (
+        until(submits, jobs.submit),
+        until(starts, started),
+        until(ends, ended),
+    )
+    table = np.stack((times, taken - returned, np.zeros(len(times), np.int64), came - began, asked - taken), axis=1)
+    return Samples(table)
+
+
+def accounting(jobs: PlainJobs, ended: Ints, nodes: int) -> Accounting:
+    """Where all node-ticks went until the last end of a job."""
+    busy = integral(jobs.nodes, jobs.runtime)
+    elapsed = int(ended.max()) - int(jobs.submit.min())
+    return Accounting(busy, 0, 0, 0, 0, 0, nodes * elapsed - busy)

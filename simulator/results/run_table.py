@@ -1,0 +1,113 @@
+"""Runs: what each job did from a start to the next end, from the event log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from simulator.machine.event_log import Entry
+from simulator.results.recording import Recording
+
+__all__ = ["LoggedRun", "runs", "runs_of"]
+
+#: The events that change the nodes of a run (a warning leaves them as they are), and those that end it.
+_CHANGES = frozenset({"shrink", "expand", "warn"})
+_ENDINGS = frozenset({"complete", "kill", "preempt", "expire", "cancel"})
+
+
+class LoggedRun(NamedTuple):
+    """One run of a job; it may have been as short as nothing.
+
+    Attributes
+    ----------
+    job_id, number
+        Job, and number of its run, from 1. Each reservation of a stochastic job is a run.
+    start, end
+        Ticks of the simulated clock; a warning is part of the run, and so is what was before the replay began.
+    nodes
+        At its start.
+    pieces
+        (start, end, nodes) of its times with the same nodes, none of them empty; a warning begins a new one.
+    warned
+        When its warning began; None: it had none.
+    cause, ending
+        Why it was started, and the event that ended it.
+    """
+
+    job_id: int
+    number: int
+    start: int
+    end: int
+    nodes: int
+    pieces: tuple[tuple[int, int, int], ...]
+    warned: int | None
+    cause: str
+    ending: str
+
+    @property
+    def node_ticks(self) -> int:
+        """Nodes times ticks."""
+        return sum((end - start) * nodes for start, end, nodes in self.pieces)
+
+
+class _OpenRun:
+    """A run that goes on."""
+
+    __slots__ = ("begun", "nodes", "pieces", "since", "start", "warned")
+
+    def __init__(self, begun: Entry, start: int) -> None:
+        self.begun = begun
+        self.start = self.since = start
+        self.nodes = begun.after
+        self.pieces: list[tuple[int, int, int]] = []
+        self.warned: int | None = None
+
+    def resize(self, now: int, nodes: int) -> None:
+        if now > self.since:
+            self.pieces.append((self.since, now, self.nodes))
+        self.since, self.nodes = now, nodes
+
+
+def runs(recording: Recording) -> Iterator[LoggedRun]:
+    """All runs, in the order in which they end.
+
+    Parameters
+    ----------
+    recording
+        With its event log.
+
+    Raises
+    ------
+    InputError
+        If the event log was switched off.
+    """
+    going: dict[int, _OpenRun] = {}
+    numbers: dict[int, int] = {}
+    for entry in recording.with_events().entries:
+        now, event, job_id = entry.time, entry.event, entry.job_id
+        if event == "start":
+            since = recording.record[job_id].start
+            # A job that was running when the replay began is logged as started then.
+            early = job_id not in numbers and since is not None
+            going[job_id] = _OpenRun(entry, since - recording.origin if early and since is not None else now)
+            numbers[job_id] = numbers.get(job_id, 0) + 1
+        elif job_id not in going:
+            continue
+        elif event in _CHANGES:
+            going[job_id].resize(now, entry.after)
+            if event == "warn":
+                going[job_id].warned = now
+        elif event in _ENDINGS:
+            run = going.pop(job_id)
+            run.resize(now, 0)
+            begun, number = run.begun, numbers[job_id]
+            pieces = tuple(run.pieces)
+            yield LoggedRun(job_id, number, run.start, now, begun.after, pieces, run.warned, begun.cause, event)
+
+
+def runs_of(recording: Recording) -> dict[int, list[LoggedRun]]:
+    """The runs of each job that ever started, in the order of their starts; as :func:`runs`."""
+    found: dict[int, list[LoggedRun]] = {}
+    for run in runs(recording):
+        found.setdefault(run.job_id, []).append(run)
+    return found

@@ -1,0 +1,44 @@
+"""Growth: what is done with the nodes that an instant leaves free, where an expansion is asked for."""
+
+from __future__ import annotations
+
+from policies.backfilling import Backfilling
+from policies.expansion import EXPANSIONS
+from simulator.machine.run import is_malleable
+from simulator.machine.system import System
+from simulator.services.action_checks import growth_problem, listed, refused
+
+__all__ = ["Growth"]
+
+
+class Growth:
+    """Expands running malleable jobs once the pass of an instant is over.
+
+    Parameters
+    ----------
+    name
+        The expansion.
+    rule
+        Backfilling rule; its promises are kept. A rule without promises allows growth only while the
+        queue is empty.
+    """
+
+    def __init__(self, name: str, rule: Backfilling) -> None:
+        self._expansion = EXPANSIONS[name]
+        self._name = f"expansion {name}"
+        self._promises = getattr(rule, "promises", None)
+
+    def __call__(self, system: System) -> None:
+        """Expand the jobs that the expansion names."""
+        if not system.waiting.jobs:
+            promises = []
+        elif self._promises is not None:
+            promises = self._promises(system)
+        else:
+            return
+        for action in listed(self._name, self._expansion(system, promises)):
+            run = system.runs.get(getattr(action, "job_id", -1))
+            problem = growth_problem(action, run, system.free)
+            if problem or not is_malleable(run):
+                raise refused(self._name, action, problem)
+            system.resize(run, system.cluster.pool, action.nodes, "nobody else can use them")

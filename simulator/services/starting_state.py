@@ -1,0 +1,136 @@
+"""The starting state: jobs that run already when the replay begins.
+
+The replay begins at the latest start of such a job, or at a later time that is given. They run on from then with their
+recorded starts, so that what they still have to do, when their walltimes end and what a preemption would cost follow
+from those; but nothing of what was before is booked. Jobs submitted by then that do not run wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simulator.machine.job_state import JobState
+from simulator.machine.node_accounting import Usage
+from simulator.machine.run import JobRun
+from simulator.machine.stochastic import StochasticJob
+from simulator.machine.system import System
+from workloads.ground.errors import InvariantError
+from workloads.ground.units import to_ticks
+from workloads.table.job import MALLEABLE
+
+__all__ = ["StartingState", "early_run", "starting_state_of"]
+
+
+class StartingState:
+    """Jobs that run when the replay begins.
+
+    Parameters
+    ----------
+    running
+        States with their starts [ticks of the simulated clock].
+    begin
+        When the replay begins, not before the latest of these starts [ticks]; None: at it.
+
+    Attributes
+    ----------
+    begin
+        When the replay begins.
+    jobs
+        Their ids.
+    """
+
+    def __init__(self, running: Sequence[tuple[int, JobState]], begin: int | None = None) -> None:
+        self._running = sorted(running, key=lambda item: (item[0], item[1].rank))
+        self.begin = self._running[-1][0] if begin is None else begin
+        self.jobs = frozenset(job.job_id for _, job in running)
+
+    def enter(self, system: System) -> list[JobState]:
+        """Put them on their nodes; returns them in the order of their starts."""
+        for since, job in self._running:
+            if isinstance(job, StochasticJob):
+                raise InvariantError(f"job {job.job_id} cannot have been running before the replay begins")
+            run = early_run(job, since, self.begin)
+            system.start(job, ((system.cluster.pool, job.nodes),), "runs already", run=run)
+        return [job for _, job in self._running]
+
+    def comes(self, job: JobState) -> bool:
+        """Whether a notice can still be of use: one that was given before comes at the beginning.
+
+        Not if its job has arrived by then, or was expected by then, or it has been withdrawn.
+        """
+        if job.notice >= self.begin:
+            return True
+        cancelled = job.job.cancelled_at
+        if job.job.submit is None and cancelled is not None and job.job.notice is not None:
+            if job.notice + to_ticks(cancelled) - to_ticks(job.job.notice) < self.begin:
+                return False
+        elif 0 <= job.first_submit < self.begin:
+            return False
+        return job.estimated_arrival >= self.begin
+
+
+def starting_state_of(jobs: Sequence[JobState], origin: int, begin: int | None = None) -> StartingState | None:
+    """The starting state of a table; None: it begins with an empty machine, at the first submit.
+
+    Parameters
+    ----------
+    jobs
+        All states.
+    origin
+        Ticks of the table's clock at which the simulated clock stands at 0.
+    begin
+        When the replay begins [ticks of the simulated clock]; None: the jobs decide.
+    """
+    running = [(to_ticks(job.job.running_since) - origin, job) for job in jobs if job.job.running_since is not None]
+    return StartingState(running, begin) if running or begin is not None else None
+
+
+def early_run(job: JobState, since: int, begin: int) -> JobRun:
+    """A run of a job that has been running since that time, in a replay that begins later."""
+    return (_EarlyMalleableRun if job.type is MALLEABLE else _EarlyFixedRun)(job, since, begin)
+
+
+class _EarlyFixedRun(JobRun):
+    """A run of one size that began before the replay, which books what it does from then on."""
+
+    __slots__ = ("_begin",)
+
+    def __init__(self, job: JobState, since: int, begin: int) -> None:
+        super().__init__(job, since)
+        self._begin = begin
+
+    def complete(self, usage: Usage) -> bool:
+        self.abandon(self.end, usage)
+        return True
+
+    def abandon(self, now: int, usage: Usage) -> None:
+        before, by_now = self.spent(self._begin), self.spent(now)
+        usage.setup += (by_now.setup - before.setup) * self.nodes
+        usage.compute += (by_now.compute - before.compute) * self.nodes
+        usage.checkpoint += (by_now.checkpoint - before.checkpoint) * self.nodes
+
+    def stop(self, now: int, usage: Usage) -> None:
+        job, before = self.job, self.spent(self._begin)
+        # What is secured is all that was done up to the last checkpoint, and what lies before the replay comes first.
+        secured = self.secure(now)
+        dumped = secured // job.interval * job.cost if job.interval else 0
+        compute = secured - min(before.compute, secured)
+        checkpoint = dumped - min(before.checkpoint, dumped)
+        usage.compute += compute * self.nodes
+        usage.checkpoint += checkpoint * self.nodes
+        usage.lose(job, (now - self._begin - compute - checkpoint) * self.nodes, now)
+
+
+class _EarlyMalleableRun(JobRun):
+    """A run of a malleable job that began before the replay, at its requested size."""
+
+    __slots__ = ("_begin",)
+
+    def __init__(self, job: JobState, since: int, begin: int) -> None:
+        super().__init__(job, since)
+        self._begin = begin
+
+    def begin(self) -> None:
+        super().begin()
+        self.settle(self._begin)
+        self._in_setup = self._in_work = 0

@@ -1,0 +1,187 @@
+"""Two results of the same jobs: paired differences, groups that gain and lose, and refusals of other jobs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import holdfast as hf
+from experiments.cli import main
+from experiments.recordings.paired_comparison import Gains, gains
+from experiments.statistics import clustered_interval, interval
+from experiments.tables import read_csv
+from tests.support.jobs import rigid
+from workloads.ground.errors import InputError, ParameterError
+from workloads.table.job import Job
+from workloads.table.job_table import write_job_table
+
+DAY = 86_400
+#: Every day for 30 days: a wide job keeps the machine for an hour, then a long and a short job wait; the short one was
+#: submitted later, and its user gains under shortest-first what the long one's loses.
+JOBS = [
+    job
+    for day in range(30)
+    for job in (
+        rigid(3 * day + 1, DAY * day, 8, 3600, 3600, user="wide", project="p"),
+        rigid(3 * day + 2, DAY * day + 10, 8, 7200 + 60 * day, 9000, user="long", project="p"),
+        rigid(3 * day + 3, DAY * day + 20, 8, 600 + 10 * day, 900, user="short"),
+    )
+]
+
+
+@pytest.fixture(scope="module")
+def pair() -> tuple[hf.Result, hf.Result]:
+    results = hf.simulate_each(JOBS, 8, order=["fcfs", "sjf"], events=False)
+    return results["fcfs"], results["sjf"]
+
+
+def test_differences_are_those_of_the_same_jobs(pair: tuple[hf.Result, hf.Result]) -> None:
+    found = hf.compare(*pair, by="user")
+    assert isinstance(found, Gains)
+    rows = {row["group"]: row for row in found.of("wait_h")}
+    assert list(rows) == ["all jobs", "long", "wide", "short"]
+    assert [rows[name]["verdict"] for name in ("long", "wide", "short")] == ["loses", "equal", "gains"]
+    # The short job overtakes the long one: that waits for it, and it does not wait for that.
+    days = np.arange(30)
+    assert rows["long"]["difference"] == pytest.approx(np.mean(600 + 10 * days) / 3600)
+    assert rows["short"]["difference"] == pytest.approx(-np.mean(7200 + 60 * days) / 3600)
+    assert (rows["long"]["longer"], rows["short"]["shorter"], rows["wide"]["longer"]) == (1.0, 1.0, 0.0)
+    waits = [pair[side].jobs.set_index("job_id")["wait"] / 3600 for side in (0, 1)]
+    assert rows["all jobs"]["first"] == pytest.approx(waits[0].mean())
+    assert rows["all jobs"]["second"] == pytest.approx(waits[1].mean())
+    # One job of a group each day: the interval is that of independent values.
+    assert found.cluster == "day"
+    expected = interval((600 + 10 * days) / 3600)
+    assert (rows["long"]["low"], rows["long"]["high"]) == pytest.approx((expected.low, expected.high))
+    assert found.frame.shape == (3 * 4, 14)
+
+
+@pytest.mark.parametrize(
+    ("by", "groups"),
+    [
+        ("project", ["all jobs", "p", "no project"]),
+        ("type", ["all jobs", "rigid"]),
+        ("size", ["all jobs", "1 to 8 nodes"]),
+        ("week", ["all jobs", *(f"week {week}" for week in range(1, 6))]),
+        (None, ["all jobs"]),
+    ],
+)
+def test_jobs_are_grouped(pair: tuple[hf.Result, hf.Result], by: str | None, groups: list[str]) -> None:
+    found = gains(*pair, by)
+    assert [row["group"] for row in found.of()] == groups
+    assert sum(row["jobs"] for row in found.of()[1:]) in (0, 90)
+
+
+def test_jobs_of_one_cluster_count_together() -> None:
+    values = np.array([1.0, 3.0, 2.0, 4.0, 9.0, 5.0])
+    assert clustered_interval(values, np.arange(6)).text(".6f") == interval(values).text(".6f")
+    twice = clustered_interval(np.repeat(values, 3), np.repeat(np.arange(6), 3))
+    assert twice.text(".6f") == interval(values).text(".6f")
+    # Clusters of two sizes: the variance of the ratio of sums, by hand.
+    mean = clustered_interval([0.0, 0.0, 3.0], ["a", "a", "b"])
+    assert (mean.mean, mean.error) == (1.0, pytest.approx(np.sqrt(2 * ((-2.0) ** 2 + 2.0**2) / 9)))
+    with pytest.raises(ParameterError, match="clusters must be two or more different ones"):
+        clustered_interval([1.0, 2.0], [0, 0])
+
+
+def test_other_jobs_are_refused_in_one_sentence(pair: tuple[hf.Result, hf.Result]) -> None:
+    def other(jobs: list[Job]) -> hf.Result:
+        return hf.simulate(jobs, 8, events=False)
+
+    for jobs, sentence in (
+        ([rigid(91, 0.0, 8, 60)], "fcfs and baseline do not hold the same jobs: none of 90 and 1 jobs has the same id"),
+        ([*JOBS[:-1], rigid(90, 1.0, 8, 60)], "do not hold the same jobs: job 90 differs, submit"),
+        ([rigid(1, 0.0, 4, 3600, user="wide"), *JOBS[1:]], "do not hold the same jobs: job 1 differs, nodes 8 and 4"),
+    ):
+        with pytest.raises(InputError, match=sentence):
+            hf.compare(pair[0], other(jobs))
+    with pytest.raises(InputError, match="unknown group 'usr': did you mean user"):
+        hf.compare(*pair, by="usr")
+    with pytest.raises(InputError, match="give two results to compare job by job"):
+        hf.compare(pair[0], "wait_h")  # type: ignore[call-overload]
+    with pytest.raises(InputError, match="by must be left out unless"):
+        hf.compare([*pair], by="user")  # type: ignore[call-overload]
+    nameless = [rigid(1, 0, 4, 60), rigid(2, 5, 8, 60)]
+    with pytest.raises(InputError, match="the jobs name no user: choose another group"):
+        hf.compare(other(nameless), other(nameless), by="user")
+
+
+def test_jobs_of_another_runtime_are_told(pair: tuple[hf.Result, hf.Result]) -> None:
+    longer = [rigid(1, 0.0, 8, 3601, 4000, user="wide"), *JOBS[1:]]
+    assert gains(pair[0], pair[0]).remark == ""
+    assert (
+        gains(pair[0], hf.simulate(longer, 8)).remark == "of the jobs of baseline, 1 has another runtime than in fcfs"
+    )
+
+
+def test_the_command_prints_a_table_and_writes_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_job_table(JOBS, tmp_path / "jobs.csv")
+    out = str(tmp_path / "out")
+    assert main(["run", str(tmp_path / "jobs.csv"), "-o", out, "--nodes", "8", "--order", "fcfs,sjf"]) == 0
+    capsys.readouterr()
+    assert main(["compare", out, "--by", "user", "-o", str(tmp_path / "users")]) == 0
+    text = capsys.readouterr().out
+    assert "long        30" in text
+    assert "difference: sjf less fcfs [95 % interval, jobs of one day taken together]" in text
+    assert len(read_csv(tmp_path / "users.csv")) == 3 * 4
+    assert main(["compare", f"{out}:sjf", f"{out}:fcfs", "--metric", "bounded_slowdown"]) == 0
+    assert "fcfs less sjf" in capsys.readouterr().out
+    for words, sentence in (
+        ([f"{out}:sjf"], "name two results to compare"),
+        ([out, out, out], "compares two results, not 3"),
+        ([out, out], "choose one with --run"),
+        ([f"{out}:wfp3", out], "'wfp3' is not one of them"),
+        ([str(tmp_path / "no"), out], "no such directory; a run of one is written as DIR:RUN"),
+        ([out, "--metric", "waits"], "unknown metric 'waits': did you mean"),
+    ):
+        assert main(["compare", *words]) == 2
+        assert sentence in capsys.readouterr().err
+
+
+def test_the_figure_has_a_line_for_each_group(pair: tuple[hf.Result, hf.Result]) -> None:
+    left, right = hf.figures.plot_gains(gains(*pair, "user")).axes
+    assert [text.get_text() for text in left.get_yticklabels()] == [
+        "all jobs (90)",
+        "long (30)",
+        "wide (30)",
+        "short (30)",
+    ]
+    assert right.get_title("left") == "sjf less fcfs"
+    middles = [line.get_xdata()[0] for line in right.get_lines() if len(line.get_xdata()) == 1]
+    assert middles == pytest.approx([row["difference"] for row in gains(*pair, "user").of()])
+
+
+def test_the_common_jobs_are_compared_and_the_others_counted(pair: tuple[hf.Result, hf.Result]) -> None:
+    fewer = hf.simulate([*JOBS[:-1], rigid(91, 40 * DAY, 8, 60)], 8, order="sjf", events=False)
+    found = gains(pair[0], fewer)
+    assert found.alone == (1, 1)
+    assert "compared: the jobs of both results; left out: 1 only in fcfs, 1 only in baseline" in str(found)
+    # By hand: the two simulations of the common 89 jobs are those of all 90, whose last job is short and waits in fcfs.
+    waits = [[record.wait / 3.6e9 for record in result.records if record.job_id <= 89] for result in (pair[0], fewer)]
+    row = found.of("wait_h")[0]
+    assert (row["jobs"], row["first"], row["second"]) == (89, pytest.approx(np.mean(waits[0])), np.mean(waits[1]))
+    assert (row["first_longest"], row["second_longest"]) == (max(waits[0]), max(waits[1]))
+    assert "left out" not in str(gains(*pair))
+
+
+@pytest.mark.parametrize("by", ["partition", "qos", "account"])
+def test_groups_of_the_log_reach_the_result(by: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    head = "JobID|User|Account|Partition|QOS|Submit|Start|End|TimelimitRaw|NNodes|State"
+    rows = [
+        f"{k}|u|{('bio', 'chem')[k % 2]}|{('batch', 'gpu')[k % 2]}|{('high', 'low')[k % 2]}|{1700000000 + 60 * k}|"
+        f"{1700000000 + 60 * k}|{1700003600 + 60 * k}|90|{1 + k % 2}|COMPLETED"
+        for k in range(1, 9)
+    ]
+    (tmp_path / "log.txt").write_text("\n".join([head, *rows]) + "\n")
+    for order in ("fcfs", "sjf"):
+        words = ["run", str(tmp_path / "log.txt"), "-o", str(tmp_path / order), "--nodes", "2", "--order", order]
+        assert main([*words, "--mechanism", "N-PAA"]) == 0
+    assert (tmp_path / "fcfs" / "jobs.csv").read_text().splitlines()[0].endswith(",killed,partition,qos")
+    capsys.readouterr()
+    assert main(["compare", str(tmp_path / "fcfs"), str(tmp_path / "sjf"), "--by", by]) == 0
+    told = capsys.readouterr().out
+    names = {"partition": ("batch", "gpu"), "qos": ("high", "low"), "account": ("bio", "chem")}[by]
+    assert all(name in told for name in names)
+    assert "longest wait" in told

@@ -1,0 +1,133 @@
+"""Every result of a simulation is sound, whatever its options; what breaks a law is refused with file and line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments import cli
+from experiments.recordings.row_checks import sound_entries, sound_records, sound_samples
+from simulator import simulate
+from simulator.results.records import JobRecord, Records, whole_column
+from tests.search.cases import seeded_case
+from tests.support.jobs import resealed, rigid
+from workloads.ground.errors import InputError, TraceError
+from workloads.table.job_table import write_job_table
+
+PATH = Path("events.csv")
+
+
+def rows(entries: Any) -> Iterator[tuple[int, Any]]:
+    return ((line, entry._asdict()) for line, entry in enumerate(entries, start=2))
+
+
+def samples(found: Any) -> Iterator[tuple[int, Any]]:
+    return ((line, dict(enumerate(sample[:5]))) for line, sample in enumerate(found, start=2))
+
+
+def sound(records: Iterable[JobRecord], first: int) -> Records:
+    """Records as they stand in the columns of a file, whose rows begin in that line."""
+    given = list(records)
+    fields = dict(zip(JobRecord._fields, zip(*given, strict=True), strict=True))
+    texts = {"type": [str(kind) for kind in fields.pop("type")], "status": list(fields.pop("status"))}
+    runtimes = whole_column(fields.pop("runtime"))
+    if not any(time is not None for time in fields["eligible"]):
+        del fields["eligible"]
+    columns = {**texts, **{name: whole_column(values) for name, values in fields.items()}}
+    return sound_records(columns, runtimes, PATH, range(first, first + len(given)))
+
+
+@pytest.mark.parametrize("count", [300, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_what_the_simulator_writes_is_sound(count: int) -> None:
+    checked = 0
+    for index in range(count):
+        case = seeded_case(5, index)
+        with suppress(InputError):  # failures that let no job end
+            result = case.simulate()
+            checked += 1
+            assert sound(result.records, 2) == result.records
+            known = {record.job_id: record for record in result.records}
+            entries = list(sound_entries(rows(result.entries), PATH, known))
+            assert entries == list(result.entries)
+            assert len(list(sound_samples(samples(result.samples), PATH, case.nodes, entries))) == len(result.samples)
+    assert checked > count // 2
+
+
+RESULT = simulate([rigid(1, 0, 2, 60), rigid(2, 10, 2, 60)], 2)
+KNOWN = {record.job_id: record for record in RESULT.records}
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda log: [*log[:2], log[1], *log[2:]], r"events\.csv:4: job 1 runs already"),
+        (lambda log: [log[0], *log[2:]], r"events\.csv:4: job 1 does not run"),
+        (lambda log: [*log, log[0]], "its time is before that of the line above"),
+        (lambda log: [*log, log[-1]], "job 2 has ended in a line above"),
+        (lambda log: [log[0]._replace(event="begin")], "'begin' is no event of a job"),
+        (lambda log: [log[0]._replace(job_id=7)], "there is no such job"),
+        (lambda log: [log[0]._replace(job_id=7, event="down")], "job 7 is not among the jobs that were simulated"),
+        (lambda log: [log[0]._replace(after=-1)], "numbers of nodes must be from 0 to 1,000,000,000"),
+        (lambda log: [log[0]._replace(after=10**19)], "numbers of nodes must be from 0 to 1,000,000,000"),
+        (lambda log: [log[0]._replace(time=None)], "a cell is empty"),
+    ],
+)
+def test_an_altered_event_log_is_refused(change: Any, sentence: str) -> None:
+    with pytest.raises(TraceError, match=sentence):
+        list(sound_entries(rows(change(list(RESULT.entries))), PATH, KNOWN))
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"status": "done"}, "must have one of the states completed"),
+        ({"end": None}, "must have a submit, a start and an end"),
+        ({"start": None}, "must have a submit, a start and an end"),
+        ({"start": 10**12}, "must be submitted, then start, then end"),
+        ({"lost": None}, "lost node-seconds of at least 0"),
+        ({"shrinks": -1}, "lost node-seconds of at least 0"),
+        ({"status": "no_show"}, "did not come, and has a start or an end"),
+    ],
+)
+def test_an_altered_record_is_refused(values: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(TraceError, match=rf"events\.csv:9: job 1 .*{sentence}"):
+        sound([RESULT.records[0]._replace(**values)], 9)
+
+
+def test_the_line_is_that_of_the_broken_row() -> None:
+    with pytest.raises(TraceError, match=r"events\.csv:6: job 2 .*must be submitted, then start"):
+        sound([RESULT.records[0], RESULT.records[1]._replace(start=0), RESULT.records[0]], 5)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda found: found[:1] + found, "its time is not after that of the line above"),
+        (lambda found: found[:-1], "has a time that is not in this table"),
+        (lambda found: [(*found[0][:1], 3, *found[0][2:]), *found[1:]], "from 0 to the 2 of the machine"),
+    ],
+)
+def test_an_altered_course_is_refused(change: Any, sentence: str) -> None:
+    with pytest.raises(TraceError, match=sentence):
+        list(sound_samples(samples(change(list(RESULT.samples))), PATH, 2, RESULT.entries))
+
+
+def test_a_damaged_result_names_file_and_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_job_table([rigid(1, 0, 2, 60), rigid(2, 10, 2, 60)], "t.csv")
+    assert cli.main(["run", "t.csv", "-o", "r", "--nodes", "2", "--mechanism", "baseline", "--events"]) == 0
+    path = Path("r/jobs-baseline.csv")
+    path.write_text(path.read_text().replace("completed", "withdrawn", 1))
+    resealed(tmp_path / "r")
+    capsys.readouterr()
+    for words in (["explain", "r", "1"], ["gantt", "r", "-o", "x.html"], ["export", "r", "-o", "x.swf"]):
+        assert cli.main(words) == 2
+        told = capsys.readouterr().err
+        assert "jobs-baseline.csv:2: job 1 must have one of the states" in told
+        assert told.count("\n") == 1

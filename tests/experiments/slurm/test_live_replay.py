@@ -1,0 +1,184 @@
+"""Replaying a workload: the jobs that are submitted, the questions before, and what is read from Slurm's outputs."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments import cli
+from experiments.slurm import lab as labs
+from experiments.slurm import live_replay
+from experiments.slurm.lab import start_lab
+from experiments.slurm.live_replay import log_times, parse_jobs, replay_on
+from experiments.slurm.submitted_jobs import Submit, generate_workload, make_submits
+from experiments.slurm.templates import fill_template
+from workloads.ground.errors import InputError
+
+#: Lines of a log of slurmctld 22.05, in its order and form.
+LOG = """\
+[2026-11-21T23:11:05.103] _slurm_rpc_submit_batch_job: JobId=1 InitPrio=4294901759 usec=263
+[2026-11-21T23:11:05.900] sched: Allocate JobId=1 NodeList=n[1-8] #CPUs=8 Partition=batch
+[2026-11-21T23:12:00.000] _slurm_rpc_submit_batch_job: JobId=2 InitPrio=4294901758 usec=200
+[2026-11-21T23:12:01.250] sched/backfill: _start_job: Started JobId=2 in batch on n9
+[2026-11-21T23:13:32.000] _job_complete: JobId=1 WEXITSTATUS 0
+[2026-11-21T23:13:32.004] _job_complete: JobId=1 done
+[2026-11-21T23:27:10.500] Time limit exhausted for JobId=2
+no line of the log
+"""
+
+
+def test_what_slurmctld_logs() -> None:
+    times = log_times(LOG)
+    first, second = times[1], times[2]
+    assert (first["by"], second["by"]) == ("main", "backfill")
+    assert first["start"] - first["submit"] == pytest.approx(0.797)
+    assert first["end"] - first["start"] == pytest.approx(146.104)
+    assert second["end"] - second["submit"] == pytest.approx(910.5)
+    assert parse_jobs("JobId=7 JobName=j7 NodeList=n[1-2]\nNo jobs in the system\n")[7]["NodeList"] == "n[1-2]"
+
+
+class FakeSlurm:
+    """A Slurm that runs each job at once, on a clock that only sleeping moves."""
+
+    speed = 10.0
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.clock = 1e9
+        self.submitted: list[tuple[float, list[str]]] = []
+        self.cancelled: list[str] = []
+        self.fail = 0
+        monkeypatch.setattr(live_replay.time, "sleep", self._sleep)
+
+    def _sleep(self, seconds: float) -> None:
+        self.clock += seconds * self.speed
+
+    def now(self) -> float:
+        return self.clock
+
+    def call(self, words: Sequence[str]) -> str:
+        if words[0] == "scancel":
+            self.cancelled += words[1:]
+        if words[0] == "sbatch":
+            if self.fail:
+                self.fail -= 1
+                raise InputError("sbatch failed: busy")
+            self.submitted.append((self.clock, list(words)))
+            return f"{100 + len(self.submitted)};cluster\n"
+        return "" if self.clock > 1e9 + 400 else "101\n7\n"
+
+    def outcomes(self, jobs: Mapping[int, Submit]) -> list[dict[str, Any]]:
+        begin = 1e9 + 30
+        return [
+            {
+                "id": one.number,
+                "submit": begin + one.at,
+                "start": begin + one.at + 1,
+                "end": begin + one.at + 9,
+                "by": job,
+            }
+            for job, one in jobs.items()
+        ]
+
+
+SUBMITS = [Submit(1, 0.0, 4, 60.0, 2), Submit(2, 100.0, 1, 5.5, 1)]
+
+
+def test_jobs_are_submitted_at_their_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    slurm, told = FakeSlurm(monkeypatch), []
+    slurm.fail = 2
+    rows = replay_on(slurm, SUBMITS, ["--partition=test"], told.append)
+    # Two failures cost 0.2 s each, on a clock ten times as fast.
+    assert [at - 1e9 for at, _ in slurm.submitted] == pytest.approx([34.0, 130.0])
+    assert "at most 0.0 s late" in told[0]
+    words = slurm.submitted[1][1]
+    assert words[2:8] == ["-N", "1", "-t", "1", "-J", "j2"]
+    assert words[-3:] == ["--partition=test", "--wrap", "exec sleep 5.5"]
+    assert [(row["submit"], row["start"], row["by"]) for row in rows] == [(0.0, 1.0, 101), (100.0, 101.0, 102)]
+
+
+def test_what_is_submitted_is_cancelled_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    slurm = FakeSlurm(monkeypatch)
+    with pytest.raises(ZeroDivisionError):
+        replay_on(slurm, SUBMITS, [], lambda _: 1 // 0)  # type: ignore[arg-type, return-value]
+    assert slurm.cancelled == ["101", "102"]
+
+
+def test_workloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    trace = generate_workload(200, 32, 0.8, 3)
+    assert trace == generate_workload(200, 32, 0.8, 3)
+    work = sum(job.nodes * job.runtime for job in trace.jobs)
+    assert work / 32 / trace.jobs[-1].submit == pytest.approx(0.8, rel=0.2)
+    assert all(job.runtime <= job.walltime for job in trace.jobs)
+    submits = make_submits(trace.jobs, 32)
+    assert [one.at for one in submits] == sorted(one.at for one in submits)
+    assert submits[0].at == 0
+    assert all(60 * one.minutes == trace.jobs[one.number - 1].walltime for one in submits)
+    with pytest.raises(InputError, match="32 nodes, and the machine 16"):
+        make_submits(trace.jobs, 16)
+    assert cli.main(["slurm", "workload", "-o", "w.swf", "--jobs", "5"]) == 0
+    assert "5 jobs" in capsys.readouterr().out
+    # Without a lab the question comes first, and no is what is meant without an answer.
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+    assert cli.main(["slurm", "replay", "w.swf", "-o", "out"]) == 2
+    assert "nothing was submitted" in capsys.readouterr().err
+    assert cli.main(["slurm", "replay", "w.swf", "-o", "out", "--lab", "none"]) == 2
+    assert "holds no lab" in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["start", "-o", "a b"], "letters, digits"),
+        (["start", "--speed", "1000"], "--speed must be a number from 1 to 200"),
+        (["start", "--nodes", "0"], "--nodes must be a whole number of at least 1"),
+        (["start", "--scheduler", "best"], "known are backfill, builtin"),
+        (["start", "--parameters", "a b"], "without blanks"),
+        (["start", "-o", "."], "holds other files"),
+        (["stop"], "holds no lab"),
+        (["pause"], "known are start, stop, status"),
+        (["start"], "munged is not here; on Debian install it with 'apt-get install --no-install-recommends slurm-wlm"),
+    ],
+)
+def test_a_lab_is_refused_in_one_sentence(
+    words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(labs, "_PATH", "")
+    monkeypatch.setattr(labs, "_LONGEST", 200)
+    Path("file").touch()
+    assert cli.main(["slurm", "lab", *words]) == 2
+    told = capsys.readouterr().err
+    assert sentence in told
+    assert told.count("\n") == 1
+    assert [path.name for path in Path().iterdir()] == ["file"]
+
+
+def test_ports_that_are_taken_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labs, "_need", lambda *_: None)
+    monkeypatch.setattr(labs, "_LONGEST", 200)
+    with labs.socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(InputError, match=f"port {port} is taken"):
+            start_lab(
+                tmp_path / "lab", nodes=1, speed=1, port=port, accounting=False, scheduler="backfill", parameters=""
+            )
+
+
+def test_templates_are_filled_in_one_pass() -> None:
+    values = dict.fromkeys(
+        (
+            *("HOST", "USER", "DIRECTORY", "CONTROLLER_PORT", "SCHEDULER", "PARAMETERS", "ACCOUNTING"),
+            *("NODES", "NODE_PORTS"),
+        ),
+        "@HOST@",
+    )
+    assert fill_template("slurm.conf", values).count("SlurmctldHost=@HOST@(127.0.0.1)") == 1

@@ -1,0 +1,180 @@
+"""Stores in one file: what another machine takes over, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from experiments.cli import main
+from experiments.study import packed_store, row_cache
+from experiments.study.experiment import Resources, Row, find_experiment, read_tables
+from experiments.study.packed_store import ask, carry, fault_of_carried, take_over
+from experiments.study.row_cache import collect_rows
+from experiments.study.simulation_cache import Years, simulate_grid
+from workloads.ground.errors import InputError
+
+DONE: list[int] = []
+
+
+@dataclass(frozen=True)
+class Task:
+    number: int
+    seed: int = 0
+
+
+def work(task: Task) -> list[Row]:
+    DONE.append(task.number)
+    return [{"number": task.number, "root": task.number**0.5}]
+
+
+def measured(store: Path, seed: int = 0) -> list[Row]:
+    DONE.clear()
+    return list(collect_rows(work, [Task(number, seed) for number in range(7)], Resources(store, 1), sources="years"))
+
+
+@pytest.fixture
+def packed(tmp_path: Path) -> Path:
+    measured(tmp_path / "runs")
+    ask(tmp_path / "runs", "hybrid-readings", 0, Years())
+    assert carry(tmp_path / "runs", tmp_path / "rows.xz") == 7
+    return tmp_path / "rows.xz"
+
+
+def test_another_store_goes_on_from_it(packed: Path, tmp_path: Path) -> None:
+    rows = measured(tmp_path / "other")
+    assert len(DONE) == 7
+    assert take_over(packed, tmp_path / "third", ["hybrid-readings"], 0) == 7
+    assert measured(tmp_path / "third") == rows
+    assert DONE == []
+    # What is there already stays, and rows of another seed are others.
+    assert take_over(packed, tmp_path / "third", ["hybrid-readings"], 0) == 0
+    measured(tmp_path / "third", seed=1)
+    assert len(DONE) == 7
+
+
+def test_the_same_rows_give_the_same_file(packed: Path, tmp_path: Path) -> None:
+    take_over(packed, tmp_path / "third", ["hybrid-readings"], 0)
+    ask(tmp_path / "third", "hybrid-readings", 0, Years())
+    carry(tmp_path / "third", tmp_path / "again.xz")
+    assert (tmp_path / "again.xz").read_bytes() == packed.read_bytes()
+
+
+def test_a_large_file_is_read_whole(tmp_path: Path) -> None:
+    # Digits that cannot be packed: more than any reader looks at to recognise a file.
+    tasks = [Task(number) for number in range(20_000)]
+    list(collect_rows(work, tasks, Resources(tmp_path / "runs", 1), together=5_000))
+    ask(tmp_path / "runs", "hybrid-readings", 0, Years())
+    assert carry(tmp_path / "runs", tmp_path / "rows.xz") == 4
+    assert (tmp_path / "rows.xz").stat().st_size > 2**16
+    assert take_over(tmp_path / "rows.xz", tmp_path / "third", ["hybrid-readings"], 0) == 4
+
+
+def test_a_damaged_piece_is_not_carried(tmp_path: Path) -> None:
+    measured(tmp_path / "runs")
+    first = sorted((tmp_path / "runs" / "pieces").iterdir())[0]
+    first.write_text(first.read_text().replace("number", "numbar"))
+    assert carry(tmp_path / "runs", tmp_path / "rows.xz") == 6
+
+
+def test_simulations_of_sweeps_are_carried_too(tmp_path: Path) -> None:
+    def simulate(store: Path) -> int:
+        return simulate_grid(Resources(store, 1), "few", Years(60, 2), 5, ["baseline", "N-PAA"]).computed
+
+    assert simulate(tmp_path / "runs") == 4
+    ask(tmp_path / "runs", "hybrid-fig6", 5, Years())
+    assert carry(tmp_path / "runs", tmp_path / "rows.xz") == 4
+    assert take_over(tmp_path / "rows.xz", tmp_path / "third", ["hybrid-fig6"], 5) == 4
+    assert take_over(tmp_path / "rows.xz", tmp_path / "third", ["hybrid-fig6"], 5) == 0
+    assert simulate(tmp_path / "third") == 0
+
+
+@pytest.mark.parametrize(
+    ("names", "seed", "words"),
+    [
+        (["hybrid-fig6"], 0, "holds rows of hybrid-readings, not of hybrid-fig6"),
+        (["hybrid-fig6", "hybrid-readings"], 1, "holds rows of hybrid-readings with the seed 0, not 1"),
+    ],
+)
+def test_rows_of_something_else_are_refused(
+    packed: Path, tmp_path: Path, names: list[str], seed: int, words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        take_over(packed, tmp_path / "third", names, seed)
+    assert not (tmp_path / "third").exists()
+
+
+def test_rows_of_other_sources_are_refused(packed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_cache, "SOURCES", {"years": lambda: "0" * 16})
+    monkeypatch.setattr(packed_store, "SOURCES", {"years": lambda: "0" * 16})
+    with pytest.raises(InputError, match=r"was measured by other sources .years [0-9a-f]{16}, here years 0000"):
+        take_over(packed, tmp_path / "third", ["hybrid-readings"], 0)
+    assert not (tmp_path / "third").exists()
+
+
+def test_what_was_changed_or_cut_off_is_refused(packed: Path, tmp_path: Path) -> None:
+    assert fault_of_carried(packed) is None
+    whole, lines = packed.read_bytes(), lzma.decompress(packed.read_bytes()).splitlines(keepends=True)
+    other = json.loads(lines[1])
+    other["rows"][0]["root"] = 99.0
+    wrong = {
+        "cut off": whole[:-20],
+        "longer": whole + b"more",
+        "one bit": bytes([*whole[:60], whole[60] ^ 1, *whole[61:]]),
+        "altered": lzma.compress(b"".join([lines[0], json.dumps(other).encode() + b"\n", *lines[2:]])),
+        "without a line": lzma.compress(b"".join([lines[0], *lines[2:]])),
+        "nothing": b"",
+        "a text": b"{}",
+        "a path": lzma.compress(_sealed([*lines[:-1], b'{"piece":"../../x","sources":"years 0","rows":[]}\n'])),
+    }
+    for name, content in wrong.items():
+        path = tmp_path / f"{name}.xz"
+        path.write_bytes(content)
+        assert fault_of_carried(path) is not None, name
+        with pytest.raises(InputError, match="no file of stored rows"):
+            take_over(path, tmp_path / "third", ["hybrid-readings"], 0)
+
+
+def _sealed(lines: list[bytes]) -> bytes:
+    from hashlib import sha256
+
+    text = b"".join(lines)
+    return text + json.dumps({"digest": sha256(text).hexdigest()}).encode() + b"\n"
+
+
+def test_the_command_says_what_a_limit_may_be(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for text, words in (("0", "--limit must be a positive duration"), ("soon", "--limit")):
+        assert main(["experiment", "hybrid-fig6", "-o", str(tmp_path / "out"), "--limit", text]) == 2
+        assert words in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.system
+def test_a_measurement_in_parts_is_the_same_as_in_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["experiment", "hybrid-readings", "--quick", "--workers", "1", "--seed", "3"]
+    rows, parts = tmp_path / "rows.xz", 0
+    while True:
+        # A new machine each time: nothing but the file is left of the former one.
+        directory, parts = tmp_path / f"machine {parts}", parts + 1
+        taken = ["--from", str(rows)] if rows.exists() else []
+        if main([*call, "-o", str(directory), "--limit", "6s", "--pack", str(rows), *taken]) == 0:
+            break
+        assert "the limit of 6s is reached" in capsys.readouterr().out
+        assert parts < 50
+    assert parts > 1
+    assert main([*call, "-o", str(tmp_path / "whole")]) == 0
+    assert read_tables("hybrid-readings", directory) == read_tables("hybrid-readings", tmp_path / "whole")
+
+
+def test_a_screening_may_be_the_end(tmp_path: Path) -> None:
+    item = find_experiment("hybrid-readings")
+    small = replace(item.quick, jobs=40, screened_mixes=("W2",), until="screening")
+    tables = item.measure(small, 0, Resources(tmp_path, 1))
+    assert set(tables) == {"", "checkpoints", "screening", "screening-checkpoints"}
+    half = replace(small, blocks=1)
+    rows = item.measure(half, 0, Resources(tmp_path, 1))["screening"]
+    assert rows == [row for row in tables["screening"] if row["trace"] == 0]
+    assert len(rows) == len(tables["screening"]) / 2

@@ -1,0 +1,235 @@
+"""Compiled code is kept where only the user can write, and what is damaged there is compiled again."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.places import ROOT
+from workloads.ground import compilation
+from workloads.ground.compilation import cache_directory, machine_code
+from workloads.ground.errors import MachineCodeWarning
+
+numba_dispatcher = pytest.importorskip("numba.core.dispatcher")
+
+
+def double(values, results):  # type: ignore[no-untyped-def]
+    """What is compiled here."""
+    for place in range(len(values)):
+        results[place] = 2.0 * values[place]
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    compilation.warn_once.cache_clear()
+    return tmp_path / "cache" / "holdfast"
+
+
+@pytest.fixture
+def compilations(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[object]]:
+    """One entry for each compilation."""
+    found: list[object] = []
+    compiler = numba_dispatcher._FunctionCompiler
+    compile_anew = compiler.compile
+
+    def noted(self: object, *given: object) -> object:
+        found.append(given)
+        return compile_anew(self, *given)
+
+    monkeypatch.setattr(compiler, "compile", noted)
+    yield found
+
+
+def doubles() -> list[float]:
+    """The results of the function, as a new process would get them."""
+    run = machine_code(double)
+    assert run is not None
+    results = np.zeros(3)
+    run(np.arange(3.0), results)
+    found: list[float] = results.tolist()
+    return found
+
+
+def warned() -> list[str]:
+    """What a new process says beside the right results."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        compilation.warn_once.cache_clear()
+        assert doubles() == [0.0, 2.0, 4.0]
+    assert all(issubclass(item.category, MachineCodeWarning) for item in found)
+    return [str(item.message) for item in found]
+
+
+def test_a_function_is_compiled_once(home: Path, compilations: list[object]) -> None:
+    assert warned() == []
+    assert warned() == []
+    assert len(compilations) == 1
+    (file,) = home.iterdir()
+    assert file.name.startswith("double-")
+    assert (home.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "empty": lambda content: b"",
+    "short": lambda content: content[:20],
+    "half": lambda content: content[: len(content) // 2],
+    "byte missing": lambda content: content[:-1],
+    "bit in the code": lambda content: content[:-2000] + bytes([content[-2000] ^ 1]) + content[-1999:],
+    "bit in the digest": lambda content: content[:30] + bytes([content[30] ^ 1]) + content[31:],
+    "numba's own": lambda content: b"\x80\x04\x95\x08\x00\x00\x00\x00\x00\x00\x00\x8c\x040.60\x94." + content,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_code_is_compiled_again(damage: str, home: Path, compilations: list[object]) -> None:
+    assert warned() == []
+    (file,) = home.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(DAMAGES[damage](whole))
+    assert warned() == [f"compiled code in {file} is damaged; it is compiled again"]
+    assert len(compilations) == 2
+    # It is whole again, and nothing else was left.
+    assert warned() == []
+    assert list(home.iterdir()) == [file]
+    assert len(compilations) == 2
+
+
+def test_code_of_another_version_is_compiled_again(
+    home: Path, compilations: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import numba
+
+    with monkeypatch.context() as other:
+        other.setattr(numba, "__version__", "0.1")
+        assert warned() == []
+    (old,) = home.iterdir()
+    assert warned() == []
+    (new,) = set(home.iterdir()) - {old}
+    # Even under the name of the right one it is not loaded.
+    new.write_bytes(old.read_bytes())
+    assert warned() == []
+    assert len(compilations) == 3
+
+
+def test_what_cannot_be_unpickled_is_compiled_again(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert warned() == []
+    with monkeypatch.context() as other:
+
+        def fail(body: bytes) -> object:
+            raise ModuleNotFoundError("No module named 'numba.of_old'")
+
+        other.setattr(compilation.pickle, "loads", fail)
+        (sentence,) = warned()
+    assert "No module named 'numba.of_old'" in sentence and str(home) in sentence
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no users here")
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o1777])
+def test_a_directory_that_others_can_write_is_not_used(mode: int, home: Path, compilations: list[object]) -> None:
+    assert warned() == []
+    (file,) = home.iterdir()
+    before = file.read_bytes()
+    home.chmod(mode)
+    (sentence,) = warned()
+    assert str(home) in sentence and "other users can write" in sentence
+    # Neither read nor written.
+    assert len(compilations) == 2
+    assert file.read_bytes() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="no users here")
+def test_the_directory_of_another_user_is_not_used(
+    home: Path, compilations: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert warned() == []
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    (sentence,) = warned()
+    assert str(home) in sentence
+    assert len(compilations) == 2
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS])
+def test_a_full_or_read_only_disk_keeps_nothing(number: int, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace = Path.replace
+
+    def fail(path: Path, target: Path) -> Path:
+        if path.suffix == ".part":
+            raise OSError(number, os.strerror(number), str(path))
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", fail)
+    (sentence,) = warned()
+    assert os.strerror(number) in sentence and str(home) in sentence
+    assert list(home.iterdir()) == []
+
+
+def test_a_directory_that_cannot_be_made(home: Path) -> None:
+    home.parent.write_text("a file in the way")
+    (sentence,) = warned()
+    assert str(home) in sentence
+
+
+def test_where_numba_fails_the_plain_function_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*given: object) -> object:
+        raise RuntimeError("LLVM is out of order\nmore of it")
+
+    monkeypatch.setattr(numba_dispatcher._FunctionCompiler, "compile", fail)
+    assert warned() == ["numba cannot compile double (LLVM is out of order); it runs in Python, which is slower"]
+
+
+def test_where_the_cache_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: Path) -> None:
+    assert cache_directory() == home
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "own"))
+    assert cache_directory() == tmp_path / "own" / "holdfast"
+    assert warned() == []
+    assert (tmp_path / "own" / "holdfast").stat().st_mode & 0o777 == 0o700
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    # A relative path is illegal there.
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    assert cache_directory() == tmp_path / ".cache" / "holdfast"
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert cache_directory() == tmp_path / "Library" / "Caches" / "holdfast"
+
+
+def test_nothing_else_imports_numba() -> None:
+    places = [
+        path for layer in ("workloads", "policies", "simulator", "experiments") for path in (ROOT / layer).rglob("*.py")
+    ]
+    users = {
+        path.relative_to(ROOT).as_posix()
+        for path in places
+        if "import njit" in path.read_text() or "import numba" in path.read_text()
+    }
+    assert users == {"workloads/ground/compilation.py"}
+
+
+@pytest.mark.system
+def test_a_plan_survives_a_damaged_cache(home: Path) -> None:
+    words = ["plan", "exponential", "--mean", "8h", "--checkpoint", "6m", "--restart", "6m", "--n", "900"]
+    code = "import sys, experiments.cli as cli; sys.exit(cli.main(sys.argv[1:]))"
+
+    def plan() -> tuple[str, str]:
+        found = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, cwd=ROOT)
+        assert found.returncode == 0
+        return found.stdout, found.stderr
+
+    first, silent = plan()
+    assert silent == ""
+    (file,) = home.iterdir()
+    file.write_bytes(file.read_bytes()[:1000])
+    again, said = plan()
+    assert again == first
+    assert said == f"holdfast plan: compiled code in {file} is damaged; it is compiled again\n"
+    assert plan() == (first, "")

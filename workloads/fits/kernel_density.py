@@ -1,0 +1,270 @@
+"""Smooth laws without a family: polynomials on the CDF, interpolated and kernel CDFs; all monotone by construction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.fits.fit import Fit, Samples, check_fit, quiet
+from workloads.ground.errors import ParameterError
+from workloads.laws import Array, truncate
+from workloads.laws.distribution import SmoothLaw
+
+__all__ = [
+    "MAX_DEGREE",
+    "InterpolatedLaw",
+    "KernelLaw",
+    "PolynomialLaw",
+    "fit_interpolation",
+    "fit_kernel",
+    "fit_polynomial",
+]
+
+#: [S] section IV: leniency, while not overfitting the data.
+MAX_DEGREE = 10
+# More knots than these follow the noise of the samples.
+_KNOTS = 100
+_CENTRES = 500
+_HALVINGS = 60
+
+
+class _Inverted(SmoothLaw):
+    """A law with a CDF and a survival; its quantiles are found by halving."""
+
+    def _inverse(self, reached: Callable[[Array], npt.NDArray[np.bool_]], q: Array, low: float, high: float) -> Array:
+        """The least x in [low, high] at which ``reached`` is true, elementwise; it is false before and true after."""
+        left, right = np.full(np.shape(q), low), np.full(np.shape(q), high)
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (left + right)
+            there = reached(middle)
+            left, right = np.where(there, left, middle), np.where(there, middle, right)
+        return right
+
+    def _ppf(self, q: Array) -> Array:
+        return self._inverse(lambda x: self._cdf(x) >= q, q, self.lower, self.upper)
+
+    def _isf(self, q: Array) -> Array:
+        return self._inverse(lambda x: self._sf(x) <= q, q, self.lower, self.upper)
+
+
+@dataclass(frozen=True, eq=False)
+class PolynomialLaw(_Inverted):
+    """A law with a polynomial CDF on [lower, upper], given by its Bernstein coefficients 0 = c_0 <= ... <= c_d = 1.
+
+    Coefficients that rise make a polynomial that rises, and survival is a sum of terms >= 0: accurate in the tail.
+    """
+
+    coefficients: Array
+    lower: float
+    upper: float
+    name: str = "polynomial"
+
+    def _sum(self, x: Array, coefficients: Array) -> Array:
+        total: Array = np.tensordot(self._basis(x), coefficients, axes=1)
+        return total
+
+    def _basis(self, x: Array) -> Array:
+        return bernstein((np.asarray(x) - self.lower) / (self.upper - self.lower), self.coefficients.size - 1)
+
+    def _cdf(self, x: Array) -> Array:
+        return self._sum(x, self.coefficients)
+
+    def _sf(self, x: Array) -> Array:
+        return self._sum(x, 1.0 - self.coefficients)
+
+    def mean(self) -> float:
+        """E[X]: every Bernstein polynomial of degree d has the integral 1 / (d + 1)."""
+        return self.lower + (self.upper - self.lower) * float(np.mean(1.0 - self.coefficients))
+
+
+def bernstein(t: Array, degree: int) -> Array:
+    """The Bernstein polynomials of a degree at t in [0, 1]; shape (*t.shape, degree + 1)."""
+    numbers = np.arange(degree + 1)
+    choices = np.array([math.comb(degree, int(j)) for j in numbers], dtype=float)
+    t = np.asarray(t, dtype=float)[..., None]
+    basis: Array = choices * t**numbers * (1.0 - t) ** (degree - numbers)
+    return basis
+
+
+def fit_polynomial(samples: Samples, degree: int = MAX_DEGREE) -> Fit:
+    """The rising polynomial of at most that degree nearest to the empirical CDF ([S] section IV).
+
+    The coefficients' steps are >= 0 and sum to 1, which is a problem of non-negative least squares: the optimum is
+    found, not approached.
+
+    Parameters
+    ----------
+    samples
+        What to fit to; the polynomial rises from 0 to 1 over their [lower, upper].
+    degree
+        The largest degree, 1 to 30.
+
+    Raises
+    ------
+    ParameterError
+        If the degree is no whole number in that range.
+
+    Examples
+    --------
+    >>> fit = fit_polynomial(Samples.of([1.0, 2.0, 3.0, 4.0]), degree=1)
+    >>> fit.law.lower, fit.law.upper, fit.error < 1e-12
+    (0.0, 5.0, False)
+    """
+    from scipy import optimize
+
+    if isinstance(degree, bool) or degree not in range(1, 31):
+        raise ParameterError("degree", "a whole number from 1 to 30", degree)
+    name = f"polynomial-{degree}"
+    if samples.spread == 0.0:
+        return Fit(name, None, math.inf, reason_refused="all samples are equal", method="polynomial")
+    values, levels = samples.values, samples.levels
+    basis = bernstein((values - samples.lower) / (samples.upper - samples.lower), degree)
+    # F = sum_j c_j B_j = sum_j s_j (B_j + ... + B_d) with the steps s_j = c_j - c_{j-1}.
+    tails = np.cumsum(basis[:, ::-1], axis=1)[:, ::-1][:, 1:]
+    weights = np.sqrt(samples.counts / samples.size)[:, None]
+    heavy = 1e4
+    matrix = np.vstack((tails * weights, np.full((1, degree), heavy)))
+    with quiet():
+        try:
+            steps, _ = optimize.nnls(matrix, np.append(levels * weights[:, 0], heavy), maxiter=100 * degree)
+        except RuntimeError:  # it did not converge
+            return Fit(name, None, math.inf, reason_refused="no coefficients fit", method="polynomial")
+    coefficients = np.concatenate(([0.0], np.cumsum(steps / steps.sum())))
+    coefficients[-1] = 1.0
+    # Rounding may not let them fall.
+    coefficients = np.minimum(np.maximum.accumulate(coefficients), 1.0)
+    law = PolynomialLaw(coefficients, samples.lower, samples.upper, name)
+    parameters = {f"c{number}": float(value) for number, value in enumerate(coefficients)}
+    return check_fit(Fit(name, law, math.inf, MappingProxyType(parameters), method="polynomial"), samples)
+
+
+@dataclass(frozen=True, eq=False)
+class InterpolatedLaw(_Inverted):
+    """A law with a CDF through given points, by monotone cubics (PCHIP)."""
+
+    curve: Any
+    survival: Any
+    lower: float
+    upper: float
+    name: str = "interpolated"
+
+    def _cdf(self, x: Array) -> Array:
+        return np.asarray(np.clip(self.curve(x), 0.0, 1.0))
+
+    def _sf(self, x: Array) -> Array:
+        return np.asarray(np.clip(self.survival(x), 0.0, 1.0))
+
+    def mean(self) -> float:
+        """E[X]: the cubics of the survival, integrated."""
+        return self.lower + float(self.survival.integrate(self.lower, self.upper))
+
+
+def fit_interpolation(samples: Samples) -> Fit:
+    """Monotone cubics through the middles of the steps of the empirical CDF ([S] Figure 3).
+
+    Examples
+    --------
+    >>> fit = fit_interpolation(Samples.of([1.0, 2.0, 4.0]))
+    >>> fit.error < 1e-20, fit.law.upper
+    (True, 5.5)
+    """
+    from scipy.interpolate import PchipInterpolator
+
+    if samples.spread == 0.0:
+        return Fit("interpolated", None, math.inf, reason_refused="all samples are equal", method="interpolated")
+    values, levels = samples.thin(_KNOTS)
+    at, heights = list(values), list(levels)
+    if samples.lower < values[0]:
+        at, heights = [samples.lower, *at], [0.0, *heights]
+    else:
+        heights[0] = 0.0
+    if samples.upper > values[-1]:
+        at, heights = [*at, samples.upper], [*heights, 1.0]
+    else:
+        heights[-1] = 1.0
+    knots = np.array(heights)
+    law = InterpolatedLaw(PchipInterpolator(at, knots), PchipInterpolator(at, 1.0 - knots), float(at[0]), float(at[-1]))
+    fit = Fit("interpolated", law, math.inf, MappingProxyType({"knots": float(len(at))}), method="interpolated")
+    return check_fit(fit, samples)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KernelLaw(_Inverted):
+    """A mixture of lognormal laws around samples, so that no runtime is below 0 and the tail is as wide as its data."""
+
+    centres: Array
+    weights: Array
+    bandwidth: float
+    name: str = "kernel"
+    lower: float = 0.0
+    upper: float = math.inf
+
+    def __repr__(self) -> str:
+        return f"KernelLaw({len(self.centres):,} centres, bandwidth {self.bandwidth:.4g})"
+
+    def _mixture(self, x: Array, sign: float) -> Array:
+        from scipy import special
+
+        distances = sign * (np.log(np.asarray(x, dtype=float))[..., None] - self.centres) / self.bandwidth
+        mixed: Array = special.ndtr(distances) @ self.weights
+        return mixed
+
+    def _cdf(self, x: Array) -> Array:
+        return self._mixture(x, 1.0)
+
+    def _sf(self, x: Array) -> Array:
+        return self._mixture(x, -1.0)
+
+    # 40 deviations from the outermost centres there is no probability that a double could hold.
+
+    def _ppf(self, q: Array) -> Array:
+        return np.exp(self._inverse(lambda y: self._cdf(np.exp(y)) >= q, q, *self._range))
+
+    def _isf(self, q: Array) -> Array:
+        return np.exp(self._inverse(lambda y: self._sf(np.exp(y)) <= q, q, *self._range))
+
+    @property
+    def _range(self) -> tuple[float, float]:
+        wide = 40.0 * self.bandwidth
+        return float(self.centres[0] - wide), float(self.centres[-1] + wide)
+
+    def mean(self) -> float:
+        """E[X], from the means of the lognormal laws."""
+        return float(np.exp(self.centres + self.bandwidth**2 / 2.0) @ self.weights)
+
+
+def fit_kernel(samples: Samples) -> Fit:
+    """A kernel estimate on the logarithms, with the bandwidth of Silverman's rule made narrower for a CDF (n^(-1/3)).
+
+    Examples
+    --------
+    >>> fit = fit_kernel(Samples.of([1.0, 2.0, 4.0]))
+    >>> 1.0 < float(fit.law.ppf(0.5)) < 4.0
+    True
+    """
+    if samples.spread == 0.0:
+        return Fit("kernel", None, math.inf, reason_refused="all samples are equal", method="kernel")
+    values, levels = samples.values, samples.levels
+    logarithms, weights = np.log(values), samples.counts / samples.size
+    quarter, three = np.interp([0.25, 0.75], levels, logarithms)
+    centre = float(logarithms @ weights)
+    deviation = math.sqrt(float((logarithms - centre) ** 2 @ weights))
+    # The quartiles of equal samples coincide; the deviation of different ones is never 0.
+    narrow = min(deviation, (three - quarter) / 1.349) or deviation
+    bandwidth = 0.9 * narrow * samples.size ** (-1.0 / 3.0)
+    if values.size > _CENTRES:
+        # Even quantiles stand for all; the extremes stay with what they weigh, or the tail would end before them.
+        ends, share = logarithms[[0, -1]], 1.0 / samples.size
+        inner = np.interp((np.arange(_CENTRES) + 0.5) / _CENTRES, levels, logarithms)
+        logarithms = np.concatenate((ends[:1], inner, ends[1:]))
+        weights = np.concatenate(([share], np.full(_CENTRES, (1.0 - 2.0 * share) / _CENTRES), [share]))
+    law = KernelLaw(logarithms, weights, float(bandwidth))
+    limited = truncate(law, upper=samples.limit) if math.isfinite(samples.limit) else law
+    fit = Fit("kernel", limited, math.inf, MappingProxyType({"bandwidth": float(bandwidth)}), method="kernel")
+    return check_fit(fit, samples)

@@ -1,0 +1,156 @@
+"""Object code of plain loops: compiled by numba once, loaded by LLVM alone in every later process.
+
+To load numba takes a second of processor time, more than a replay of a year of a real machine. A loop over whole
+numbers and arrays of them needs nothing of numba's at run time: its object code is kept by itself, in the cache of
+:mod:`workloads.ground.compilation` and under its rules, and a process loads it in some hundredths of a second.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import hashlib
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workloads.ground.compilation import (
+    assembly,
+    called_functions,
+    first_line,
+    read_code,
+    usable_directory,
+    warn_once,
+    write_code,
+)
+
+__all__ = ["object_code"]
+
+#: What the code of a loop may call: the rest of what LLVM names is no function of a library.
+_LIBRARY = frozenset({"memset", "memcpy", "memmove"})
+#: Engines must live as long as their code.
+_engines: list[Any] = []
+
+
+@functools.cache
+def object_code(function: Callable[..., Any], kinds: str, *, compiles: bool = True) -> Callable[..., Any] | None:
+    """A loop as machine code.
+
+    Parameters
+    ----------
+    function
+        A function of a module that reads and writes whole numbers and arrays of them, asks no array for its length, and
+        returns a whole number or nothing.
+    kinds
+        A letter for each argument: ``n`` a whole number, ``a`` an array of 64-bit integers, contiguous, ``b`` one of
+        bytes.
+    compiles
+        Whether it is compiled where it is not in the cache and cannot be kept there, which takes some seconds in each
+        process, or where it has an attribute ``slow_to_compile``.
+
+    Returns
+    -------
+    callable or None
+        Takes the same arguments by place, arrays also by their addresses, and does the same. None where numba is
+        missing or cannot compile it, or it is not worth compiling: the plain function gives the same results. A
+        :class:`~workloads.ground.errors.MachineCodeWarning` says what is wrong.
+    """
+    try:
+        import llvmlite  # type: ignore[import-untyped]
+        from llvmlite import binding as llvm
+
+        version = llvmlite.__version__  # each version of numba has one of its own
+    except ImportError:
+        return None
+    try:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        cpu, features = llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+        target = llvm.Target.from_default_triple()
+        machine = target.create_target_machine(cpu=cpu, features=features, opt=3, jit=True)
+    except (RuntimeError, OSError) as error:
+        warn_once(f"LLVM cannot be used ({first_line(error)}); loops run in Python, which is slower")
+        return None
+    source = Path(inspect.getfile(function))
+    key = f"object {source} {version} {machine.triple} {cpu} {features} {kinds}"
+    sources = dict.fromkeys([source, *(Path(inspect.getfile(item)) for item in called_functions(function))])
+    stamp = hashlib.sha256(key.encode() + b"".join(path.read_bytes() for path in sources)).digest()
+    directory = usable_directory()
+    path = None
+    if directory is not None:
+        path = directory / f"{function.__name__}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.obj"
+    content = None if path is None else read_code(path, stamp)
+    if content is None:
+        if not compiles and (path is None or getattr(function, "slow_to_compile", False)):
+            return None
+        content = _compiled(function, kinds, llvm, machine)
+        if content is None:
+            return None
+        if path is not None:
+            write_code(path, stamp, content)
+    return _loaded(content, kinds, llvm, machine)
+
+
+def _compiled(function: Callable[..., Any], kinds: str, llvm: Any, machine: Any) -> bytes | None:
+    """The name of the function and its object code; None where numba is missing, or with a warning."""
+    try:
+        text = assembly(function, kinds)
+        if text is None:
+            return None
+        module = llvm.parse_assembly(text)
+        outside = {item.name for item in module.functions if item.is_declaration}
+        outside = {name for name in outside if not name.startswith("llvm.")} - _LIBRARY
+        defined = [item for item in module.functions if not item.is_declaration]
+        # Others are those that it calls without having them inlined.
+        (name,) = (item.name for item in defined if item.linkage == llvm.Linkage.external)
+        if outside:
+            raise ValueError(f"it needs {', '.join(sorted(outside))}")
+        code = bytes(machine.emit_object(module))
+    except Exception as error:  # whatever numba and LLVM raise: the plain function gives the same results
+        warn_once(f"numba cannot compile {function.__name__} ({first_line(error)}); it runs in Python, which is slower")
+        return None
+    return str(name).encode() + b"\0" + code
+
+
+def _loaded(content: bytes, kinds: str, llvm: Any, machine: Any) -> Callable[..., Any] | None:
+    """The function with this name and object code."""
+    name, _, code = content.partition(b"\0")
+    try:
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        address = engine.get_function_address(name.decode())
+    except (RuntimeError, OSError) as error:
+        warn_once(f"compiled code cannot be loaded ({first_line(error)}); it runs in Python, which is slower")
+        return None
+    if not address:
+        return None
+    _engines.append(engine)
+    # Numba passes a place for the result and one for an exception, which is not used, before the arguments.
+    called = ctypes.CFUNCTYPE(
+        ctypes.c_int32,
+        *(ctypes.c_void_p, ctypes.c_void_p),
+        *(ctypes.c_int64 if kind == "n" else ctypes.c_void_p for kind in kinds),
+    )(address)
+    spare = (ctypes.c_int64 * 2)()
+    result, exception = ctypes.addressof(spare), ctypes.addressof(spare) + 8
+
+    def run(*arguments: Any) -> int:
+        try:
+            called(result, exception, *arguments)
+        except ctypes.ArgumentError:
+            # Nothing was called: there are arrays among them.
+            given = zip(kinds, arguments, strict=True)
+            called(result, exception, *(value if kind == "n" else _address(value, kind) for kind, value in given))
+        return spare[0]
+
+    return run
+
+
+def _address(array: np.ndarray, kind: str) -> int:
+    if array.dtype != (np.int64 if kind == "a" else np.uint8) or not array.flags.c_contiguous:
+        raise TypeError("a compiled loop takes contiguous arrays of 64-bit integers, or of bytes")
+    return array.ctypes.data

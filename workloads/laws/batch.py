@@ -1,0 +1,67 @@
+"""Bundles: many discrete laws that are asked at once, each at levels of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from workloads.laws.distribution import SLACK, Array, DiscreteLaw
+
+__all__ = ["Bundle"]
+
+
+class Bundle:
+    """Discrete laws by number, in the order in which they were added.
+
+    Examples
+    --------
+    >>> bundle = Bundle()
+    >>> [bundle.add(DiscreteLaw(values, [0.75, 0.25])) for values in ([2.0, 5.0], [1.0, 9.0])]
+    [0, 1]
+    >>> bundle.isf(np.array([0, 1, 1]), np.array([0.8, 0.8, 0.2])).tolist()
+    [2.0, 1.0, 9.0]
+    """
+
+    def __init__(self) -> None:
+        self._laws: list[DiscreteLaw] = []
+        #: All values and all survivals below zero, which ascend within a law; and where the laws begin.
+        self._values = self._falling = np.empty(0)
+        self._begins = np.zeros(1, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self._laws)
+
+    def add(self, law: DiscreteLaw) -> int:
+        """Add a law; its number."""
+        self._laws.append(law)
+        return len(self._laws) - 1
+
+    def isf(self, which: npt.NDArray[np.int64], levels: Array) -> Array:
+        """What each law's own ``isf`` returns.
+
+        Parameters
+        ----------
+        which
+            Numbers of laws, shape (n,).
+        levels
+            One level for each, in [0, 1], shape (n,).
+
+        Returns
+        -------
+        numpy.ndarray
+            Shape (n,).
+        """
+        if len(self._begins) <= len(self._laws):
+            self._values = np.concatenate([law.values for law in self._laws])
+            self._falling = -np.concatenate([law.survival for law in self._laws])
+            self._begins = np.cumsum([0, *(law.values.size for law in self._laws)])
+        # A binary search in each: places before low are too early, that of high is not. The last value always reaches.
+        low, high = self._begins[which], self._begins[which + 1] - 1
+        wanted = -levels * (1.0 + SLACK)
+        while np.any(low < high):
+            middle = (low + high) // 2
+            early = self._falling[middle] < wanted
+            # Where both have met, the last value is the middle, and stays.
+            low = np.where(early & (low < high), middle + 1, low)
+            high = np.where(early, high, middle)
+        return self._values[low]

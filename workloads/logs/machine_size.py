@@ -1,0 +1,108 @@
+"""The size of a machine that a log does not record, as far as its jobs show it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from workloads.logs.swf_header import sizes_of
+from workloads.logs.trace import Trace
+
+__all__ = ["ASSUMED", "held_at_once", "named_nodes", "occupancy", "with_assumed_size"]
+
+#: Key of a trace's header: how its size was found.
+ASSUMED = "Assumed"
+_MOST_OF_THE_TIME = 0.99
+
+
+def held_at_once(trace: Trace) -> int:
+    """How many nodes (or processors) the jobs of a log held at once, by their recorded starts.
+
+    Parameters
+    ----------
+    trace
+        A log. Jobs whose wait is not recorded are passed over.
+
+    Returns
+    -------
+    int
+        The smallest number that was enough in 99 % of the time, and at least the size of the largest job: the rest is
+        left to errors of the log, which may say that a job ended later than the next one on its nodes began. 0 if no
+        wait is recorded.
+
+    Examples
+    --------
+    >>> from workloads.logs.trace import TraceJob
+    >>> held_at_once(Trace((TraceJob(1, 0.0, 8, 60.0, 60.0, wait=5.0), TraceJob(2, 0.0, 4, 9.0, 9.0, wait=20.0))))
+    12
+    """
+    held, lengths = occupancy(trace)
+    if not len(held):
+        return 0
+    rising = np.argsort(held, kind="stable")
+    passed = np.cumsum(lengths[rising])
+    enough = held[rising][np.searchsorted(passed, _MOST_OF_THE_TIME * passed[-1])]
+    return max(int(enough), int(trace.jobs.column("nodes").max()))
+
+
+def occupancy(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """How many nodes (or processors) the jobs of a log held at once, and for how long, in the order of time.
+
+    Parameters
+    ----------
+    trace
+        A log. Jobs whose wait is not recorded are passed over.
+
+    Returns
+    -------
+    held
+        Shape (k,).
+    lengths
+        [s], shape (k,); both are empty if no wait is recorded.
+    """
+    jobs = trace.jobs
+    known = ~np.isnan(jobs.column("wait"))
+    start = (jobs.queued + jobs.column("wait"))[known]
+    size = jobs.column("nodes")[known]
+    end = start + jobs.column("runtime")[known]
+    times, change = np.concatenate((start, end)), np.concatenate((size, -size))
+    # What ends at an instant makes room for what starts then.
+    order = np.lexsort((change, times))
+    return np.cumsum(change[order])[:-1], np.diff(times[order])
+
+
+def named_nodes(trace: Trace) -> int:
+    """How many nodes Slurm's NodeList names in a log; 0: none that is known."""
+    # A header of SWF may say anything.
+    text = trace.header.get("NodesNamed", "")
+    return int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
+
+
+def with_assumed_size(trace: Trace) -> Trace:
+    """A trace with the size of its machine, assumed where the log does not record it.
+
+    Parameters
+    ----------
+    trace
+        A log.
+
+    Returns
+    -------
+    Trace
+        Unchanged if the size is known, or nothing shows it. Otherwise its size is the number of nodes that Slurm's
+        NodeList names in it, or what :func:`held_at_once` finds, and ``header`` tells that under ``Assumed``.
+    """
+    if trace.nodes is not None:
+        return trace
+    size, how = named_nodes(trace), "all that the column NodeList names"
+    if size < int(trace.jobs.column("nodes").max(initial=0)):
+        size, how = held_at_once(trace), "enough for what the jobs held at once in 99 % of the time"
+    if not size:
+        return trace
+    told = f"a machine of {size:,} {trace.unit}, {how} (--nodes sets the size)"
+    if trace.format == "swf" and trace.unit == "nodes" and sizes_of(trace.header) == (0, 0):
+        told += "; no header says what is counted, and by the format it is processors (--unit processors says so)"
+    return replace(trace, nodes=size, header={**trace.header, ASSUMED: told})

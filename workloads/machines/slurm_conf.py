@@ -1,0 +1,159 @@
+"""A site's configuration as its files have it: parameters, nodes and partitions, before anything is made of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from workloads.ground.errors import TraceError, shown
+from workloads.ground.files import read_text
+from workloads.machines.host_list import expand
+
+__all__ = ["SiteConfiguration", "is_set", "read_configuration"]
+
+#: Values that say that a parameter is not set.
+_NOTHING = ("", "(null)", "n/a", "none", "(null type)")
+_NAME = re.compile(r"[A-Za-z_][\w.]*(\[\d+\])?")
+#: A word of a line of nodes or partitions; what follows without a name, as in ``OS=Linux 6.1``, is passed over.
+_PAIR = re.compile(r"(?:^|(?<=\s))([A-Za-z][\w:/]*)=(\"[^\"]*\"|\S*)")
+
+
+def is_set(value: str) -> bool:
+    """Whether a value says anything.
+
+    >>> is_set("(null)"), is_set("0")
+    (False, True)
+    """
+    return value.strip().lower() not in _NOTHING
+
+
+@dataclass
+class SiteConfiguration:
+    """What the files say.
+
+    Attributes
+    ----------
+    settings
+        Values of parameters by their names in small letters.
+    names
+        The same names as the file writes them.
+    nodes, partitions
+        For each line, or each record of ``scontrol show``, its words by their names in small letters; the values of
+        ``DEFAULT`` are filled in.
+    """
+
+    settings: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    nodes: list[dict[str, str]] = field(default_factory=list)
+    partitions: list[dict[str, str]] = field(default_factory=list)
+
+    def value(self, name: str, default: str = "") -> str:
+        """A parameter that is set, else its default."""
+        value = self.settings.get(name, "")
+        return value if is_set(value) else default
+
+    def node_count(self, lines: Sequence[Mapping[str, str]] | None = None) -> int:
+        """How many different nodes some lines name (default: all); 0 if that is not known."""
+        names: set[str] = set()
+        try:
+            for line in self.nodes if lines is None else lines:
+                names.update(expand(line["nodename"]))
+        except ValueError:
+            return 0
+        return len(names)
+
+
+def read_configuration(paths: Sequence[str | Path]) -> SiteConfiguration:
+    """Read slurm.conf, or what ``scontrol show config``, ``show node`` and ``show partition`` print.
+
+    Parameters
+    ----------
+    paths
+        One or several files. Nodes and partitions that ``scontrol`` prints take the place of those of a slurm.conf.
+
+    Raises
+    ------
+    TraceError
+        If a file cannot be read, a line is no parameter, or there is nothing of this kind.
+    """
+    found = SiteConfiguration()
+    printed: dict[str, list[dict[str, str]]] = {"nodename": [], "partitionname": []}
+    for path in paths:
+        text = read_text(path)
+        records = _is_records(text)
+        lines = printed if records else {"nodename": found.nodes, "partitionname": found.partitions}
+        defaults: dict[str, dict[str, str]] = {"nodename": {}, "partitionname": {}}
+        empty = True
+        for number, line in _records(text) if records else _lines(text):
+            name, value = _parameter(path, number, line)
+            key = name.lower()
+            empty = False
+            if key in defaults:
+                words = {word.lower(): cell.strip('"') for word, cell in _PAIR.findall(line)}
+                if words.get(key, "").upper() == "DEFAULT":
+                    defaults[key].update(words)
+                elif words.get(key):
+                    lines[key].append({**defaults[key], **words})
+            else:
+                found.settings[key] = value.strip().strip('"')
+                found.names[key] = name
+        if empty:
+            raise TraceError(path, None, "holds no parameter of slurm.conf")
+    found.nodes = printed["nodename"] or found.nodes
+    found.partitions = printed["partitionname"] or found.partitions
+    return found
+
+
+def _parameter(path: str | Path, number: int, line: str) -> tuple[str, str]:
+    """Name and value of a line."""
+    if line.lower().startswith("include "):
+        return "Include", line[8:]
+    name, between, value = line.partition("=")
+    if not between or not _NAME.fullmatch(name.strip()):
+        raise TraceError(path, number, f"is no parameter of slurm.conf: {shown(line)}")
+    if value.startswith("="):
+        raise TraceError(path, number, f"must have one '=' between name and value: {shown(line)}")
+    return name.strip(), value
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines of a slurm.conf, or of ``scontrol show config``, which have a name and a value, with their numbers."""
+    told = text.startswith("Configuration data as of")
+    begun, first = "", 0
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw if told else re.sub(r"(?<!\\)#.*", "", raw)
+        begun, first = (f"{begun} {line}", first) if begun else (line, number)
+        if line.endswith("\\") and not told:
+            begun = begun[:-1]
+            continue
+        line, begun = begun.strip(), ""
+        if line and (not told or "=" in line):
+            yield first, line
+    if begun.strip():
+        yield first, begun.strip()
+
+
+def _is_records(text: str) -> bool:
+    """Whether a text consists of records, with an indented second line or in one line each (``scontrol -o``)."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    if not lines or not lines[0].lower().startswith(("nodename=", "partitionname=")):
+        return False
+    return bool(re.match(r"\s{3}\w+=", lines[1]) if len(lines) > 1 else False) or bool(
+        re.search(r" (?:CPUAlloc|AllowGroups)=", lines[0])
+    )
+
+
+def _records(text: str) -> Iterator[tuple[int, str]]:
+    """Records of ``scontrol show node`` or ``show partition`` in a line each."""
+    begun, first = "", 1
+    for number, line in enumerate(text.splitlines(), 1):
+        if line[:1].strip():
+            if begun:
+                yield first, begun
+            begun, first = line.strip(), number
+        elif line.strip():
+            begun = f"{begun} {line.strip()}"
+    if begun:
+        yield first, begun

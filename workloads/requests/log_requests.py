@@ -1,0 +1,380 @@
+"""Jobs of a log with what each asked for: SWF (also of Alea), sacct, and tables with named columns."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from workloads.ground.errors import TraceError
+from workloads.ground.fields import Columns, seconds_of_date
+from workloads.ground.files import decode_text, read_bytes
+from workloads.ground.lines import lines_with_ends
+from workloads.ground.numbers import decimal, integer
+from workloads.logs.readers import read_trace
+from workloads.logs.sacct_formats import form_of, looks_like_sacct
+from workloads.logs.sacct_values import id_of, is_part, text_of
+from workloads.logs.trace import Trace
+from workloads.machines.request import ResourceRequest
+from workloads.requests.layouts import Layout, layout_named, layout_of_columns, roles_of_requests
+from workloads.requests.raw_request import FRACTION, request_of_row
+from workloads.table.parquet import parquet_blocks
+
+__all__ = ["LogRequests", "RecordedJob", "read_requests"]
+
+_PARQUET = b"PAR1"
+_BLOCK = 50_000
+BROKEN = "requests that cannot be read: one core taken"
+#: A part of Alea's requests: number of nodes, processors of each, and properties.
+_CHUNK = re.compile(r"(\d{1,9})(?::ppn=(\d{1,9}))?((?::[^:#+]+)*)(#excl)?")
+
+
+class RecordedJob(NamedTuple):
+    """A job of a log, and what it asked for.
+
+    Attributes
+    ----------
+    job_id
+        As in the log.
+    submit
+        When it was submitted, or became eligible after that [s].
+    walltime, runtime
+        [s].
+    start
+        Recorded start [s]; None: unknown.
+    user
+        Empty: unknown.
+    request
+        What it asked for.
+    """
+
+    job_id: int
+    submit: float
+    walltime: float
+    runtime: float
+    start: float | None
+    user: str
+    request: ResourceRequest
+
+
+@dataclass(frozen=True)
+class LogRequests:
+    """The jobs of a log.
+
+    Attributes
+    ----------
+    jobs
+        In the order of the log.
+    remarks
+        What was read in some way, and how often.
+    title
+        What the log is, for people.
+    excluded
+        Jobs that were left out, by reason.
+    """
+
+    jobs: tuple[RecordedJob, ...]
+    remarks: Counter[str]
+    title: str
+    excluded: Counter[str]
+
+    @property
+    def fraction_share(self) -> float:
+        """Share of the jobs that request a fraction of a GPU."""
+        return self.remarks[FRACTION] / len(self.jobs) if self.jobs else 0.0
+
+
+def read_requests(path: str | Path, *, columns: str | None = None, lenient: bool = False) -> LogRequests:
+    """Read a log with the requests of its jobs.
+
+    Parameters
+    ----------
+    path
+        SWF, sacct, or a CSV or Parquet table with named columns.
+    columns
+        Of a table: the name of a layout (:data:`workloads.requests.layouts.LAYOUTS`), or columns by role as for
+        :func:`~workloads.logs.readers.read_trace`, also of ``tasks``, ``tasks_per_node``, ``cores``, ``memory``,
+        ``gpus``, ``features``, ``account``, ``exclusive`` and ``begin``.
+    lenient
+        Count broken lines of a log instead of refusing it.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    data = read_bytes(path)
+    names = _names(data, path)
+    if columns is not None and "=" not in columns:
+        return _table_jobs(data, path, layout_named(columns))
+    layout = layout_of_columns(names) if columns is None else None
+    if layout is not None:
+        return _table_jobs(data, path, layout)
+    if columns is not None:
+        return _joined(
+            read_trace(path, columns=_known_roles(columns), lenient=lenient), _by_roles(data, path, columns), path
+        )
+    text = decode_text(data, path)
+    if looks_like_sacct(text[:100_000]):
+        return _joined(read_trace(path, lenient=lenient), _of_sacct(text, path), path)
+    return _joined(read_trace(path, lenient=lenient, unit="processors"), _of_swf(text), path)
+
+
+def _joined(trace: Trace, rows: Iterator[tuple[int, Mapping[str, str]]], path: str | Path) -> LogRequests:
+    """The jobs that a reader keeps, with their requests by id."""
+    remarks: Counter[str] = Counter()
+    wanted = {job.job_id for job in trace.jobs}
+    requests: dict[int, ResourceRequest] = {}
+    for job_id, raw in rows:
+        if job_id in wanted:
+            requests[job_id] = _request(raw, remarks)
+    if not requests:
+        raise TraceError(path, None, "its jobs have no requests that can be read")
+    jobs = []
+    for job in trace.jobs:
+        request = requests.get(job.job_id, ResourceRequest(tasks=job.nodes))
+        jobs.append(RecordedJob(job.job_id, job.queued, job.walltime, job.runtime, job.start, job.user, request))
+    return LogRequests(tuple(jobs), remarks, Path(path).name, Counter(trace.excluded))
+
+
+def _request(raw: Mapping[str, str], remarks: Counter[str]) -> ResourceRequest:
+    try:
+        return request_of_row(raw, remarks)
+    except ValueError:
+        remarks[BROKEN] += 1
+        return ResourceRequest()
+
+
+# SWF.
+
+
+def _of_swf(text: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Raw columns of each line; a queue is read as a QOS, so that limits may be for it."""
+    for line in text.splitlines():
+        if line.lstrip().startswith(";"):
+            continue
+        fields = line.split(None, 18)
+        if len(fields) < 16:
+            continue
+        try:
+            job_id = integer(fields[0])
+            used, asked = decimal(fields[4]), decimal(fields[7])
+            memory = decimal(fields[9])
+        except ValueError:
+            continue
+        processors = int(asked if asked > 0 else used)
+        raw = {"processors": str(processors), "account": fields[12]}
+        if len(fields) > 18 and fields[18].startswith("{"):
+            raw |= _of_alea(fields[18], processors)
+            if memory > 0:
+                # Alea's own unit: bytes of a node.
+                raw["memory"] = repr(memory / 2**20)
+        else:
+            raw |= {"partition": fields[15], "qos": fields[14]}
+            if memory > 0:
+                raw["memory"] = f"{memory:.0f}Kc"
+        yield job_id, raw
+
+
+def _of_alea(further: str, processors: int) -> dict[str, str]:
+    """Nodes, processors of each and cluster of ``{7,7} q_1d 1:ppn=2:x86_64:cl_zewura#excl``."""
+    words = further.rpartition("}")[2].split()
+    chunks = [_CHUNK.fullmatch(part) for part in words[-1].split("+")] if words else []
+    matches = [chunk for chunk in chunks if chunk is not None]
+    found = {"qos": words[-2]} if len(words) > 1 else {}
+    if not matches or len(matches) < len(chunks) or len({chunk[2] for chunk in matches}) > 1:
+        return found
+    nodes = sum(int(chunk[1]) for chunk in matches)
+    each = int(matches[0][2] or 1)
+    if nodes * each != processors:
+        return found
+    # Only clusters tell nodes apart; nfs4, x86_64 and the like were on all of them.
+    clusters = {word for chunk in matches for word in chunk[3].split(":") if word.startswith("cl_")}
+    found |= {"nodes": str(nodes), "cores": str(each)}
+    if len(clusters) == 1:
+        found["features"] = clusters.pop()
+    if matches[0][4]:
+        found["exclusive"] = "yes"
+    return found
+
+
+# sacct.
+
+
+def _of_sacct(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Raw columns of each job; of what was requested before what was allocated."""
+    form = form_of(text, path)
+    columns = Columns(form.names)
+    places = {
+        "tres": columns.find("ReqTRES"), "allocated": columns.find("AllocTRES", "AllocGRES"),
+        "memory": columns.find("ReqMem"), "nodes": columns.find("ReqNodes"),
+        "given": columns.find("NNodes", "AllocNodes"),
+        "processors": columns.find("ReqCPUS"), "cpus": columns.find("NCPUS", "AllocCPUS"),
+        "partition": columns.find("Partition"), "qos": columns.find("QOS"), "account": columns.find("Account"),
+        "features": columns.find("Constraints"), "generic": columns.find("ReqGRES"),
+    }  # fmt: skip
+    raw_id, shown_id = columns.find("JobIDRaw", "JobID"), columns.find("JobID", "JobIDRaw")
+    for _, line in form.records():
+        try:
+            cells = form.cells(line)
+            ids = cells[shown_id if shown_id is not None else 0].strip()
+            job_id = id_of(ids) if is_part(ids) else id_of(cells[raw_id if raw_id is not None else 0].strip())
+        except (ValueError, IndexError):
+            continue
+        row = {name: text_of(cells[place]) for name, place in places.items() if place is not None}
+        yield job_id, _slurm_raw(row)
+
+
+def _slurm_raw(row: Mapping[str, str]) -> dict[str, str]:
+    """One set of columns; trackable resources of the request say most."""
+    tres = row.get("tres") or row.get("allocated", "")
+    raw = {name: row[name] for name in ("partition", "qos", "account", "features") if row.get(name)}
+    if "=" in tres:
+        raw["tres"] = tres
+    elif tres or row.get("generic"):
+        raw["gpus"] = tres or row["generic"]
+    if "=" not in tres or "cpu=" not in tres:
+        raw |= {
+            "processors": row.get("processors") or row.get("cpus", ""),
+            "nodes": row.get("given") or row.get("nodes", ""),
+        }
+    elif "node=" not in tres and row.get("given"):
+        raw["nodes"] = row["given"]
+    if "mem=" not in tres and row.get("memory"):
+        memory = row["memory"]
+        raw["memory" if memory[-1:].lower() in "cn" else "memory_total"] = memory
+    return raw
+
+
+# Tables.
+
+
+def _names(data: bytes, path: str | Path) -> list[str]:
+    if data.startswith(_PARQUET):
+        return [name.strip().lower() for name in parquet_blocks(data, path, 1)[0]]
+    head = data[:200_000].decode("utf-8-sig", "replace").partition("\n")[0]
+    return [name.strip().lower() for name in next(csv.reader([head]), [])]
+
+
+def _rows(data: bytes, path: str | Path) -> Iterator[tuple[int, Sequence[str]]]:
+    """Each row with its number, from 1."""
+    if data.startswith(_PARQUET):
+        blocks = parquet_blocks(data, path, _BLOCK)[1]
+        rows = chain.from_iterable(zip(*block, strict=True) for block, _ in blocks)
+        yield from enumerate(rows, 1)
+        return
+    lines = csv.reader(lines_with_ends(decode_text(data, path)))
+    width = len(next(lines, []))
+    try:
+        for number, row in enumerate((row for row in lines if row), 1):
+            if len(row) != width:
+                raise TraceError(
+                    path, lines.line_num, f"a row must have {width} fields like the header, not {len(row)}"
+                )
+            yield number, row
+    except csv.Error as error:
+        raise TraceError(path, lines.line_num, str(error)) from None
+
+
+def _known_roles(columns: str) -> str:
+    """The roles that the reader of tables knows."""
+    from workloads.logs.column_roles import ROLES
+
+    return ",".join(part for part in columns.split(",") if part.partition("=")[0].strip().lower() in ROLES)
+
+
+def _by_roles(data: bytes, path: str | Path, columns: str) -> Iterator[tuple[int, Mapping[str, str]]]:
+    roles = roles_of_requests(columns)
+    named = {
+        part.partition("=")[0].strip().lower(): part.partition("=")[2].strip().lower() for part in columns.split(",")
+    }
+    names = _names(data, path)
+    read = _reader(names, roles, path)
+    place = names.index(named["id"]) if named.get("id") in names else None
+    for number, row in _rows(data, path):
+        text = "" if place is None else row[place].strip()
+        yield (int(text) if text.isdecimal() else number), read(row)
+
+
+def _reader(
+    names: Sequence[str], roles: Mapping[str, tuple[str, float]], path: str | Path
+) -> Callable[[Sequence[str]], dict[str, str]]:
+    """Raw columns from the cells of a row."""
+    places = {role: (names.index(column), scale) for role, (column, scale) in roles.items() if column in names}
+    missing = [f"{column} ({role})" for role, (column, _) in roles.items() if column not in names]
+    if len(missing) == len(roles):
+        raise TraceError(path, None, f"there is no column {missing[0]}; the columns are {', '.join(names[:20])}")
+
+    def read(row: Sequence[str]) -> dict[str, str]:
+        raw = {}
+        for role, (place, scale) in places.items():
+            text = row[place].strip()
+            if scale != 1.0 and text:
+                try:
+                    text = repr(decimal(text) * scale)
+                except ValueError:
+                    text = row[place]
+            raw[role] = text
+        return raw
+
+    return read
+
+
+def _table_jobs(data: bytes, path: str | Path, layout: Layout) -> LogRequests:
+    """The jobs of a public data set."""
+    names = _names(data, path)
+    read = _reader(names, layout.request, path)
+    places = {role: (names.index(column), scale) for role, (column, scale) in layout.times.items() if column in names}
+    excluded: Counter[str] = Counter()
+    remarks: Counter[str] = Counter()
+    jobs = []
+    clock = 0.0
+    fraction = names.index("gpu_milli") if "gpu_milli" in names else None
+
+    def time(row: Sequence[str], role: str) -> float | None:
+        if role not in places:
+            return None
+        place, scale = places[role]
+        text = row[place].strip()
+        if not text or text.lower() in ("none", "nan", "nat", "null", "-1"):
+            return None
+        try:
+            return decimal(text) * scale
+        except ValueError:
+            return seconds_of_date(text, role)
+
+    for number, row in _rows(data, path):
+        try:
+            submit, start, end = time(row, "submit"), time(row, "start"), time(row, "end")
+            runtime, walltime = time(row, "runtime"), time(row, "walltime")
+            clock += time(row, "interval") or 0.0
+        except ValueError as error:
+            raise TraceError(path, number + 1, str(error)) from None
+        submit = clock if "interval" in places else submit
+        if runtime is None and start is not None and end is not None:
+            runtime = end - start
+        if submit is None or runtime is None or not runtime > 0:
+            excluded["no runtime" if runtime is not None else "never ran"] += 1
+            continue
+        request = _request(read(row), remarks)
+        if fraction is not None and request.gpus and 0 < float(row[fraction] or 0) < 1000:
+            remarks[FRACTION] += 1
+        if layout.whole_nodes:
+            request = replace(request, exclusive=True)
+        place = places.get("id")
+        text = row[place[0]].strip() if place else ""
+        user = row[places["user"][0]].strip() if "user" in places else ""
+        if not walltime or walltime <= 0:
+            remarks["no requested walltime: the runtime taken"] += 1
+            walltime = runtime
+        job_id = int(text) if text.isdecimal() else number
+        jobs.append(RecordedJob(job_id, submit, walltime, min(runtime, walltime), start, user, request))
+    if not jobs:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in excluded.most_common(3))
+        raise TraceError(path, None, f"no job is left ({reasons or 'the file has no rows'})")
+    return LogRequests(tuple(jobs), remarks, f"{Path(path).name}: {layout.title}", excluded)

@@ -1,0 +1,121 @@
+"""DataFrames as workloads: a row for each job, with the columns of the job table or of a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+from workloads.ground.errors import InputError, UnknownNameError
+from workloads.ground.numbers import decimal
+from workloads.table.columns import ALL_COLUMNS, NEEDED_COLUMNS
+from workloads.table.job import JobType
+from workloads.table.job_table import table_of
+from workloads.table.jobs import Jobs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["jobs_of_frame"]
+
+#: Columns that a trace must have, and those that it may have beside the job table's.
+_TRACE = ("submit", "nodes", "runtime")
+_RECORDED = ("wait", "node_list")
+_WHOLE = frozenset({"job_id", "nodes", "min_nodes", "preceding"})
+#: What stands for the file in a message.
+_NAME = "the DataFrame"
+
+
+def jobs_of_frame(frame: pd.DataFrame, ignored: Collection[str] = ()) -> Jobs:
+    """The jobs of a DataFrame, one for each row.
+
+    Parameters
+    ----------
+    frame
+        With the columns of the job table (docs/commands.md, "holdfast prepare"); or, without ``type``, those of a
+        trace: ``submit``, ``nodes`` and ``runtime``, and if known ``job_id`` (else 1, 2, ...), ``walltime`` (else the
+        runtime, which is cut to it), ``user``, ``project`` and others of the job table. Then all jobs are rigid.
+        Times are in seconds, or datetimes and timedeltas.
+    ignored
+        Further columns that there may be, and are not read.
+
+    Raises
+    ------
+    InputError
+        If a column is missing or unknown, or a row is not a job.
+    """
+    names = [str(name).strip().lower() for name in frame.columns]
+    traced = "type" not in names
+    needed = _TRACE if traced else NEEDED_COLUMNS
+    missing = [name for name in needed if name not in names]
+    if missing:
+        kind = "a trace" if traced else "a job table"
+        raise InputError(
+            f"{_NAME} of {kind} must have the columns {', '.join(needed)}; it lacks {', '.join(missing)}, "
+            f"and has {', '.join(names)[:200] or 'none'}"
+        )
+    for name in names:
+        if name not in (*ALL_COLUMNS, *ignored, *_RECORDED):
+            raise InputError(f"{_NAME}: {UnknownNameError('column', name, ALL_COLUMNS)}; leave it out with drop()")
+    # Of columns that are there twice the reader of tables tells.
+    kept = [place for place, name in enumerate(names) if name in ALL_COLUMNS]
+    columns: list[Sequence[str]] = [_cells(frame.iloc[:, place], names[place]) for place in kept]
+    found = [names[place] for place in kept]
+    if traced:
+        found, columns = _as_rigid(found, columns, len(frame))
+
+    def blocks() -> Iterator[tuple[Sequence[Sequence[str]], list[int]]]:
+        if len(frame):
+            yield columns, []
+
+    return Jobs(table_of(found, blocks(), _NAME).jobs)
+
+
+def _as_rigid(
+    names: Sequence[str], columns: Sequence[Sequence[str]], count: int
+) -> tuple[list[str], list[Sequence[str]]]:
+    """The columns of a trace with those that make each job rigid; a runtime is at most the walltime."""
+    table = dict(zip(names, columns, strict=True))
+    table.setdefault("job_id", [str(number) for number in range(1, count + 1)])
+    table["type"] = list(repeat(JobType.RIGID.value, count))
+    runtimes = table["runtime"]
+    walltimes = [asked or runtime for asked, runtime in zip(table.get("walltime", runtimes), runtimes, strict=True)]
+    over = [_longer(runtime, asked) for runtime, asked in zip(runtimes, walltimes, strict=True)]
+    table["walltime"] = walltimes
+    table["runtime"] = [
+        asked if cut else runtime for runtime, asked, cut in zip(runtimes, walltimes, over, strict=True)
+    ]
+    table.setdefault("killed", ["1" if cut else "0" for cut in over])
+    return list(table), list(table.values())
+
+
+def _longer(one: str, other: str) -> bool:
+    try:
+        return decimal(one) > decimal(other)
+    except ValueError:  # the reader of tables says what is wrong
+        return False
+
+
+def _cells(column: pd.Series, name: str) -> list[str]:
+    """A column as cells of a job table; what is missing is empty."""
+    import pandas as pd
+
+    if isinstance(column.dtype, pd.DatetimeTZDtype):
+        column = column.dt.tz_convert("UTC").dt.tz_localize(None)
+    if column.dtype.kind == "M":
+        column = (column - pd.Timestamp(0)).dt.total_seconds()
+    elif column.dtype.kind == "m":
+        column = column.dt.total_seconds()
+    return [
+        "" if missing else _cell(value, name)
+        for value, missing in zip(column.tolist(), column.isna().tolist(), strict=True)
+    ]
+
+
+def _cell(value: Any, name: str) -> str:
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, float):
+        # A column of whole numbers with missing ones is one of floats.
+        return str(int(value)) if name in _WHOLE and value.is_integer() else repr(value)
+    return str(value)
