@@ -1,0 +1,1 @@
+"""Checks of the language of the sources, which ``make lint`` runs."""
