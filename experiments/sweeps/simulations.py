@@ -10,6 +10,8 @@ from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from experiments.sweeps.delays import count_delays
 from experiments.sweeps.fingerprint import model_fingerprint
 from experiments.sweeps.grid import GeneratedYear, Log, RunConfiguration
@@ -17,18 +19,20 @@ from experiments.sweeps.plugins import find_sources
 from experiments.traces.description import need_jobs
 from policies.mechanism import BASELINE
 from simulator import Result
+from simulator.results.integrals import integral
 from simulator.results.metrics import summaries
 from simulator.results.order_statistics import Ranked
 from simulator.simulation import checked_table, collector_paused, simulate_checked
 from workloads.ground.errors import HoldfastError, InputError, TraceError, sentence_of
 from workloads.ground.files import sha256_of
-from workloads.ground.units import SECOND, to_ticks
+from workloads.ground.units import SECOND
 from workloads.hybrid.assignment import Assignment, assign
 from workloads.hybrid.type_balance import imbalance
 from workloads.logs.one_pool import caveats
 from workloads.logs.readers import read_trace
 from workloads.logs.trace import Trace
 from workloads.table.job import Job, JobType
+from workloads.table.jobs import Jobs
 from workloads.theta.generator import generate
 
 __all__ = ["WALL_CLOCK", "RunOutcome", "job_table", "simulate_run"]
@@ -171,7 +175,7 @@ def job_table(
     trace = _trace(workload)
     # Checked here, and not before each simulation of it.
     jobs = checked_table(assign(trace, assignment, seed=seed), trace.nodes or 0)
-    return jobs, trace.nodes or 0, _weeks(jobs)
+    return jobs, trace.nodes or 0, _weeks(Jobs.of(jobs))
 
 
 @lru_cache(maxsize=2)
@@ -213,26 +217,27 @@ def _log(workload: Log) -> Trace:
     )
 
 
-def _weeks(jobs: Sequence[Job]) -> list[dict[str, Any]]:
-    came = [(to_ticks(job.submit), job) for job in jobs if job.submit is not None]
-    if not came:
+def _weeks(table: Jobs) -> list[dict[str, Any]]:
+    """Jobs that are submitted in each week from the first submit, by type, and their undisturbed node-hours."""
+    jobs = table.select(~np.isnan(table.column("submit")))
+    if not len(jobs):
         return []
-    first = min(submit for submit, _ in came)
-    count = (max(submit for submit, _ in came) - first) // _WEEK + 1
-    kinds = [kind for kind in JobType if kind is not JobType.STOCHASTIC or any(job.type is kind for job in jobs)]
-    numbers = {kind: [0] * count for kind in kinds}
-    work = {kind: [0] * count for kind in kinds}
-    for submit, job in came:
-        week = (submit - first) // _WEEK
-        numbers[job.type][week] += 1
-        work[job.type][week] += job.nodes * to_ticks(job.runtime)
-    return [
-        {
-            "week": week + 1,
-            "type": str(kind),
-            "jobs": numbers[kind][week],
-            "node_hours": work[kind][week] / (_HOUR * SECOND),
-        }
-        for week in range(count)
-        for kind in kinds
-    ]
+    submit, nodes, runtime = jobs.ticks("submit"), jobs.column("nodes"), jobs.ticks("runtime")
+    week = (submit - submit.min()) // _WEEK
+    kinds = [kind for kind in JobType if kind is not JobType.STOCHASTIC or table.are(kind).any()]
+    types = [(kind, jobs.are(kind)) for kind in kinds]
+    rows = []
+    for number in range(int(week.max()) + 1):
+        own = week == number
+        for kind, are in types:
+            chosen = own & are
+            work = integral(nodes[chosen], runtime[chosen])
+            rows.append(
+                {
+                    "week": number + 1,
+                    "type": str(kind),
+                    "jobs": int(chosen.sum()),
+                    "node_hours": work / (_HOUR * SECOND),
+                }
+            )
+    return rows
