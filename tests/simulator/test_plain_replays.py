@@ -79,7 +79,7 @@ def comes(table: Table) -> bool:
     st.sampled_from(ORDERS),
     st.sampled_from(RULES),
 )
-@settings(max_examples=1500)
+@settings(max_examples=500)
 def test_a_plain_replay_is_the_models(table: Table, order: str, backfilling: str) -> None:
     # Some ran into their walltimes, of which those whose trace says otherwise only appear to.
     jobs = [replace(job, killed=job.job_id % 3 == 0) for job in table.jobs]
@@ -209,6 +209,7 @@ def busy() -> tuple[list[Job], int]:
     return table.jobs, table.nodes
 
 
+@pytest.mark.system
 def test_object_code_is_loaded_without_numba(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert_same(*busy())
     (file,) = fresh.iterdir()
@@ -256,6 +257,7 @@ def test_damaged_code_is_compiled_again(fresh: Path, damage: bytes | None) -> No
         assert doubles() == [0, 2, 4]
 
 
+@pytest.mark.system
 def test_code_that_cannot_be_kept_is_compiled_for_much_work_alone(
     fresh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -163,7 +163,7 @@ MADE_UP: Mapping[str, Callable[[], Tables]] = {
 
 #: Less than half a second each; the others take longer.
 QUICK = ("hybrid-table2", "hybrid-latency", "hybrid-fig7", "beyond-advice", "beyond-front", "beyond-honesty",
-         "beyond-machines", "beyond-notice")  # fmt: skip
+         "beyond-notice")  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -230,6 +230,7 @@ PARTS = ('<table class="summary"', '<ul class="belief"', "What failed</h2>", '<s
          '<details class="fold paper"', '<details class="fold experiment"')  # fmt: skip
 
 
+@pytest.mark.system
 def test_the_report_is_whole_and_needs_nothing_else(done: tuple[Path, dict[str, Done], str]) -> None:
     directory, _, html = done
     page = check_page(html, directory, tuple(catalogue()))
@@ -254,6 +255,7 @@ def test_the_report_is_whole_and_needs_nothing_else(done: tuple[Path, dict[str, 
     assert "`" not in text.split("Where the paper is silent")[1].split("How it was made")[0]
 
 
+@pytest.mark.system
 def test_what_fails_is_told_and_the_others_go_on(done: tuple[Path, dict[str, Done], str]) -> None:
     directory, items, html = done
     assert {name for name, item in items.items() if not item.error} == set(GOOD)
@@ -328,6 +330,7 @@ def test_workers_are_no_parameter_of_a_result(tmp_path: Path) -> None:
     assert record["tables"] == [""]
 
 
+@pytest.mark.system
 def test_tallies_are_the_verdicts(done: tuple[Path, dict[str, Done], str]) -> None:
     _, items, _ = done
     tally = Tally.of(list(items.values()))
