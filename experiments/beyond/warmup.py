@@ -27,7 +27,8 @@ from experiments.study.rules import AtMost
 from experiments.study.verdicts import Verdict
 from policies.mechanism import BASELINE
 from simulator import simulate
-from simulator.results.metrics import MeasuredWindow, summarize
+from simulator.results.measured_simulation import MeasuredWindow
+from simulator.results.metrics import summarize
 from workloads.ground.errors import ParameterError
 from workloads.hybrid.assignment import as_rigid, assign
 from workloads.logs.trace import Trace

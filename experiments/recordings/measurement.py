@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 from workloads.ground.parameters import Parameter, Seconds
 
 if TYPE_CHECKING:
-    from simulator.results.metrics import MeasuredWindow
+    from simulator.results.measured_simulation import MeasuredWindow
 
 __all__ = ["MEASURING", "Measurement"]
 
@@ -42,6 +42,6 @@ class Measurement:
     @property
     def window(self) -> MeasuredWindow:
         """The window of time that is measured."""
-        from simulator.results.metrics import MeasuredWindow
+        from simulator.results.measured_simulation import MeasuredWindow
 
         return MeasuredWindow(self.warmup, self.cooldown)

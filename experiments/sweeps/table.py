@@ -11,12 +11,11 @@ from experiments.recordings.measurement import Measurement
 from experiments.sweeps.aggregates import aggregate_rows, difference_rows, parse_reference
 from experiments.sweeps.delays import DELAYS
 from experiments.sweeps.grid import GeneratedYear, RunConfiguration
-from experiments.sweeps.simulations import WALL_CLOCK, RunOutcome
+from experiments.sweeps.simulations import RunOutcome
 from experiments.tables import csv_lines, write_csv, write_lines
 from policies.mechanism import BASELINE
 from simulator.options import Options
-from simulator.results import reservations
-from simulator.results.metrics import SUMMARY_COLUMNS
+from simulator.results.catalogue import WALL_CLOCK, Group, columns
 from simulator.results.records import STATES
 from workloads.ground.files import atomic_open
 from workloads.hybrid.assignment import Assignment
@@ -38,12 +37,9 @@ PARAMETERS = (
     *(*_OPTIONS, *_MEASUREMENT),
     *("varied", "mechanism"),
 )
-_METRICS = tuple(name for name in SUMMARY_COLUMNS if name not in ("mechanism", *WALL_CLOCK))
-_STOCHASTIC = tuple(name for name in reservations.SUMMARY_COLUMNS if name not in WALL_CLOCK)
-_OF_TYPE = (
-    *("type", "jobs", "turnaround_h", "wait_h", "wait_median_h", "wait_p95_h", "wait_max_h"),
-    *("bounded_slowdown", "preemption_ratio", "shrink_ratio"),
-)
+_METRICS = tuple(name for name in columns(Group.SUMMARY) if name not in WALL_CLOCK)
+_STOCHASTIC = tuple(name for name in columns(Group.STOCHASTIC) if name not in WALL_CLOCK)
+_OF_TYPE = ("type", *columns(Group.TYPES))
 _CLOCK = ("decision_ms_p50", *WALL_CLOCK, "prepare_seconds", "run_seconds", "worker_peak_mib")
 
 #: The last ones are empty without stochastic jobs.
@@ -157,13 +153,13 @@ class Tables:
 
     def write(self, directory: Path) -> None:
         """Write all tables of what has come until now into a directory."""
-        for name, own, columns in (
+        for name, own, header in (
             ("summary", _summary, SUMMARY),
             ("types", _types, TYPES),
             ("accounting", _accounting, ACCOUNTING),
             ("timings", _timings, TIMINGS),
         ):
-            self._write(directory / f"{name}.csv", own, columns)
+            self._write(directory / f"{name}.csv", own, header)
         rows = self.summary
         _write_parquet(directory / "summary.parquet", rows, SUMMARY)
         write_csv(directory / "weeks.csv", self.weeks, WEEKS)

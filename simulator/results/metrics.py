@@ -1,187 +1,143 @@
-"""Metrics: what a result means in numbers.
+"""Metrics of a simulation, and its summaries.
 
-Source: docs/model.md, "Metrics"; Fan et al., IPDPS 2022, section IV-D. No-shows are outside all of them.
-Cancelled jobs are counted apart, and so are jobs submitted before a replay with a starting state begins: how long these
-waited was decided before.
+Source: docs/model.md, "Metrics"; Fan et al., IPDPS 2022, section IV-D.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from functools import cached_property
-from itertools import pairwise
-from typing import NamedTuple
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from simulator.results.catalogue import Group, columns
-from simulator.results.integrals import integral
-from simulator.results.order_statistics import Ranked
+from simulator.results.job_metrics import JOB_METRICS, share
+from simulator.results.measured_simulation import MeasuredSimulation, MeasuredWindow
+from simulator.results.metric_groups import (
+    ALL_JOBS,
+    FAN,
+    HOUR,
+    HOURS,
+    LESS,
+    MILLISECONDS,
+    MODEL,
+    MORE,
+    NEITHER,
+    NODE_HOURS,
+    SECONDS,
+    SHARE,
+    evaluate,
+    preemption_metric,
+    turnaround_metric,
+)
 from simulator.results.recording import NO_METRICS, Recording
-from simulator.results.records import Records
-from simulator.results.reservations import summarize_stochastic
-from simulator.results.schema import instant_ticks
-from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.units import COSTS, LARGEST_TIME, SECOND, to_ticks
+from simulator.results.reservations import STOCHASTIC_METRICS, StochasticJobs
+from workloads.ground.columns import Metric
+from workloads.ground.errors import InputError
 from workloads.table.job import JobType
 
 __all__ = [
-    "CANCELLATION_COLUMNS",
-    "OUTAGE_COLUMNS",
-    "SUMMARY_COLUMNS",
-    "MeasuredWindow",
+    "CANCELLATION_METRICS",
+    "OUTAGE_METRICS",
+    "SUMMARY_METRICS",
     "summaries",
     "summarize",
     "summarize_types",
 ]
 
-_HOUR = 3600 * SECOND
+_OUTAGES = "model.md, Outages"
+_LIFE = "model.md, Life of jobs"
 
-#: What is told of some jobs.
-_TOLD = (
-    *("turnaround_h", "wait_h", "wait_median_h", "wait_p95_h", "wait_max_h"),
-    *("bounded_slowdown", "preemption_ratio", "shrink_ratio"),
-)
-
-SUMMARY_COLUMNS = ("mechanism", *columns(Group.SUMMARY))
-#: Of a simulation that may withdraw jobs, beside the others: how many were, those of them that had started, and the
-#: node-hours of the runs that were ended.
-CANCELLATION_COLUMNS = columns(Group.CANCELLATIONS)
-#: Where there are outages: node-hours that were away, and the utilisation of what was there.
-OUTAGE_COLUMNS = columns(Group.OUTAGES)
+_Measure = Callable[[MeasuredSimulation], float]
 
 
-class MeasuredWindow(NamedTuple):
-    """Which part of the trace is measured.
-
-    Attributes
-    ----------
-    warmup, cooldown
-        Jobs submitted less than ``warmup`` seconds after the first submit, or less than ``cooldown`` seconds before
-        the last, are left out; so are these times of the machine after the first submit and before the last completion.
-    """
-
-    warmup: float = 0.0
-    cooldown: float = 0.0
-
-    def bounds(self, submits: Sequence[int] | np.ndarray, begin: int | None = None) -> tuple[int, int]:
-        """Earliest and latest submit that are measured, in the ticks of ``submits``.
-
-        A replay with a starting state begins at ``begin``, one without at the first submit.
-
-        Raises
-        ------
-        InputError
-            If a duration is negative, or no submit is left between the two.
-        """
-        for name, value in self._asdict().items():
-            if not 0 <= value <= LARGEST_TIME:
-                raise ParameterError(name, f"a duration {COSTS}", value)
-        many = np.asarray(submits, dtype=np.int64)
-        first = int(many.min()) if begin is None else begin
-        earliest, latest = first + to_ticks(self.warmup), int(many.max()) - to_ticks(self.cooldown)
-        if not ((earliest <= many) & (many <= latest)).any():
-            raise InputError(
-                f"no job is left between a warmup of {self.warmup:g} s and a cooldown of {self.cooldown:g} s"
-            )
-        return earliest, latest
+def _metric(name: str, title: str, of: str, definition: str, measure: _Measure, **changes: object) -> Metric:
+    described = {"better": LESS, "source": MODEL, **changes}
+    return Metric(name, title=title, of=of, definition=definition, measure=measure, **described)  # type: ignore[arg-type]
 
 
-class _Measured:
-    """Arrays over some jobs, all of which came [ticks], and what several tables say of them.
-
-    Attributes
-    ----------
-    count
-        Number of jobs.
-    turnaround, wait, slowdown
-        Shape (count,); bounded slowdowns.
-    preempted, shrunk
-        Whether it happened at least once, shape (count,).
-    """
-
-    def __init__(self, turnaround: np.ndarray, wait: np.ndarray, slowdown: np.ndarray, preempted: np.ndarray,
-                 shrunk: np.ndarray) -> None:  # fmt: skip
-        self.count = len(turnaround)
-        self.turnaround, self.wait, self.slowdown = turnaround, wait, slowdown
-        self.preempted, self.shrunk = preempted, shrunk
-
-    @classmethod
-    def of(cls, records: Records) -> _Measured:
-        """The jobs of these records."""
-        counts = (records.columns[name] > 0 for name in ("preemptions", "shrinks"))
-        return cls(records.turnaround, records.wait, records.bounded_slowdown, *counts)
-
-    def part(self, chosen: np.ndarray) -> _Measured:
-        """Some of the jobs."""
-        arrays = (self.turnaround, self.wait, self.slowdown, self.preempted, self.shrunk)
-        return _Measured(*(array[chosen] for array in arrays))
-
-    @cached_property
-    def told(self) -> dict[str, float]:
-        """The metrics of the jobs; NaN of none."""
-        if not self.count:
-            return dict.fromkeys(_TOLD, math.nan)
-        waits = Ranked(self.wait)
-        values = (
-            _mean(self.turnaround) / _HOUR,
-            _mean(self.wait) / _HOUR,
-            waits.median / _HOUR,
-            waits.quantile(0.95) / _HOUR,
-            waits.most / _HOUR,
-            _mean(self.slowdown),
-            _ratio(self.preempted),
-            _ratio(self.shrunk),
-        )
-        return dict(zip(_TOLD, values, strict=True))
+def _over_all_jobs(name: str) -> Metric:
+    """The metric of that name of :data:`JOB_METRICS`, over all measured jobs."""
+    (found,) = (item for item in JOB_METRICS if item.name == name)
+    return replace(found, measure=lambda run: run.jobs.metrics[name])
 
 
-def _mean(values: np.ndarray) -> float:
-    """As ``numpy.mean``, without its choices, which take longer than the sum of a few hundred values."""
-    return float(np.add.reduce(values, dtype=np.float64)) / len(values)
+def _over_type(kind: JobType, name: str) -> _Measure:
+    """The metric of that name of :data:`JOB_METRICS`, over the measured jobs of a type."""
+    return lambda run: run.types[kind].metrics[name]
 
 
-def _ratio(flags: np.ndarray) -> float:
-    """The share of those that are true; NaN of nothing."""
-    return int(np.count_nonzero(flags)) / len(flags) if len(flags) else math.nan
+#: Metrics of every simulation, in the order of the columns; functions of a
+#: :class:`~simulator.results.measured_simulation.MeasuredSimulation`.
+SUMMARY_METRICS = (
+    _over_all_jobs("jobs"),
+    _over_all_jobs("turnaround_h"),
+    *(
+        turnaround_metric(f"turnaround_{kind.replace('-', '_')}_h", f"{kind} jobs", _over_type(kind, "turnaround_h"))
+        for kind in (JobType.RIGID, JobType.MALLEABLE, JobType.ON_DEMAND)
+    ),
+    _over_all_jobs("wait_h"),
+    _over_all_jobs("bounded_slowdown"),
+    _metric("instant_start_ratio", "started instantly", "on-demand jobs",
+            "Share of the on-demand jobs that start within the tolerance (default: the warning) of their arrival.",
+            lambda run: share(run.on_demand.wait <= run.tolerance), better=MORE, source=FAN, **SHARE),
+    _metric("instant_start_ratio_strict", "started at once, 0 s", "on-demand jobs",
+            "Share of the on-demand jobs that start at their arrival.",
+            lambda run: share(run.on_demand.wait <= 0), better=MORE, source=FAN, **SHARE),
+    preemption_metric("preemption_ratio_rigid", "rigid jobs", _over_type(JobType.RIGID, "preemption_ratio")),
+    preemption_metric("preemption_ratio_malleable", "malleable jobs",
+                      _over_type(JobType.MALLEABLE, "preemption_ratio")),
+    replace(_over_all_jobs("shrink_ratio"), measure=_over_type(JobType.MALLEABLE, "shrink_ratio")),
+    _over_all_jobs("wait_median_h"),
+    _over_all_jobs("wait_p95_h"),
+    _over_all_jobs("wait_max_h"),
+    _metric("makespan_h", "makespan", ALL_JOBS, "Time from the first submit to the last completion.",
+            lambda run: run.machine.elapsed / HOUR, **HOURS),
+    _metric("utilization", "utilisation", "machine",
+            "Node-seconds occupied less those lost, over N times the time from the first submit to the last "
+            "completion.", lambda run: run.machine.utilization, better=MORE, source=FAN, **SHARE),
+    _metric("utilization_to_last_submit", "utilisation until the last submit", "machine",
+            "The same from the first to the last submit: what happens after it, until the last job has ended, does "
+            "not count. A loss counts at its preemption.",
+            lambda run: run.utilization_to_last_submit(), better=MORE, **SHARE),
+    _metric("lost_node_hours", "lost", "machine",
+            "Node-hours of setups that were preempted, of unsaved compute, of partial checkpoints and of warnings.",
+            lambda run: run.machine.lost / HOUR, **NODE_HOURS),
+    _metric("decision_ms_p99", "decision, 99th percentile", "scheduler",
+            "99th percentile of the wall-clock time of a decision with its scheduling pass.",
+            lambda run: run.latencies.quantile(0.99), source=FAN, **MILLISECONDS),
+    _metric("decision_ms_max", "longest decision", "scheduler",
+            "Longest wall-clock time of a decision with its scheduling pass.",
+            lambda run: run.latencies.most, source=FAN, **MILLISECONDS),
+    _metric("engine_seconds", "engine", "simulator", "Wall-clock time of the simulation.",
+            lambda run: run.result.engine_seconds, **SECONDS),
+)  # fmt: skip
 
+#: Metrics of a simulation with outages.
+OUTAGE_METRICS = (
+    _metric("down_node_hours", "down", "machine", "Node-hours during which nodes were down.",
+            lambda run: run.down / HOUR, source=_OUTAGES, **NODE_HOURS),
+    _metric("utilization_available", "utilisation of the nodes that were up", "machine",
+            "The utilisation over the node-time that was not down.",
+            lambda run: run.available_utilization(), better=MORE, source=_OUTAGES, **SHARE),
+)  # fmt: skip
 
-def _chosen(result: Recording, window: MeasuredWindow) -> Records:
-    """The records of the jobs that came, within the window."""
-    records, begin = result.records, result.begin
-    submits, came = records.columns["submit"], records.came
-    if window != (0.0, 0.0) or begin is not None:
-        there = submits[came]
-        if not len(there) or (begin is not None and int(there.max()) < begin):
-            return records.part(slice(0))
-        earliest, latest = window.bounds(there, begin)
-        came &= (earliest <= submits) & (submits <= latest)
-    return records if came.all() else records.part(came)
-
-
-def _cancelled(records: Records, withdrawn: int) -> dict[str, str | int | float]:
-    """The columns of :data:`CANCELLATION_COLUMNS`; node-hours are those of the whole simulation."""
-    gone = records.have("cancelled")
-    started = int(np.count_nonzero(gone & records.started))
-    return dict(zip(CANCELLATION_COLUMNS, (int(np.count_nonzero(gone)), started, withdrawn / _HOUR), strict=True))
-
-
-def _ended(records: Records) -> Records:
-    """Records of jobs that were not cancelled."""
-    gone = records.have("cancelled")
-    return records.part(~gone) if gone.any() else records
-
-
-def _by_type(records: Records, everyone: _Measured) -> dict[JobType, _Measured]:
-    parts = {kind: records.are(kind) for kind in JobType}
-    # What all are is measured once.
-    return {kind: everyone if part.all() else everyone.part(part) for kind, part in parts.items()}
+#: Metrics of a simulation that may cancel jobs.
+CANCELLATION_METRICS = (
+    _metric("cancelled_jobs", "cancelled", ALL_JOBS, "Jobs that were cancelled.",
+            lambda run: int(np.count_nonzero(run.chosen.have("cancelled"))), better=NEITHER, source=_LIFE),
+    _metric("cancelled_started", "cancelled after their start", ALL_JOBS, "Cancelled jobs that had started.",
+            lambda run: int(np.count_nonzero(run.chosen.have("cancelled") & run.chosen.started)),
+            better=NEITHER, source=_LIFE),
+    # Unlike the counts, these are those of the whole simulation.
+    _metric("cancelled_node_hours", "cancelled", ALL_JOBS, "Node-hours of the runs that a cancellation ended.",
+            lambda run: (run.result.withdrawn or 0) / HOUR, better=NEITHER, source=_LIFE, **NODE_HOURS),
+)  # fmt: skip
 
 
 def summarize(
     result: Recording, *, instant_tolerance: float | None = None, window: MeasuredWindow | None = None
-) -> dict[str, str | int | float]:
+) -> dict[str, Any]:
     """The summary of one simulation.
 
     Parameters
@@ -196,169 +152,51 @@ def summarize(
     Returns
     -------
     dict
-        The columns of :data:`SUMMARY_COLUMNS`, and where there are outages those of :data:`OUTAGE_COLUMNS`, where there
-        are stochastic jobs those of :data:`simulator.results.reservations.SUMMARY_COLUMNS`, and where jobs may be
-        withdrawn :data:`CANCELLATION_COLUMNS`; a mean or ratio over no jobs is NaN.
+        ``mechanism`` and the values of :data:`SUMMARY_METRICS`; of a simulation with outages also those of
+        :data:`OUTAGE_METRICS`, with stochastic jobs those of
+        :data:`~simulator.results.reservations.STOCHASTIC_METRICS`, and with cancellations those of
+        :data:`CANCELLATION_METRICS`. A mean or ratio over no jobs is NaN.
 
     Raises
     ------
     InputError
         If the result was read back from a directory, or the window leaves no job.
     """
-    window = window if window is not None else MeasuredWindow()
-    return _summary(result, _Groups(result, window), instant_tolerance, window)
+    return _summary(MeasuredSimulation(result, window or MeasuredWindow(), instant_tolerance))
 
 
 def summaries(
     result: Recording, *, instant_tolerance: float | None = None, window: MeasuredWindow | None = None
-) -> tuple[dict[str, str | int | float], list[dict[str, str | int | float]]]:
-    """What :func:`summarize` and :func:`summarize_types` return, in less time than they take one after the other."""
-    window = window if window is not None else MeasuredWindow()
-    groups = _Groups(result, window)
-    return _summary(result, groups, instant_tolerance, window), _types(result, groups)
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The results of :func:`summarize` and :func:`summarize_types`, in less time than both calls take."""
+    measured = MeasuredSimulation(result, window or MeasuredWindow(), instant_tolerance)
+    return _summary(measured), _types(measured)
 
 
-class _Groups:
-    """The jobs that are measured, all of them and by type.
+def summarize_types(result: Recording, *, window: MeasuredWindow | None = None) -> list[dict[str, Any]]:
+    """A row for all jobs and one for each type, with the values of :data:`~simulator.results.job_metrics.JOB_METRICS`.
 
-    Attributes
-    ----------
-    chosen, records
-        Records of those that came within the window, and of those of them that were not cancelled.
-    everyone, kinds
-        Arrays over the latter.
+    Stochastic jobs have a row where there are any.
     """
-
-    def __init__(self, result: Recording, window: MeasuredWindow) -> None:
-        self.chosen = _chosen(result, window)
-        self.records = _ended(self.chosen)
-        self.everyone = _Measured.of(self.records)
-        self.kinds = _by_type(self.records, self.everyone)
+    return _types(MeasuredSimulation(result, window or MeasuredWindow()))
 
 
-def _summary(
-    result: Recording, groups: _Groups, instant_tolerance: float | None, window: MeasuredWindow
-) -> dict[str, str | int | float]:
+def _summary(measured: MeasuredSimulation) -> dict[str, Any]:
+    result = measured.result
     if result.booked is None:
         raise InputError(NO_METRICS)
-    tolerance = instant_ticks(result, instant_tolerance)
-    chosen, records, everyone, kinds = groups.chosen, groups.records, groups.everyone, groups.kinds
-    utilization, lost, elapsed = _machine(result, window)
-    urgent = kinds[JobType.ON_DEMAND]
-    # None of a simulation in which nothing was decided.
-    latencies = Ranked(np.array(result.latencies) * 1e3) if len(result.latencies) else None
-    all_jobs, rigid, malleable = everyone.told, kinds[JobType.RIGID].told, kinds[JobType.MALLEABLE].told
-    values = (
-        result.mechanism,
-        everyone.count,
-        all_jobs["turnaround_h"],
-        rigid["turnaround_h"],
-        malleable["turnaround_h"],
-        urgent.told["turnaround_h"],
-        all_jobs["wait_h"],
-        all_jobs["bounded_slowdown"],
-        _ratio(urgent.wait <= tolerance),
-        _ratio(urgent.wait <= 0),
-        rigid["preemption_ratio"],
-        malleable["preemption_ratio"],
-        malleable["shrink_ratio"],
-        all_jobs["wait_median_h"],
-        all_jobs["wait_p95_h"],
-        all_jobs["wait_max_h"],
-        elapsed / _HOUR,
-        utilization,
-        _utilization_to_last_submit(result, chosen, window),
-        lost / _HOUR,
-        latencies.quantile(0.99) if latencies is not None else math.nan,
-        latencies.most if latencies is not None else math.nan,
-        result.engine_seconds,
-    )
-    summary: dict[str, str | int | float] = dict(zip(SUMMARY_COLUMNS, values, strict=True))
+    summary = {"mechanism": result.mechanism, **evaluate(SUMMARY_METRICS, measured)}
     if result.outages:
-        summary.update(_availability(result, window, utilization))
+        summary |= evaluate(OUTAGE_METRICS, measured)
     if result.stochastic:
-        summary.update(summarize_stochastic(result, records))
+        summary |= evaluate(STOCHASTIC_METRICS, StochasticJobs(result, measured.records))
     if result.withdrawn is not None:
-        summary.update(_cancelled(chosen, result.withdrawn))
+        summary |= evaluate(CANCELLATION_METRICS, measured)
     return summary
 
 
-def summarize_types(result: Recording, *, window: MeasuredWindow | None = None) -> list[dict[str, str | int | float]]:
-    """The metrics of the jobs, for all of them and for each type: a row each; stochastic where there are any."""
-    return _types(result, _Groups(result, window if window is not None else MeasuredWindow()))
-
-
-def _types(result: Recording, measured: _Groups) -> list[dict[str, str | int | float]]:
+def _types(measured: MeasuredSimulation) -> list[dict[str, Any]]:
+    result = measured.result
     kinds = [kind for kind in JobType if kind is not JobType.STOCHASTIC or result.stochastic]
-    groups = {"all": measured.everyone, **{str(kind): measured.kinds[kind] for kind in kinds}}
-    return [
-        {"mechanism": result.mechanism, "type": name, "jobs": jobs.count, **jobs.told} for name, jobs in groups.items()
-    ]
-
-
-def _measured_time(result: Recording, window: MeasuredWindow) -> tuple[int, int, int]:
-    """From when to when the machine is measured, and the time from the first submit to the last completion; ticks."""
-    first, last = result.opened, result.closed
-    if first is None or last is None:
-        return 0, 0, 0
-    opens = first - result.origin + to_ticks(window.warmup)
-    closes = last - result.origin - to_ticks(window.cooldown)
-    return opens, closes, last - first
-
-
-def _availability(result: Recording, window: MeasuredWindow, utilization: float) -> dict[str, float]:
-    """The columns of :data:`OUTAGE_COLUMNS`."""
-    opens, closes, _ = _measured_time(result, window)
-    if closes <= opens:
-        return dict.fromkeys(OUTAGE_COLUMNS, math.nan)
-    times = [*(time for time, _ in result.down), closes]
-    spans = np.diff(np.clip(np.array(times, dtype=np.int64), opens, closes))
-    down = integral(np.array([nodes for _, nodes in result.down], dtype=np.int64), spans)
-    total = result.nodes * (closes - opens)
-    return {
-        "down_node_hours": down / _HOUR,
-        "utilization_available": utilization * total / (total - down) if down < total else math.nan,
-    }
-
-
-def _utilization_to_last_submit(result: Recording, chosen: Records, window: MeasuredWindow) -> float:
-    """Utilisation from where measuring begins to the last submit of a measured job; NaN if that is no time."""
-    opens, ends, _ = _measured_time(result, window)
-    submit = int(chosen.columns["submit"].max(initial=opens + result.origin))
-    closes = min(submit - result.origin, ends)
-    if closes <= opens:
-        return math.nan
-    if window != (0.0, 0.0):
-        occupied, lost = _use(result, opens, closes)
-        return (occupied - lost) / (result.nodes * (closes - opens))
-    # All of the time is accounted for already: only what follows need be added up, which is short.
-    spent, samples = result.accounting, result.samples
-    place = int(np.searchsorted(samples.column(0), closes, side="right"))
-    after = samples.table[place - 1 :, :2].tolist()
-    busy = sum(nodes * (until - max(at, closes)) for (at, nodes), (until, _) in pairwise(after))
-    lost = sum(node_ticks for time, node_ticks in result.losses if time > closes)
-    done = spent.compute + spent.setup + spent.checkpoint - busy + lost
-    return float(done / (result.nodes * (closes - opens)))
-
-
-def _machine(result: Recording, window: MeasuredWindow) -> tuple[float, int, int]:
-    """Utilisation, node-ticks lost, and elapsed ticks; a loss counts when it is booked."""
-    if window == (0.0, 0.0):
-        # All of the time is accounted for already.
-        spent = result.accounting
-        whole = sum(spent)
-        done = spent.compute + spent.setup + spent.checkpoint
-        return done / whole if whole else math.nan, spent.lost + spent.warning, whole // result.nodes
-    opens, closes, elapsed = _measured_time(result, window)
-    if closes <= opens:
-        return math.nan, 0, elapsed
-    occupied, lost = _use(result, opens, closes)
-    return (occupied - lost) / (result.nodes * (closes - opens)), lost, elapsed
-
-
-def _use(result: Recording, opens: int, closes: int) -> tuple[int, int]:
-    """Node-ticks occupied between two times, and lost there; a loss counts when it is booked."""
-    # The last sample is taken at the last completion.
-    spans = np.diff(np.clip(result.samples.column(0), opens, closes))
-    occupied = integral(result.samples.column(1)[:-1], spans)
-    return occupied, sum(node_ticks for time, node_ticks in result.losses if opens <= time <= closes)
+    groups = {"all": measured.jobs, **{str(kind): measured.types[kind] for kind in kinds}}
+    return [{"mechanism": result.mechanism, "type": name, **jobs.metrics} for name, jobs in groups.items()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,13 @@ __all__ = ["Ranked"]
 class Ranked:
     """Values in ascending order.
 
-    Their quantiles are those of ``numpy.median`` and ``numpy.quantile`` to the bit. To sort once takes a tenth of the
-    time where the values are few, and a sweep asks for dozens of quantiles for each of its runs.
+    Their quantiles are those of ``numpy.median`` and ``numpy.quantile`` to the bit, and NaN of no values. To sort once
+    takes a tenth of the time where the values are few, and a sweep asks for dozens of quantiles for each of its runs.
 
     Parameters
     ----------
     values
-        At least one number, none of them NaN, shape (n,).
+        Numbers, none of them NaN, shape (n,).
     """
 
     def __init__(self, values: npt.ArrayLike) -> None:
@@ -28,12 +29,14 @@ class Ranked:
     @property
     def most(self) -> float:
         """The largest."""
-        return float(self._values[-1])
+        return float(self._values[-1]) if len(self._values) else math.nan
 
     @property
     def median(self) -> float:
         """That in the middle, or the mean of the two."""
         values = self._values
+        if not len(values):
+            return math.nan
         half, odd = divmod(len(values), 2)
         return float(values[half]) if odd else (float(values[half - 1]) + float(values[half])) / 2
 
@@ -44,6 +47,8 @@ class Ranked:
         6.0
         """
         values = self._values
+        if not len(values):
+            return math.nan
         last = len(values) - 1
         place = last * share
         low = int(place)

@@ -7,27 +7,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from policies.mechanism import BASELINE
 from simulator.machine.actual_outcomes import CANCELLED, COMPLETED, OVER_MEMORY, PREEMPTED, SAVED
 from simulator.machine.stochastic import ReservationRecord
-from simulator.results.catalogue import Group, columns
+from simulator.results.metric_groups import (
+    COST,
+    HOUR,
+    LESS,
+    MODEL,
+    MORE,
+    NODE_HOURS,
+    RATIO,
+    SECONDS,
+    SHARE,
+    preemption_metric,
+    turnaround_metric,
+)
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord, StochasticRecord
+from workloads.ground.columns import Metric
 from workloads.ground.units import SECOND, to_ticks
 from workloads.table.job import JobType
 
 __all__ = [
     "JOB_COLUMNS",
-    "SUMMARY_COLUMNS",
+    "STOCHASTIC_METRICS",
+    "StochasticJobs",
     "stochastic_rows",
-    "summarize_stochastic",
     "work_utilization",
 ]
 
-_HOUR = 3600 * SECOND
+_JOBS = "stochastic jobs"
 #: That its user gave up is no fault of a reservation.
 _NOT_WASTED = (COMPLETED, SAVED, CANCELLED)
 
@@ -36,11 +50,9 @@ JOB_COLUMNS = (
     *("reservations", "reserved", "used", "wasted", "expected_cost", "planned_cost", "paid_cost"),
     *("requested_memory_gb", "memory_kills"),
 )
-#: Of a run, beside :data:`simulator.results.metrics.SUMMARY_COLUMNS`.
-SUMMARY_COLUMNS = columns(Group.STOCHASTIC)
 
 
-def stochastic_rows(result: Recording) -> Iterator[dict[str, object]]:
+def stochastic_rows(result: Recording) -> Iterator[dict[str, Any]]:
     """A row for each stochastic job; seconds, and costs in the seconds that its prices make of them.
 
     ``strategy`` is what made the plan (``walltime`` while too few runs were known), ``expected_cost`` what the plan
@@ -53,7 +65,7 @@ def stochastic_rows(result: Recording) -> Iterator[dict[str, object]]:
     for course, planned_cost in zip(result.stochastic, planned, strict=True):
         made, items, runtime = course.planned, course.reservations, course.runtime
         cancelled = responses[course.job_id].status == "cancelled"
-        used, reserved = sum(map(_used, items)), sum(item.length for item in items)
+        used, reserved = sum(map(_duration, items)), sum(item.length for item in items)
         yield {
             "job_id": course.job_id,
             "application": course.application,
@@ -66,7 +78,7 @@ def stochastic_rows(result: Recording) -> Iterator[dict[str, object]]:
             "reservations": len(items),
             "reserved": reserved / SECOND,
             "used": used / SECOND,
-            "wasted": sum(_used(item) for item in items if item.ending not in _NOT_WASTED) / SECOND,
+            "wasted": sum(_duration(item) for item in items if item.ending not in _NOT_WASTED) / SECOND,
             "expected_cost": made.expected_cost,
             "planned_cost": planned_cost,
             "paid_cost": math.fsum(_price(course, item) for item in items),
@@ -75,59 +87,98 @@ def stochastic_rows(result: Recording) -> Iterator[dict[str, object]]:
         }
 
 
-def summarize_stochastic(result: Recording, records: Sequence[JobRecord]) -> dict[str, float]:
-    """The columns of :data:`SUMMARY_COLUMNS`.
+class StochasticJobs:
+    """The stochastic jobs of a simulation that are measured, with their rows of :func:`stochastic_rows`.
 
     Parameters
     ----------
     result
         Result of a simulation with stochastic jobs.
     records
-        The jobs that are measured. Node-hours, memory kills and costs are those of these jobs, too; only
-        ``work_utilization`` is of the whole simulation: true runtimes times nodes of all jobs over N times the time
-        from the first submit to the last completion.
+        The jobs that are measured, of all types.
     """
-    chosen = {record.job_id: record for record in records}
-    rows = [row for row in stochastic_rows(result) if row["job_id"] in chosen]
-    jobs = [chosen[int(str(row["job_id"]))] for row in rows]
-    nodes = np.array([record.nodes for record in jobs], dtype=float)
 
-    def mean(name: str) -> float:
-        values = [float(str(row[name])) for row in rows if row[name] is not None]
-        return float(np.mean(values)) if values else math.nan
+    def __init__(self, result: Recording, records: Sequence[JobRecord]) -> None:
+        chosen = {record.job_id: record for record in records}
+        self.result = result
+        self.rows = [row for row in stochastic_rows(result) if row["job_id"] in chosen]
+        self.records = [chosen[row["job_id"]] for row in self.rows]
+        self._nodes = np.array([record.nodes for record in self.records], dtype=float)
 
-    def node_hours(name: str) -> float:
-        return float(nodes @ np.array([float(str(row[name])) for row in rows])) / 3600
+    def mean(self, name: str) -> float:
+        """Mean of a column of the rows that have it; NaN of none."""
+        return _mean([float(row[name]) for row in self.rows if row[name] is not None])
 
-    def of(measure: Callable[[JobRecord], float]) -> float:
-        return float(np.mean([measure(record) for record in jobs])) if jobs else math.nan
+    def mean_of_records(self, measure: Callable[[JobRecord], float]) -> float:
+        """Mean of a function of the records; NaN of no records."""
+        return _mean([measure(record) for record in self.records])
 
-    values = (
-        of(lambda record: record.turnaround) / _HOUR,
-        of(lambda record: record.preemptions > 0),
-        mean("stretch"),
-        mean("execution_stretch"),
-        mean("reservations"),
-        node_hours("reserved"),
-        node_hours("used"),
-        node_hours("wasted"),
-        mean("expected_cost") / 3600,
-        mean("planned_cost") / 3600,
-        mean("paid_cost") / 3600,
-        mean("requested_memory_gb"),
-        float(sum(int(str(row["memory_kills"])) for row in rows)),
-        work_utilization(result),
-        result.planning_seconds,
-    )
-    return dict(zip(SUMMARY_COLUMNS, values, strict=True))
+    def node_hours(self, name: str) -> float:
+        """A column of times weighted with the nodes of the jobs."""
+        return float(self._nodes @ np.array([float(row[name]) for row in self.rows])) / 3600
 
 
-def _used(item: ReservationRecord) -> int:
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if values else math.nan
+
+
+def _metric(
+    name: str, title: str, definition: str, measure: Callable[[StochasticJobs], float], **changes: object
+) -> Metric:
+    described = {"of": _JOBS, "better": LESS, "source": MODEL, **changes}
+    return Metric(name, title=title, definition=definition, measure=measure, **described)  # type: ignore[arg-type]
+
+
+def _mean_hours(name: str) -> Callable[[StochasticJobs], float]:
+    return lambda jobs: jobs.mean(name) / 3600
+
+
+#: Metrics of a simulation with stochastic jobs, in the order of the columns; functions of :class:`StochasticJobs`.
+STOCHASTIC_METRICS = (
+    turnaround_metric("turnaround_stochastic_h", _JOBS,
+                      lambda jobs: jobs.mean_of_records(lambda record: record.turnaround) / HOUR),
+    preemption_metric("preemption_ratio_stochastic", _JOBS,
+                      lambda jobs: jobs.mean_of_records(lambda record: record.preemptions > 0)),
+    _metric("stretch", "average stretch", "Mean of turnaround over true runtime.",
+            lambda jobs: jobs.mean("stretch"), **RATIO),
+    _metric("execution_stretch", "execution stretch", "Mean of the time used in reservations over true runtime.",
+            lambda jobs: jobs.mean("execution_stretch"), **RATIO),
+    _metric("reservations_per_job", "reservations a job", "Mean number of reservations.",
+            lambda jobs: jobs.mean("reservations"), **RATIO),
+    _metric("reserved_node_hours", "reserved", "Node-hours asked for.",
+            lambda jobs: jobs.node_hours("reserved"), **NODE_HOURS),
+    _metric("used_node_hours", "used", "Node-hours used in reservations.",
+            lambda jobs: jobs.node_hours("used"), **NODE_HOURS),
+    _metric("wasted_node_hours", "wasted",
+            "Node-hours used in reservations that neither completed the job nor saved work.",
+            lambda jobs: jobs.node_hours("wasted"), **NODE_HOURS),
+    _metric("expected_cost_h", "expected cost",
+            "Mean cost of the plan under the distribution that it was made for.", _mean_hours("expected_cost"), **COST),
+    _metric("planned_cost_h", "planned cost", "Mean cost of the plan for the true runtime.",
+            _mean_hours("planned_cost"), **COST),
+    _metric("paid_cost_h", "paid cost",
+            "Mean cost of the reservations; a preempted one costs as if only the time used was asked for.",
+            _mean_hours("paid_cost"), **COST),
+    _metric("requested_memory_gb", "requested memory",
+            "Mean memory asked for, weighted by the length of the reservations.",
+            lambda jobs: jobs.mean("requested_memory_gb"), unit="GB", digits=1),
+    _metric("memory_kills", "killed for memory", "Reservations that ended for want of memory.",
+            lambda jobs: float(sum(row["memory_kills"] for row in jobs.rows)), digits=0),
+    # Unlike the others, this one is over the whole simulation.
+    _metric("work_utilization", "utilisation by work",
+            "True runtimes times nodes of all jobs, over N times the time from the first submit to the last "
+            "completion.", lambda jobs: work_utilization(jobs.result), of="machine", better=MORE, **SHARE),
+    _metric("planning_seconds", "planning", "Wall-clock time of making plans.",
+            lambda jobs: jobs.result.planning_seconds, of="simulator", **SECONDS),
+)  # fmt: skip
+
+
+def _duration(item: ReservationRecord) -> int:
     return item.end - item.start
 
 
 def _price(course: StochasticRecord, item: ReservationRecord) -> float:
-    used = _used(item) / SECOND
+    used = _duration(item) / SECOND
     length = used if item.ending in (PREEMPTED, CANCELLED) else item.length / SECOND
     costs = course.planned.plan.costs
     return costs.alpha * length + costs.beta * used + costs.gamma

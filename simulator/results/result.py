@@ -8,7 +8,8 @@ from functools import cached_property
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from simulator.results.metrics import MeasuredWindow, summarize
+from simulator.results.measured_simulation import MeasuredWindow
+from simulator.results.metrics import summarize
 from simulator.results.recording import Recording
 from simulator.results.schema import EVENTS, RESERVATIONS, RUNS, STUDIED_JOBS, jobs_schema, timeline_schema
 

@@ -13,7 +13,7 @@ import pytest
 from experiments.recordings.summaries import comparison
 from experiments.tables import render, write_csv
 from experiments.traces.description import describe_reading
-from simulator.results.metrics import SUMMARY_COLUMNS
+from simulator.results.catalogue import SUMMARY_COLUMNS
 from workloads.ground.columns import Quantity
 from workloads.ground.errors import OutputError
 from workloads.logs.trace import Trace, TraceJob

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from policies.kernels import compiled_or_plain, replay_loop
 from simulator import Result, simulate
-from simulator.results.metrics import MeasuredWindow, summarize, summarize_types
+from simulator.results.measured_simulation import MeasuredWindow
+from simulator.results.metrics import summarize, summarize_types
 from simulator.streaming import stream
 from tests.shared_data import trace_file
 from tests.strategies.tables import Table, job_tables, random_job_table

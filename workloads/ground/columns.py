@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -63,6 +64,11 @@ class Metric(Quantity):
         The paper, or the page of the documentation, that defines it.
     where
         Which results have it.
+    wall_clock
+        Whether a clock on the wall measures it, so that it differs from run to run.
+    measure
+        Function that computes it; its argument is the same for all metrics of a group. None: the tables of a sweep, a
+        loop or an experiment hold it.
     """
 
     title: str = ""
@@ -71,6 +77,8 @@ class Metric(Quantity):
     definition: str = ""
     source: str = ""
     where: str = ""
+    wall_clock: bool = False
+    measure: Callable[[Any], float] | None = field(default=None, compare=False, repr=False)
 
     @property
     def heading(self) -> str:

@@ -12,7 +12,7 @@ import pytest
 from experiments import cli
 from experiments.cli import COMMANDS
 from simulator import simulate
-from simulator.results.metrics import SUMMARY_COLUMNS
+from simulator.results.catalogue import SUMMARY_COLUMNS
 from simulator.results.schema import JOBS
 from tests.places import GOLDEN
 from tests.support.jobs import untimed

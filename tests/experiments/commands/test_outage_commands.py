@@ -11,7 +11,7 @@ import pytest
 
 from experiments import cli
 from simulator import simulate
-from simulator.results.metrics import OUTAGE_COLUMNS, SUMMARY_COLUMNS
+from simulator.results.catalogue import SUMMARY_COLUMNS, Group, columns
 from tests.places import GOLDEN
 from tests.support.jobs import rigid
 from workloads.ground.units import SECOND
@@ -160,7 +160,7 @@ def test_the_measured_time_is_that_of_the_window() -> None:
     jobs = [rigid(1, 0, 2, 1000), rigid(2, 50, 2, 100), rigid(3, 800, 2, 100), rigid(4, 950, 2, 50)]
     result = simulate(jobs, 10, outages=[Outage(OutageKind.MAINTENANCE, 100, 200, 4)])
     whole = result.summary()
-    assert list(whole.keys())[-2:] == list(OUTAGE_COLUMNS)
+    assert list(whole.keys())[-2:] == list(columns(Group.OUTAGES))
     assert whole["down_node_hours"] == pytest.approx(400 / 3600)
     # 2,000, twice 200 and 100 node-seconds of 10,000, of which 400 were not there.
     assert whole["utilization"] == pytest.approx(0.25)

@@ -29,7 +29,8 @@ from experiments.timelines.distributions import distribution_rows
 from experiments.timelines.paired_contrasts import contrast_rows
 from experiments.timelines.steps import bin_averages, choose_bin, choose_unit
 from simulator import Result, simulate
-from simulator.results.metrics import SUMMARY_COLUMNS, summarize
+from simulator.results.catalogue import SUMMARY_COLUMNS
+from simulator.results.metrics import summarize
 from workloads.ground.columns import Metric
 from workloads.ground.errors import InputError
 from workloads.logs.trace import Trace, TraceJob

@@ -23,7 +23,8 @@ from experiments.recordings.streamed_jobs import ENDED, EndedJobs
 from experiments.recordings.streamed_replay import stream_log
 from experiments.recordings.table_files import write_rows
 from simulator import simulate
-from simulator.results.metrics import MeasuredWindow, summarize, summarize_types
+from simulator.results.measured_simulation import MeasuredWindow
+from simulator.results.metrics import summarize, summarize_types
 from simulator.results.schema import JOBS
 from simulator.streaming import stream
 from tests.support.processes import until

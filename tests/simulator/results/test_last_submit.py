@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import Result, simulate
-from simulator.results.metrics import MeasuredWindow, summarize
+from simulator.results.measured_simulation import MeasuredWindow
+from simulator.results.metrics import summarize
 from tests.reference.hybrid import MECHANISMS
 from tests.strategies.tables import Table, job_tables
 from tests.support.jobs import malleable, on_demand, rigid

@@ -7,7 +7,8 @@ import math
 import pytest
 
 from simulator import Result, simulate
-from simulator.results.metrics import MeasuredWindow, summarize
+from simulator.results.measured_simulation import MeasuredWindow
+from simulator.results.metrics import summarize
 from tests.simulator.services.test_cancellations import events, node_seconds, run, seen
 from tests.support.jobs import malleable, on_demand, rigid
 from workloads.ground.units import SECOND

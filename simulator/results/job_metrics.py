@@ -1,0 +1,106 @@
+"""Metrics of a set of jobs: waits, turnarounds, slowdowns, and the shares that were preempted or shrunk."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+
+from simulator.results.metric_groups import (
+    ALL_JOBS,
+    FAN,
+    HOUR,
+    HOURS,
+    LESS,
+    MODEL,
+    NEITHER,
+    RATIO,
+    SHARE,
+    evaluate,
+    preemption_metric,
+    turnaround_metric,
+)
+from simulator.results.order_statistics import Ranked
+from simulator.results.records import Records
+from workloads.ground.columns import Metric
+
+__all__ = ["JOB_METRICS", "JobArrays", "mean", "share"]
+
+
+class JobArrays:
+    """Columns of jobs that came, computed once for all metrics of these jobs.
+
+    Parameters
+    ----------
+    turnaround, wait
+        Times, shape (count,) [ticks].
+    slowdown
+        Bounded slowdowns, shape (count,).
+    preempted, shrunk
+        Whether it happened at least once, shape (count,).
+    """
+
+    def __init__(self, turnaround: np.ndarray, wait: np.ndarray, slowdown: np.ndarray, preempted: np.ndarray,
+                 shrunk: np.ndarray) -> None:  # fmt: skip
+        self.count = len(turnaround)
+        self.turnaround, self.wait, self.slowdown = turnaround, wait, slowdown
+        self.preempted, self.shrunk = preempted, shrunk
+
+    @classmethod
+    def of(cls, records: Records) -> JobArrays:
+        """The arrays of these records."""
+        counts = (records.columns[name] > 0 for name in ("preemptions", "shrinks"))
+        return cls(records.turnaround, records.wait, records.bounded_slowdown, *counts)
+
+    def part(self, chosen: np.ndarray) -> JobArrays:
+        """The arrays of some of the jobs."""
+        arrays = (self.turnaround, self.wait, self.slowdown, self.preempted, self.shrunk)
+        return JobArrays(*(array[chosen] for array in arrays))
+
+    @cached_property
+    def ranked_waits(self) -> Ranked:
+        """The waits in ascending order."""
+        return Ranked(self.wait)
+
+    @cached_property
+    def metrics(self) -> dict[str, float]:
+        """The values of :data:`JOB_METRICS` by name; means and shares over no jobs are NaN."""
+        return evaluate(JOB_METRICS, self)
+
+
+def mean(values: np.ndarray) -> float:
+    """As ``numpy.mean``, without its dispatch, which takes longer than the sum of a few hundred values."""
+    return float(np.add.reduce(values, dtype=np.float64)) / len(values) if len(values) else math.nan
+
+
+def share(flags: np.ndarray) -> float:
+    """The share that is true; NaN of no flags."""
+    return int(np.count_nonzero(flags)) / len(flags) if len(flags) else math.nan
+
+
+def _metric(name: str, title: str, definition: str, measure: Callable[[JobArrays], float], **changes: object) -> Metric:
+    described = {"of": ALL_JOBS, "better": LESS, "source": MODEL, **changes}
+    return Metric(name, title=title, definition=definition, measure=measure, **described)  # type: ignore[arg-type]
+
+
+#: Metrics of any set of jobs, in the order of the columns of a table by types; functions of :class:`JobArrays`.
+JOB_METRICS = (
+    _metric("jobs", "jobs", "Jobs that are measured: no no-shows, none that was cancelled.", lambda jobs: jobs.count,
+            better=NEITHER),
+    turnaround_metric("turnaround_h", ALL_JOBS, lambda jobs: mean(jobs.turnaround) / HOUR),
+    _metric("wait_h", "mean wait",
+            "Mean time from first submit, or from eligibility where that is later, to first start.",
+            lambda jobs: mean(jobs.wait) / HOUR, **HOURS),
+    _metric("wait_median_h", "median wait", "Median of the waits.", lambda jobs: jobs.ranked_waits.median / HOUR,
+            **HOURS),
+    _metric("wait_p95_h", "95 % wait less", "95th percentile of the waits.",
+            lambda jobs: jobs.ranked_waits.quantile(0.95) / HOUR, **HOURS),
+    _metric("wait_max_h", "longest wait", "Longest wait.", lambda jobs: jobs.ranked_waits.most / HOUR, **HOURS),
+    _metric("bounded_slowdown", "bounded slowdown", "Mean of max(1, turnaround / max(undisturbed runtime, 10 s)).",
+            lambda jobs: mean(jobs.slowdown), **RATIO),
+    preemption_metric("preemption_ratio", "jobs", lambda jobs: share(jobs.preempted)),
+    _metric("shrink_ratio", "shrunk", "Share of the malleable jobs that were shrunk at least once.",
+            lambda jobs: share(jobs.shrunk), of="malleable jobs", source=FAN, **SHARE),
+)  # fmt: skip

@@ -1,0 +1,216 @@
+"""What the metrics of a simulation are functions of: the measured jobs, and the use of the machine in a window of time.
+
+No-shows are outside of all metrics. Cancelled jobs are counted apart, and jobs submitted before a replay with a
+starting state begins are left out: another scheduler decided how long they waited.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from simulator.results.integrals import integral
+from simulator.results.job_metrics import JobArrays
+from simulator.results.order_statistics import Ranked
+from simulator.results.recording import Recording
+from simulator.results.records import Records
+from simulator.results.schema import instant_ticks
+from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.units import COSTS, LARGEST_TIME, to_ticks
+from workloads.table.job import JobType
+
+__all__ = ["MachineUse", "MeasuredSimulation", "MeasuredWindow"]
+
+
+class MeasuredWindow(NamedTuple):
+    """Which part of the trace is measured.
+
+    Attributes
+    ----------
+    warmup, cooldown
+        Jobs submitted less than ``warmup`` seconds after the first submit, or less than ``cooldown`` seconds before
+        the last, are left out; so are these times of the machine after the first submit and before the last completion.
+    """
+
+    warmup: float = 0.0
+    cooldown: float = 0.0
+
+    def bounds(self, submits: Sequence[int] | np.ndarray, begin: int | None = None) -> tuple[int, int]:
+        """Earliest and latest submit that are measured, in the ticks of ``submits``.
+
+        A replay with a starting state begins at ``begin``, one without at the first submit.
+
+        Raises
+        ------
+        InputError
+            If a duration is negative, or no submit is left between the two.
+        """
+        for name, value in self._asdict().items():
+            if not 0 <= value <= LARGEST_TIME:
+                raise ParameterError(name, f"a duration {COSTS}", value)
+        times = np.asarray(submits, dtype=np.int64)
+        first = int(times.min()) if begin is None else begin
+        earliest, latest = first + to_ticks(self.warmup), int(times.max()) - to_ticks(self.cooldown)
+        if not ((earliest <= times) & (times <= latest)).any():
+            raise InputError(
+                f"no job is left between a warmup of {self.warmup:g} s and a cooldown of {self.cooldown:g} s"
+            )
+        return earliest, latest
+
+
+class MachineUse(NamedTuple):
+    """Use of the machine in the measured time.
+
+    Attributes
+    ----------
+    utilization
+        Node-time occupied less that lost, over all node-time; NaN of no time.
+    lost
+        Node-ticks lost; a loss counts when it is booked.
+    elapsed
+        From the first submit to the last completion [ticks].
+    """
+
+    utilization: float
+    lost: int
+    elapsed: int
+
+
+class MeasuredSimulation:
+    """The jobs of a simulation that are measured, all of them and by type, and the use of its machine.
+
+    Parameters
+    ----------
+    result
+        The simulation.
+    window
+        What is measured.
+    instant_tolerance
+        How late an on-demand job may start and still count as started instantly [s]; None: the warning of the run.
+
+    Attributes
+    ----------
+    chosen
+        Records of the jobs that came within the window.
+    records
+        Those of them that were not cancelled.
+    jobs
+        Arrays over ``records``.
+    types
+        The same by type.
+    """
+
+    def __init__(self, result: Recording, window: MeasuredWindow, instant_tolerance: float | None = None) -> None:
+        self.result, self.window = result, window
+        self._instant_tolerance = instant_tolerance
+        self.chosen = _choose_records(result, window)
+        cancelled = self.chosen.have("cancelled")
+        self.records = self.chosen.part(~cancelled) if cancelled.any() else self.chosen
+        self.jobs = JobArrays.of(self.records)
+        masks = {kind: self.records.are(kind) for kind in JobType}
+        # If all jobs are of one type, their metrics are computed once.
+        self.types = {kind: self.jobs if mask.all() else self.jobs.part(mask) for kind, mask in masks.items()}
+
+    @cached_property
+    def tolerance(self) -> int:
+        """How late an on-demand job may start and still count as started instantly [ticks]."""
+        return instant_ticks(self.result, self._instant_tolerance)
+
+    @property
+    def on_demand(self) -> JobArrays:
+        """Arrays over the on-demand jobs."""
+        return self.types[JobType.ON_DEMAND]
+
+    @cached_property
+    def latencies(self) -> Ranked:
+        """Wall-clock times of the decisions [ms]; none of a simulation in which nothing was decided."""
+        return Ranked(np.array(self.result.latencies) * 1e3)
+
+    @cached_property
+    def machine(self) -> MachineUse:
+        """Use of the machine in the window."""
+        result = self.result
+        if self.window == (0.0, 0.0):
+            # The accounting covers this time already.
+            spent = result.accounting
+            total = sum(spent)
+            done = spent.compute + spent.setup + spent.checkpoint
+            return MachineUse(done / total if total else math.nan, spent.lost + spent.warning, total // result.nodes)
+        opens, closes, elapsed = self._measured_time
+        if closes <= opens:
+            return MachineUse(math.nan, 0, elapsed)
+        occupied, lost = _use(result, opens, closes)
+        return MachineUse((occupied - lost) / (result.nodes * (closes - opens)), lost, elapsed)
+
+    @cached_property
+    def _measured_time(self) -> tuple[int, int, int]:
+        """Start and end of the measured time, and the time from the first submit to the last completion [ticks]."""
+        result, window = self.result, self.window
+        first, last = result.opened, result.closed
+        if first is None or last is None:
+            return 0, 0, 0
+        opens = first - result.origin + to_ticks(window.warmup)
+        closes = last - result.origin - to_ticks(window.cooldown)
+        return opens, closes, last - first
+
+    def utilization_to_last_submit(self) -> float:
+        """Utilisation from the start of the measured time to the last submit of a measured job; NaN of no time."""
+        result = self.result
+        opens, ends, _ = self._measured_time
+        submit = int(self.chosen.columns["submit"].max(initial=opens + result.origin))
+        closes = min(submit - result.origin, ends)
+        if closes <= opens:
+            return math.nan
+        if self.window != (0.0, 0.0):
+            occupied, lost = _use(result, opens, closes)
+            return (occupied - lost) / (result.nodes * (closes - opens))
+        # The accounting covers all of the time: subtract the part after the last submit, which is short.
+        spent, samples = result.accounting, result.samples
+        place = int(np.searchsorted(samples.column(0), closes, side="right"))
+        after = samples.table[place - 1 :, :2].tolist()
+        busy = sum(nodes * (until - max(at, closes)) for (at, nodes), (until, _) in pairwise(after))
+        lost = sum(node_ticks for time, node_ticks in result.losses if time > closes)
+        done = spent.compute + spent.setup + spent.checkpoint - busy + lost
+        return float(done / (result.nodes * (closes - opens)))
+
+    @cached_property
+    def down(self) -> float:
+        """Node-ticks during which nodes were down in the measured time; NaN of no time."""
+        opens, closes, _ = self._measured_time
+        if closes <= opens:
+            return math.nan
+        times = [*(time for time, _ in self.result.down), closes]
+        spans = np.diff(np.clip(np.array(times, dtype=np.int64), opens, closes))
+        return integral(np.array([nodes for _, nodes in self.result.down], dtype=np.int64), spans)
+
+    def available_utilization(self) -> float:
+        """Utilisation over the node-time that was not down; NaN of no such time."""
+        opens, closes, _ = self._measured_time
+        total = self.result.nodes * (closes - opens)
+        return self.machine.utilization * total / (total - self.down) if self.down < total else math.nan
+
+
+def _choose_records(result: Recording, window: MeasuredWindow) -> Records:
+    """The records of the jobs that came within the window."""
+    records, begin = result.records, result.begin
+    submits, came = records.columns["submit"], records.came
+    if window != (0.0, 0.0) or begin is not None:
+        there = submits[came]
+        if not len(there) or (begin is not None and int(there.max()) < begin):
+            return records.part(slice(0))
+        earliest, latest = window.bounds(there, begin)
+        came &= (earliest <= submits) & (submits <= latest)
+    return records if came.all() else records.part(came)
+
+
+def _use(result: Recording, opens: int, closes: int) -> tuple[int, int]:
+    """Node-ticks occupied between two times, and lost there; a loss counts when it is booked."""
+    # The last sample is taken at the last completion.
+    spans = np.diff(np.clip(result.samples.column(0), opens, closes))
+    occupied = integral(result.samples.column(1)[:-1], spans)
+    return occupied, sum(node_ticks for time, node_ticks in result.losses if opens <= time <= closes)
