@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 LOWEST := .venv-lowest
 RESOLUTION := lowest-direct
 LOWEST_TESTS := tests/simulator/test_scenarios.py tests/simulator/test_simulation.py tests/policies/planning tests/workloads \
-	tests/experiments/commands/test_cli.py tests/experiments/test_tables.py
+	tests/experiments/test_cli.py tests/experiments/test_tables.py
 
 PLAIN := .venv-plain
 

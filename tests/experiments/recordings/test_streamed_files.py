@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from experiments.cli import main
-from tests.experiments.recordings.test_streaming import swf
+from tests.experiments.recordings.test_streamed_replay import swf
 from tests.places import ROOT
 
 #: Columns of summary.csv that a clock measures, as docs/commands.md names them.

@@ -15,7 +15,7 @@ from experiments.papers.hybrid.fidelity import checkpoint_stage
 from experiments.papers.hybrid.readings import PAPER
 from experiments.study.experiment import Experiment, Tables, all_experiments
 from experiments.study.simulation_cache import ALL, COLUMNS, MIXES, SIX
-from tests.experiments.papers.test_hybrid_experiments import as_printed, world
+from tests.experiments.papers.hybrid.test_hybrid_experiments import as_printed, world
 from tests.support.alterations import never_flips, standing
 
 #: Verdicts that no altered number changes: experiment, beginning of the claim, and why that is right.

@@ -11,7 +11,7 @@ from experiments.recordings.archive import read_recording
 from experiments.stories.story import explain
 from experiments.tables import read_csv
 from experiments.traces.calendar import submits_between
-from tests.workloads.logs.test_sacct_forms import delimited, row
+from tests.workloads.logs.test_sacct_formats import delimited, row
 from workloads.logs.trace import Trace, TraceJob
 
 START = {"UnixStartTime": "1767225600"}

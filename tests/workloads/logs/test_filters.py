@@ -7,7 +7,7 @@ import pytest
 from experiments.cli import main
 from tests.shared_data import trace_file
 from tests.workloads.logs.test_alcf import table as alcf_table
-from tests.workloads.logs.test_sacct_forms import GONE, aligned, as_json, delimited, row
+from tests.workloads.logs.test_sacct_formats import GONE, aligned, as_json, delimited, row
 from tests.workloads.logs.test_swf import line
 from workloads.ground.errors import InputError, ParameterError, TraceError
 from workloads.logs.cleaning import Intake

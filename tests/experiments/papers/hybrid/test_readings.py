@@ -25,7 +25,7 @@ from experiments.study.rules import Above, AtMost, Below, Near, Outcome
 from experiments.study.verdicts import Verdict
 from simulator import simulate
 from simulator.results.metrics import summarize
-from tests.experiments.papers.test_hybrid_experiments import as_printed, turned_round, world
+from tests.experiments.papers.hybrid.test_hybrid_experiments import as_printed, turned_round, world
 from workloads.ground.errors import InputError, ParameterError
 from workloads.hybrid.assignment import assign
 from workloads.theta.generator import generate
