@@ -17,6 +17,7 @@ from experiments.recordings.variants import chosen_variant
 from experiments.traces.description import describe_reading
 from policies.mechanism import BASELINE
 from simulator.machine.actual_outcomes import PREEMPTED
+from simulator.results.schema import LARGEST_SECONDS
 from workloads.ground.errors import InputError, TraceError, shown
 from workloads.ground.fields import number, whole
 from workloads.ground.files import sha256_of
@@ -33,8 +34,15 @@ __all__ = ["WaitPairs", "pairs_of_results", "pairs_of_trace"]
 _STOCHASTIC = "stochastic"
 
 
-def _at_least_0(cell: str, name: str) -> float:
+def _time(cell: str, name: str) -> float:
     value = number(cell, name)
+    if abs(value) > LARGEST_SECONDS:
+        raise ValueError(f"{name} must be a number of at most {LARGEST_SECONDS:g}, not {shown(cell)}")
+    return value
+
+
+def _at_least_0(cell: str, name: str) -> float:
+    value = _time(cell, name)
     if value < 0:
         raise ValueError(f"{name} must be at least 0, not {shown(cell)}")
     return value
@@ -47,8 +55,8 @@ def _at_least_1(cell: str, name: str) -> int:
     return value
 
 
-_JOB = {"job_id": whole, "submit": number, "nodes": _at_least_1, "wait": _at_least_0}
-_RESERVATION = {"job_id": whole, "submit": number, "start": number, "nodes": _at_least_1, "length": _at_least_0}
+_JOB = {"job_id": whole, "submit": _time, "start": _time, "nodes": _at_least_1, "wait": _at_least_0}
+_RESERVATION = {"job_id": whole, "submit": _time, "start": _time, "nodes": _at_least_1, "length": _at_least_0}
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +152,9 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
     told, name = result.told, variant.mechanism
     table = result.need(table_name("jobs", variant.label), "the jobs of that mechanism: run it again")
     jobs = list(table_rows(table, _JOB, "type"))
+    for line, row in jobs:
+        if row["start"] is not None and row["submit"] is not None and row["start"] < row["submit"]:
+            raise TraceError(table, line, f"job {row['job_id']} does not start before its submit")
     with trusting(trust):
         simulated = simulated_jobs(result)
     measured = _window(place, told, jobs, beginning_of(simulated))

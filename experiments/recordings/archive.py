@@ -17,7 +17,7 @@ import numpy as np
 
 from experiments.output.filenames import table_name
 from experiments.output.manifest import Sealed
-from experiments.recordings.row_checks import sound_entries, sound_records, sound_samples
+from experiments.recordings.row_checks import sound_decisions, sound_entries, sound_records, sound_samples
 from experiments.recordings.run_file import (
     LOCAL,
     ZONE,
@@ -281,7 +281,7 @@ def _history(
         for table in ("events", "timeline")
     )
     ids, ends = (records.columns[name].tolist() for name in ("job_id", "end"))
-    entries = list(sound_entries(_read(events, EVENTS, origin), events, frozenset(ids)))
+    entries = list(sound_entries(_read(events, EVENTS, origin), events, frozenset(ids), nodes))
     last = {entry.job_id: entry.time + origin for entry in entries if entry.event in _LAST}
     if last != {job_id: end for job_id, end in zip(ids, ends, strict=True) if end != ABSENT}:
         jobs = table_name("jobs", mechanism)
@@ -301,7 +301,7 @@ def _down(entries: Iterable[Entry]) -> Iterator[tuple[int, int]]:
 def _decisions(path: Path | None, origin: int) -> list[Decision] | None:
     if path is None:
         return None
-    return [Decision(**row) for _, row in _read(path, DECISIONS, origin)]
+    return list(sound_decisions(_read(path, DECISIONS, origin), path))
 
 
 def _placements(path: Path | None, nodes: int) -> dict[int, int] | None:

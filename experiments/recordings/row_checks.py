@@ -6,19 +6,20 @@ that explanations, pages and exports rely on, and refused with the file and the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from simulator.machine.decisions import Decision
 from simulator.machine.event_log import Entry, Sample
 from simulator.results.records import ABSENT, STATUSES, TYPES, Records
 from workloads.ground.errors import TraceError, shown
 from workloads.ground.units import LARGEST_SIZE
 from workloads.table.job import JobType
 
-__all__ = ["sound_entries", "sound_records", "sound_samples"]
+__all__ = ["sound_decisions", "sound_entries", "sound_records", "sound_samples"]
 
 #: Events of jobs and of outages (:class:`simulator.machine.event_log.Entry`).
 _WITHIN_RUN = frozenset(("shrink", "expand", "warn"))
@@ -27,6 +28,14 @@ _END = frozenset(("complete", "kill", "cancel"))
 _OF_JOBS = frozenset(
     ("hold", "submit", "notice", "reserve", "time-out", "wait", "gather", "start", "requeue", "withdraw", *_WITHIN_RUN)
 ) | (_END_OF_RUN | _END)
+#: What an event makes of the nodes of a run.
+_SIZES: Mapping[str, Callable[[int, int], bool]] = {
+    "start": lambda before, after: after > 0,
+    "shrink": lambda before, after: 0 < after < before,
+    "expand": lambda before, after: before < after,
+    "warn": lambda before, after: before == after,
+    **dict.fromkeys((*sorted(_END_OF_RUN), "cancel"), lambda before, after: after == 0),
+}
 _OF_OUTAGES = frozenset(("announce", "down", "up", "reserve", "close"))
 
 
@@ -83,7 +92,9 @@ def _negative(counts: Any) -> Any:
     return np.array([count is None or count < 0 for count in counts])
 
 
-def sound_entries(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path, jobs: Collection[int]) -> Iterator[Entry]:
+def sound_entries(
+    rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path, jobs: Collection[int], nodes: int
+) -> Iterator[Entry]:
     """The entries of an event log, each checked against those before it.
 
     Parameters
@@ -94,6 +105,8 @@ def sound_entries(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path, job
         The file.
     jobs
         Ids of the jobs.
+    nodes
+        Size of the machine.
 
     Raises
     ------
@@ -101,18 +114,48 @@ def sound_entries(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path, job
         Naming file and line.
     """
     last: int | None = None
-    running: set[int] = set()
+    holdings = _Holdings(nodes)
     ended: set[int] = set()
     for line, row in rows:
         entry = Entry(**row)
-        fault = _missing(row) or _fault(entry, last, running, ended, entry.job_id in jobs)
+        fault = _missing(row) or _fault(entry, last, holdings, ended, entry.job_id in jobs)
         if fault:
             raise TraceError(path, line, fault)
         last = entry.time
         yield entry
 
 
-def _fault(entry: Entry, last: int | None, running: set[int], ended: set[int], is_job: bool) -> str:
+class _Holdings:
+    """Nodes that runs and outages have according to the entries so far.
+
+    Attributes
+    ----------
+    running
+        Nodes of each running job.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        self.running: dict[int, int] = {}
+        self._down: dict[int, int] = {}
+        self._machine, self._taken = nodes, 0
+
+    def change(self, entry: Entry) -> str:
+        """Carry out an entry of a run or an outage; what is wrong with it, empty: nothing."""
+        job, event = entry.job_id, entry.event
+        held = self.running if job in self.running or event == "start" else self._down
+        had = held.pop(job, 0)
+        if event in _SIZES and not (entry.before == had and _SIZES[event](had, entry.after)):
+            change = f"from {entry.before:,} to {entry.after:,} nodes"
+            return f"{shown(event)} cannot change job {job} {change}: it has {had:,}"
+        if entry.after:
+            held[job] = entry.after
+        self._taken += entry.after - had
+        if self._taken > self._machine:
+            return f"runs and outages have {self._taken:,} nodes, of {self._machine:,} in the machine"
+        return ""
+
+
+def _fault(entry: Entry, last: int | None, holdings: _Holdings, ended: set[int], is_job: bool) -> str:
     """What is wrong with an entry; empty: nothing."""
     job, event = entry.job_id, entry.event
     if last is not None and entry.time < last:
@@ -122,22 +165,19 @@ def _fault(entry: Entry, last: int | None, running: set[int], ended: set[int], i
     if event not in (_OF_JOBS if is_job else _OF_OUTAGES):
         return f"{shown(event)} is no event of {'a job' if is_job else 'an outage, and there is no such job'}"
     if not is_job:
-        return "" if job < 0 else f"job {job} is not among the jobs that were simulated"
+        if job >= 0:
+            return f"job {job} is not among the jobs that were simulated"
+        return holdings.change(entry) if event in ("down", "up") else ""
     if job in ended:
         return f"job {job} has ended in a line above"
-    if event == "start":
-        if job in running:
-            return f"job {job} runs already"
-        running.add(job)
-    elif event in _WITHIN_RUN or event in _END_OF_RUN:
-        if job not in running:
-            return f"job {job} does not run"
-        if event in _END_OF_RUN:
-            running.discard(job)
+    runs = job in holdings.running
+    if event == "start" and runs:
+        return f"job {job} runs already"
+    if (event in _WITHIN_RUN or event in _END_OF_RUN) and not runs:
+        return f"job {job} does not run"
     if event in _END:
-        running.discard(job)
         ended.add(job)
-    return ""
+    return holdings.change(entry) if event in _SIZES else ""
 
 
 def sound_samples(
@@ -178,6 +218,47 @@ def sound_samples(
         yield sample
     if wanted:
         raise TraceError(path, line, "the event log has a time that is not in this table")
+
+
+#: What each kind of decision needs beside its time.
+_NEEDED = {
+    "promise": ("job_id",),
+    "reason": (),
+    **dict.fromkeys(("lacking", "room"), ("job_id", "nodes")),
+    "drop": ("job_id", "other"),
+    **dict.fromkeys(("draw", "lend", "return"), ("job_id", "other", "nodes")),
+    "expect": ("job_id", "other", "nodes", "at"),
+    "plan": ("job_id", "other", "nodes", "at", "loss"),
+    **dict.fromkeys(("victim", "spared"), ("job_id", "other", "nodes", "loss")),
+}
+
+
+def sound_decisions(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -> Iterator[Decision]:
+    """What was decided, in order of time, with what each kind of decision needs.
+
+    Parameters
+    ----------
+    rows
+        Line and values of each row.
+    path
+        The file.
+
+    Raises
+    ------
+    TraceError
+        Naming file and line.
+    """
+    last: int | None = None
+    for line, row in rows:
+        decision = Decision(**row)
+        if decision.decision not in _NEEDED:
+            raise TraceError(path, line, f"{shown(decision.decision)} is no decision")
+        if any(row[name] is None for name in ("time", *_NEEDED[decision.decision])):
+            raise TraceError(path, line, "a cell is empty")
+        if last is not None and decision.time < last:
+            raise TraceError(path, line, "its time is before that of the line above")
+        last = decision.time
+        yield decision
 
 
 def _missing(row: Mapping[Any, Any]) -> str:

@@ -18,7 +18,7 @@ from simulator.results.integrals import integral
 from simulator.results.job_metrics import JobArrays
 from simulator.results.order_statistics import Ranked
 from simulator.results.recording import Recording
-from simulator.results.records import Records
+from simulator.results.records import Records, whole_column
 from simulator.results.schema import instant_ticks
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import COSTS, LARGEST_TIME, to_ticks
@@ -53,7 +53,7 @@ class MeasuredWindow(NamedTuple):
         for name, value in self._asdict().items():
             if not 0 <= value <= LARGEST_TIME:
                 raise ParameterError(name, f"a duration {COSTS}", value)
-        times = np.asarray(submits, dtype=np.int64)
+        times = submits if isinstance(submits, np.ndarray) else whole_column(submits)
         first = int(times.min()) if begin is None else begin
         earliest, latest = first + to_ticks(self.warmup), int(times.max()) - to_ticks(self.cooldown)
         if not ((earliest <= times) & (times <= latest)).any():

@@ -32,6 +32,7 @@ __all__ = [
     "ELIGIBLE",
     "EVENTS",
     "JOBS",
+    "LARGEST_SECONDS",
     "RESERVATIONS",
     "RUNS",
     "STUDIED_JOBS",
@@ -56,8 +57,8 @@ _USUAL = re.compile("[0-9.-]*", re.ASCII)
 _NAMES = {"type": np.array([kind.value for kind in TYPES], object), "status": np.array(STATUSES, object)}
 #: From here on [ticks] a 64-bit float of seconds no longer tells one tick from the next.
 _INEXACT = 2**33 * SECOND
-#: Node-seconds of the largest machine over the largest time, some times over.
-_MOST = 1e24
+#: The largest time of a result [s]: node-seconds of the largest machine over the largest time, some times over.
+LARGEST_SECONDS = 1e24
 
 
 class Field(NamedTuple):
@@ -178,10 +179,11 @@ class Field(NamedTuple):
             if self.kind == "whole":
                 found = np.array(list(map(int, known)), np.int64)
             else:
-                found = in_ticks(list(map(float, known)))
+                seconds = np.array(list(map(float, known)))
+                if float(np.abs(seconds).max(initial=0)) >= _INEXACT // SECOND:
+                    return None
+                found = in_ticks(seconds)
         except (ValueError, OverflowError):
-            return None
-        if len(found) and _largest(found) >= _INEXACT and self.kind != "whole":
             return None
         if len(known) == len(cells):
             return found
@@ -202,8 +204,8 @@ class Field(NamedTuple):
         value = number(text, name)
         if self.kind == "number":
             return value
-        if abs(value) > _MOST:
-            raise ValueError(f"{name} must be a number of at most {_MOST:g}, not {shown(text)}")
+        if abs(value) > LARGEST_SECONDS:
+            raise ValueError(f"{name} must be a number of at most {LARGEST_SECONDS:g}, not {shown(text)}")
         ticks = to_ticks(value)
         return ticks if -_INEXACT < ticks < _INEXACT else round(Decimal(text.strip()) * SECOND)
 

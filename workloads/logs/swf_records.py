@@ -38,6 +38,8 @@ _NAMES = (
     *("executable", "queue", "partition", "preceding job", "think time"),
 )
 _MICRO = 1e6
+#: The loop reads fewer digits.
+_LARGEST_STATUS = 10**12
 
 
 @dataclass
@@ -97,7 +99,10 @@ class Lines:
 
     def codes(self, place: int, codes: Codes, *, signed: bool = False) -> NDArray[np.int32]:
         """A field as codes of its texts; unless ``signed``, a negative number is an empty text."""
-        values = self.status.astype(np.int64) if place == 10 else self.numbers[:, place - 11]
+        values = self.numbers[:, place - 11]
+        if place == 10:
+            # A status beyond is not a whole number of 9 digits, so that its text is among the cells.
+            values = np.clip(self.status, -_LARGEST_STATUS, _LARGEST_STATUS).astype(np.int64)
         if signed:
             found, places = np.unique(values, return_inverse=True)
             coded = np.array([codes.code(str(value)) for value in found.tolist()] or [0], np.int32)[places]

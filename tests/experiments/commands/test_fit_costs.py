@@ -171,6 +171,25 @@ def test_a_trace_under_the_baseline_alone_has_its_walltimes_in_the_trace(
     assert "has no jobs.csv" in refused(capsys, "fit-costs", str(tmp_path / "out"), "--mechanism", "N-PAA")
 
 
+@pytest.mark.parametrize(
+    ("submit", "sentence"),
+    [
+        ("9223372036854775808", "jobs-baseline.csv:2: job 1 does not start before its submit"),
+        ("1e300", "jobs-baseline.csv:2: submit must be a number of at most 1e+24, not '1e300'"),
+    ],
+)
+def test_a_result_with_a_submit_beyond_all_clocks_is_refused(
+    submit: str, sentence: str, results: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = results / "jobs-baseline.csv"
+    lines = path.read_text().splitlines()
+    cells = lines[1].split(",")
+    cells[lines[0].split(",").index("submit")] = submit
+    path.write_text("\n".join([lines[0], ",".join(cells), *lines[2:]]) + "\n")
+    resealed(results)
+    assert sentence in refused(capsys, "fit-costs", str(results), "--mechanism", "baseline")
+
+
 def test_the_window_of_the_run_is_that_of_the_fit(results: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["run", "small.csv", "-o", "results", "--nodes", "16", "--mechanism", "baseline"]
     assert cli.main([*words, "--warmup", "300", "--cooldown", "1h", "--force"]) == 0

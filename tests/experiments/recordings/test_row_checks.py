@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from experiments import cli
-from experiments.recordings.row_checks import sound_entries, sound_records, sound_samples
+from experiments.recordings.row_checks import sound_decisions, sound_entries, sound_records, sound_samples
 from simulator import simulate
+from simulator.machine.decisions import Decision
 from simulator.results.records import JobRecord, Records, whole_column
 from tests.search.cases import seeded_case
 from tests.support.jobs import resealed, rigid
@@ -47,12 +49,14 @@ def test_what_the_simulator_writes_is_sound(count: int) -> None:
     for index in range(count):
         case = seeded_case(5, index)
         with suppress(InputError):  # failures that let no job end
-            result = case.simulate()
+            result = replace(case, options={**case.options, "decisions": True}).simulate()
             checked += 1
             assert sound(result.records, 2) == result.records
             known = {record.job_id: record for record in result.records}
-            entries = list(sound_entries(rows(result.entries), PATH, known))
+            entries = list(sound_entries(rows(result.entries), PATH, known, case.nodes))
             assert entries == list(result.entries)
+            decisions = list(result.decisions or ())
+            assert list(sound_decisions(rows(decisions), PATH)) == decisions
             assert len(list(sound_samples(samples(result.samples), PATH, case.nodes, entries))) == len(result.samples)
     assert checked > count // 2
 
@@ -74,11 +78,32 @@ KNOWN = {record.job_id: record for record in RESULT.records}
         (lambda log: [log[0]._replace(after=-1)], "numbers of nodes must be from 0 to 1,000,000,000"),
         (lambda log: [log[0]._replace(after=10**19)], "numbers of nodes must be from 0 to 1,000,000,000"),
         (lambda log: [log[0]._replace(time=None)], "a cell is empty"),
+        (
+            lambda log: [*log[:1], log[1]._replace(after=3), *log[2:]],
+            "3: runs and outages have 3 nodes, of 2 in the machine",
+        ),
+        (lambda log: [*log[:3], log[1]._replace(time=log[2].time, job_id=2)], "have 4 nodes, of 2 in the machine"),
+        (
+            lambda log: [*log[:2], log[1]._replace(job_id=-1, event="down")],
+            "have 4 nodes, of 2 in the machine",
+        ),
+        (
+            lambda log: [*log[:1], log[1]._replace(before=1), *log[2:]],
+            "'start' cannot change job 1 from 1 to 2 nodes: it",
+        ),
+        (lambda log: [*log[:1], log[1]._replace(after=0), *log[2:]], "from 0 to 0 nodes: it has 0"),
+        (lambda log: [*log[:2], log[1]._replace(event="expand", before=2)], "from 2 to 2 nodes: it has 2"),
+        (lambda log: [*log[:2], log[1]._replace(event="shrink", before=2)], "from 2 to 2 nodes: it has 2"),
+        (
+            lambda log: [*log[:2], log[1]._replace(event="warn", before=2, after=1)],
+            "from 2 to 1 nodes: it has 2",
+        ),
+        (lambda log: [*log[:3], log[3]._replace(after=1)], "from 2 to 1 nodes: it has 2"),
     ],
 )
 def test_an_altered_event_log_is_refused(change: Any, sentence: str) -> None:
     with pytest.raises(TraceError, match=sentence):
-        list(sound_entries(rows(change(list(RESULT.entries))), PATH, KNOWN))
+        list(sound_entries(rows(change(list(RESULT.entries))), PATH, KNOWN, 2))
 
 
 @pytest.mark.parametrize(
@@ -114,6 +139,43 @@ def test_the_line_is_that_of_the_broken_row() -> None:
 def test_an_altered_course_is_refused(change: Any, sentence: str) -> None:
     with pytest.raises(TraceError, match=sentence):
         list(sound_samples(samples(change(list(RESULT.samples))), PATH, 2, RESULT.entries))
+
+
+DECIDED = [Decision(0, "promise", 1, at=5), Decision(1, "victim", 1, 2, 3, loss=4), Decision(2, "reason", why="so")]
+
+
+@pytest.mark.parametrize(
+    ("place", "values", "sentence"),
+    [
+        (0, {"time": None}, r"events\.csv:2: a cell is empty"),
+        (0, {"job_id": None}, r"events\.csv:2: a cell is empty"),
+        (1, {"loss": None}, r"events\.csv:3: a cell is empty"),
+        (2, {"time": 0}, r"events\.csv:4: its time is before that of the line above"),
+        (2, {"decision": "hope"}, r"events\.csv:4: 'hope' is no decision"),
+    ],
+)
+def test_an_altered_decision_is_refused(place: int, values: dict[str, Any], sentence: str) -> None:
+    assert list(sound_decisions(rows(DECIDED), PATH)) == DECIDED
+    altered = [*DECIDED[:place], DECIDED[place]._replace(**values), *DECIDED[place + 1 :]]
+    with pytest.raises(TraceError, match=sentence):
+        list(sound_decisions(rows(altered), PATH))
+
+
+def test_an_event_log_with_more_nodes_than_the_machine_has_no_placement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_job_table([rigid(1, 0, 2, 60), rigid(2, 10, 2, 60)], "t.csv")
+    assert cli.main(["run", "t.csv", "-o", "r", "--nodes", "2", "--mechanism", "baseline", "--events"]) == 0
+    path = Path("r/events-baseline.csv")
+    path.write_text(path.read_text().replace("start,1,0,2", "start,1,0,3"))
+    resealed(tmp_path / "r")
+    capsys.readouterr()
+    for words in (["export", "r", "-o", "x.csv", "--format", "batsim"], ["gantt", "r", "-o", "x.html"]):
+        assert cli.main(words) == 2
+        told = capsys.readouterr().err
+        assert "events-baseline.csv:3: runs and outages have 3 nodes, of 2 in the machine" in told
+        assert told.count("\n") == 1
 
 
 def test_a_damaged_result_names_file_and_line(

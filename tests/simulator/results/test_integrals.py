@@ -9,7 +9,9 @@ from experiments.timelines.phases import use_of_time
 from experiments.timelines.waiting import levels, stays
 from simulator import simulate
 from simulator.results.integrals import integral
+from simulator.results.measured_simulation import MeasuredWindow
 from simulator.results.reservations import work_utilization
+from simulator.results.schema import JOBS
 from tests.support.jobs import malleable, rigid
 from workloads.ground.units import SECOND
 from workloads.outages.outage import Outage, OutageKind
@@ -45,3 +47,14 @@ def test_the_setup_of_a_malleable_job_counts_at_its_size() -> None:
     result = simulate([rigid(1, 0, 3, 1000), malleable(2, 0, 4, 100, 500, min_nodes=1, setup=80)], 4, "N-PAA")
     assert work_utilization(result) == pytest.approx((3 * 1000 + 80 + 80) / (4 * 1000))
     assert work_utilization(result) == pytest.approx(result.summary()["utilization"])
+
+
+@pytest.mark.parametrize("cell", ["1" * 400, "9" * 30, "9223372036854.775808", "-9223372036855"])
+def test_ticks_beyond_64_bits_are_read_one_by_one(cell: str) -> None:
+    ticks = next(item for item in JOBS.fields if item.name == "lost_node_seconds")
+    assert ticks.parsed(["0.0", cell]) is None  # and no warning of a cast
+    assert ticks.parsed(["0.0", "8589934591.999999"]).tolist() == [0, 8_589_934_591_999_999]
+
+
+def test_a_window_of_submits_beyond_64_bits() -> None:
+    assert MeasuredWindow(1, 1).bounds([0, 2**63 + 2 * SECOND, 2**64]) == (SECOND, 2**64 - SECOND)

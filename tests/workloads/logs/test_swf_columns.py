@@ -169,3 +169,14 @@ def test_a_job_that_is_left_out_may_have_any_numbers(tmp_path: Path) -> None:
     row = "{0} {0} -1 {1} 256 -1 -1 256 {1} -1 1 1 1 1 -1 -1 -1 -1\n"
     path.write_text("; MaxNodes: 4392\n" + row.format(1, "60") + row.format(2, "1e307"))
     assert [job.job_id for job in read_trace(path, lenient=True).jobs] == [1]
+
+
+@pytest.mark.parametrize("cell", ["9223372036854775807", "1e308", "-1e30"])
+def test_a_status_beyond_64_bits_is_the_text_that_stands_there(cell: str) -> None:
+    lines = b"".join(b"%d 0 0 60 4 -1 -1 4 60 -1 %s 1 1 1 1 1 -1 -1\n" % job for job in ((1, b"1"), (2, cell.encode())))
+    (found,) = swf_records.read_lines([lines], False)
+    codes = Codes()
+    assert [codes.names[code] for code in found.codes(10, codes, signed=True)] == [
+        "1",
+        cell,
+    ]  # and no warning of a cast
