@@ -284,7 +284,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as stop:
         return call.end(stop if isinstance(stop, Interrupted) else Interrupted())
     except Exception as error:
-        if isinstance(error, BrokenPipeError) and _reader_is_gone():
+        if isinstance(error, BrokenPipeError) and _is_broken_pipe():
             _silence()  # the reader has seen enough (as in `holdfast info | head`)
             return 0
         if isinstance(error, OSError):
@@ -350,7 +350,7 @@ class _Call:
         return 128 + stop.number
 
 
-def _reader_is_gone() -> bool:
+def _is_broken_pipe() -> bool:
     """Whether standard output is a pipe without a reader."""
     try:
         import select

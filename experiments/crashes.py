@@ -66,10 +66,11 @@ def report(command: str, error: Exception, words: Sequence[str]) -> int:
     if sys.flags.dev_mode:
         raise error
     path = _crash_file(error, words)
-    told = "its crash file cannot be written" if path is None else f"please report it with {path}"
+    report = "its crash file cannot be written" if path is None else f"please report it with {path}"
     cause = sentence_of(error)[:_LONGEST]
     refuse(
-        f"holdfast {command}: {cause} ({type(error).__name__}); {told}; 'python -X dev -m holdfast' shows the traceback"
+        f"holdfast {command}: {cause} ({type(error).__name__}); {report}; "
+        "'python -X dev -m holdfast' shows the traceback"
     )
     return DEFECT
 

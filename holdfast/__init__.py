@@ -418,13 +418,13 @@ def simulate(
     if not isinstance(jobs, Iterable):
         raise ParameterError("workload", "a trace, a job table, a DataFrame, or jobs", workload)
     if nodes is None:
-        told = "give nodes: this workload does not name the size of its machine"
+        message = "give nodes: this workload does not name the size of its machine"
         if isinstance(workload, Trace):
             from workloads.logs.machine_size import with_assumed_size
 
             assumed = with_assumed_size(workload)
-            told += f" (its jobs held {assumed.nodes:,} {assumed.unit})" if assumed.nodes else ""
-        raise InputError(told)
+            message += f" (its jobs held {assumed.nodes:,} {assumed.unit})" if assumed.nodes else ""
+        raise InputError(message)
     return simulated(jobs, nodes, mechanism, **options)
 
 
@@ -466,7 +466,7 @@ def simulate_each(
     from dataclasses import fields, replace
     from itertools import product
 
-    from experiments.recordings.variants import in_label_order, label_of
+    from experiments.recordings.variants import in_label_order, make_label
     from simulator.options import Options
     from workloads.ground.errors import InputError, ParameterError
 
@@ -480,7 +480,7 @@ def simulate_each(
     results: dict[str, Result] = {}
     for combination in product(*(axes[name] for name in names)):
         chosen = dict(zip(names, combination, strict=True))
-        label = label_of({name: value for name, value in chosen.items() if len(axes[name]) > 1})
+        label = make_label({name: value for name, value in chosen.items() if len(axes[name]) > 1})
         result = replace(simulate(workload, **{**given, **chosen}), label=label)
         if result.name in results:
             raise InputError(f"two of these simulations are {result.name!r}: give each value once")

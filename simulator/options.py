@@ -177,7 +177,7 @@ class Options:
                 raise ParameterError(name, "a name", getattr(self, name))
 
     @classmethod
-    def told(cls, **options: object) -> Options:
+    def from_record(cls, **options: object) -> Options:
         """Options of a finished simulation: its plug-ins are names, which are not looked up.
 
         Raises

@@ -114,7 +114,7 @@ class PlainTable(NamedTuple):
     came: npt.NDArray[np.bool_]
     records: Records
 
-    def replayed(self, started: Ints, origin: int) -> Records:
+    def make_records(self, started: Ints, origin: int) -> Records:
         """The records of jobs that started then [ticks of the simulated clock], shape (jobs,)."""
         columns = dict(self.records.columns)
         for name, times in (("start", started), ("end", started + self.jobs.runtime)):
@@ -191,11 +191,11 @@ def starts(jobs: PlainJobs, nodes: int, options: Options) -> Ints:
     rule = BACKFILLING[options.backfilling]
     depth = rule.depth if isinstance(rule, Easy) else len(arrival) if isinstance(rule, Conservative) else 0
     found = np.empty(len(arrival), np.int64)
-    found[arrival] = _replayed(columns, nodes, depth)
+    found[arrival] = _replay_loop(columns, nodes, depth)
     return found
 
 
-def _replayed(columns: Sequence[Ints], nodes: int, depth: int) -> Ints:
+def _replay_loop(columns: Sequence[Ints], nodes: int, depth: int) -> Ints:
     """Starts where ``depth`` waiting jobs hold reservations, of jobs in the order of their arrivals."""
     count = len(columns[0])
     submits, sizes, walltimes, runtimes, ranks = map(np.ascontiguousarray, columns)

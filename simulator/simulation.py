@@ -36,15 +36,15 @@ if TYPE_CHECKING:
     from simulator.clock.setup import Setup
 
 __all__ = [
-    "booked",
     "check_plans",
     "checked_table",
-    "collector_paused",
-    "needed_before",
+    "make_result",
+    "pause_collector",
     "plain_result",
-    "result_of",
+    "refuse_late_end",
     "simulate",
-    "simulate_checked",
+    "simulate_table",
+    "sum_accounts",
 ]
 
 #: The last tick that tables hold.
@@ -121,13 +121,13 @@ def simulate(
     0       1    0.0  4800.0            1
     1       2  600.0  1200.0            0
     """
-    return simulate_checked(
+    return simulate_table(
         checked_table(jobs, nodes), nodes, mechanism, events=events, decisions=decisions, progress=progress,
         planner=planner, plans=plans, outages=outages, failures=failures, prior=prior, **options,
     )  # fmt: skip
 
 
-def simulate_checked(
+def simulate_table(
     table: Sequence[Job],
     nodes: int,
     mechanism: str = BASELINE,
@@ -152,7 +152,7 @@ def simulate_checked(
     closures = _closures(table, nodes, list(outages), failures, origin)
     if settings.engine != "simpy":
         reason = _obstacle(served_by, book, closures, prior, settings, events=events or decisions)
-        with collector_paused():
+        with pause_collector():
             found = reason or plain_result(table, nodes, settings, origin, progress)
         if isinstance(found, Result):
             return found
@@ -162,9 +162,9 @@ def simulate_checked(
     # A plain replay needs neither, nor SimPy.
     from simulator.clock.setup import Setup
 
-    with collector_paused():
+    with pause_collector():
         log, recorder = EventLog(events), Decisions(decisions)
-        return _simulated(
+        return _run_engine(
             Setup(
                 table.rows(), nodes, served_by, settings, log, recorder, origin, progress, book, closures, prior=prior
             )
@@ -189,7 +189,7 @@ def checked_table(jobs: Iterable[Job], nodes: int) -> Jobs:
 
 
 @contextmanager
-def collector_paused() -> Iterator[None]:
+def pause_collector() -> Iterator[None]:
     """Nothing in a simulation is cyclic: the collector would find nothing, and its pauses would count as decisions."""
     collecting = gc.isenabled()
     gc.disable()
@@ -200,13 +200,13 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _simulated(setup: Setup) -> Result:
+def _run_engine(setup: Setup) -> Result:
     from simulator.clock.engine import Engine
 
     began = perf_counter()
     engine = Engine(setup)
     engine.run()
-    result = result_of(setup, engine, perf_counter() - began)
+    result = make_result(setup, engine, perf_counter() - began)
     engine.close()
     return result
 
@@ -242,14 +242,14 @@ def plain_result(
     started = starts(jobs, nodes, options)
     ended = started + jobs.runtime
     took = perf_counter() - began
-    needed_before(int(ended.max()), origin)
+    refuse_late_end(int(ended.max()), origin)
     if progress is not None:
         progress(len(ended))
     return Result(
         mechanism=BASELINE,
         nodes=nodes,
         options=options,
-        records=found.replayed(started, origin),
+        records=found.make_records(started, origin),
         samples=samples(jobs, started, ended),
         booked=accounting(jobs, ended, nodes),
         engine_seconds=took,
@@ -259,7 +259,7 @@ def plain_result(
     )
 
 
-def result_of(setup: Setup, engine: Engine, seconds: float) -> Result:
+def make_result(setup: Setup, engine: Engine, seconds: float) -> Result:
     """The result of a simulation that has come to its end, after so many wall-clock seconds.
 
     Raises
@@ -268,9 +268,9 @@ def result_of(setup: Setup, engine: Engine, seconds: float) -> Result:
         If it took longer than tables can hold.
     """
     origin, states, closures = setup.origin, setup.states, setup.closures
-    needed_before(engine.system.now, origin)
+    refuse_late_end(engine.system.now, origin)
     last = max([state.end or 0 for state in states if state.first_submit >= 0], default=None)
-    accounting = booked(engine, last)
+    accounting = sum_accounts(engine, last)
     return Result(
         mechanism=setup.mechanism.name if setup.mechanism is not None else BASELINE,
         nodes=setup.nodes,
@@ -302,7 +302,7 @@ def result_of(setup: Setup, engine: Engine, seconds: float) -> Result:
     )
 
 
-def needed_before(now: int, origin: int) -> None:
+def refuse_late_end(now: int, origin: int) -> None:
     """Refuse a simulation that ends later than tables can hold.
 
     Raises
@@ -402,7 +402,7 @@ def _fields(state: JobState, origin: int) -> tuple[Any, ...]:
     )
 
 
-def booked(engine: Engine, last: int | None) -> Accounting:
+def sum_accounts(engine: Engine, last: int | None) -> Accounting:
     """Where all node-ticks went until the last end of a job; a sum that does not close is a defect.
 
     Parameters

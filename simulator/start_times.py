@@ -16,7 +16,7 @@ from simulator.machine.prior_state import PriorState
 from simulator.options import Options
 from simulator.results.recording import origin_of
 from simulator.services.downtime import Closures
-from simulator.simulation import collector_paused
+from simulator.simulation import pause_collector
 from workloads.ground.errors import ParameterError
 from workloads.ground.units import to_seconds, to_ticks
 from workloads.outages.failures import FailureRate
@@ -91,7 +91,7 @@ def first_starts(
     unknown = ids - {job.job_id for job in table}
     if unknown or not ids:
         raise ParameterError("awaited", "ids of jobs of the table", sorted(unknown))
-    states, zero = _simulated(table, nodes, begin, ids, settings, origin, outages, failures, prior)
+    states, zero = _simulate_until_starts(table, nodes, begin, ids, settings, origin, outages, failures, prior)
     return {
         state.job.job_id: to_seconds(state.start + zero)
         for state in states
@@ -163,12 +163,12 @@ def starts_by_walltime(
         trial = Trial(asked.job_id, tuple(map(to_ticks, tried)))
         table = [*others, replace(asked, runtime=tried[0], walltime=tried[0])]
         ids = frozenset((asked.job_id,))
-        _, zero = _simulated(table, nodes, begin, ids, settings, origin, outages, failures, prior, trial)
+        _, zero = _simulate_until_starts(table, nodes, begin, ids, settings, origin, outages, failures, prior, trial)
         found += [(to_seconds(at + zero), backfilled) for at, backfilled in trial.found]
     return found
 
 
-def _simulated(
+def _simulate_until_starts(
     table: list[Job],
     nodes: int,
     begin: float,
@@ -194,7 +194,7 @@ def _simulated(
     at = max(0, to_ticks(begin) - zero)
     closures = Closures(list(outages), failures, nodes, zero, at) if outages or failures is not None else None
     log, recorder = EventLog(False), Decisions(False)
-    with collector_paused():
+    with pause_collector():
         setup = Setup(
             table, nodes, None, options, log, recorder, zero, closures=closures, begin=at, awaited=awaited, trial=trial,
             prior=prior,

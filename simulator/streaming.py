@@ -1,4 +1,4 @@
-"""Streaming: a long table of rigid jobs in columns in, told piece by piece, and a result in columns out."""
+"""Replays of long tables of rigid jobs, which hand over ended jobs in batches."""
 
 from __future__ import annotations
 
@@ -17,50 +17,50 @@ from simulator.options import Options
 from simulator.plain_replay import obstacle, rigid_records
 from simulator.results.records import Samples
 from simulator.results.result import Result
-from simulator.simulation import booked, collector_paused, needed_before, plain_result
+from simulator.simulation import pause_collector, plain_result, refuse_late_end, sum_accounts
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.numbers import is_whole
 from workloads.ground.units import LARGEST_SIZE
 from workloads.table.job import RIGID
 from workloads.table.jobs import Jobs
 
-__all__ = ["TOLD", "stream"]
+__all__ = ["BATCH_SIZE", "stream"]
 
-#: Ended jobs that are told at a time.
-TOLD = 1 << 16
+#: Ended jobs per batch.
+BATCH_SIZE = 1 << 16
 
 
 def stream(
     jobs: Jobs,
     nodes: int,
-    tell: Callable[[Ticks, Ticks, Ticks], None] = lambda rows, start, end: None,
+    consume: Callable[[Ticks, Ticks, Ticks], None] = lambda rows, start, end: None,
     *,
-    told: int = TOLD,
+    batch_size: int = BATCH_SIZE,
     progress: Callable[[int], None] | None = None,
     **options: object,
 ) -> Result:
-    """Replay rigid jobs under the baseline; memory and time per job do not grow with their number.
+    """Replay rigid jobs under the baseline with constant memory and time per job.
 
     Parameters
     ----------
     jobs
-        Of a trace: its readers and the generator make legal ones.
+        Jobs of a trace, as its readers and the generator make them; they are not validated again.
     nodes
         Size of the machine.
-    tell
+    consume
         Called with rows of ``jobs``, and the starts and ends of these [ticks of their clock], in the order in which
-        they end, shapes (told,). A compiled replay is over before there is anything to tell, and calls nothing.
-    told
-        How many jobs are told at a time.
+        they end, shapes (batch_size,). Not called by a compiled replay, which has no intermediate state.
+    batch_size
+        Number of ended jobs per call of ``consume``.
     progress
-        Told now and then how many jobs have ended.
+        Called from time to time with the number of ended jobs.
     **options
         Fields of :class:`simulator.options.Options`.
 
     Returns
     -------
     Result
-        That of :func:`simulator.simulation.simulate` without an event log; ``table``, ``records`` and ``samples`` are
+        As from :func:`simulator.simulation.simulate`, without an event log; ``table``, ``records`` and ``samples`` are
         sequences over columns.
 
     Raises
@@ -85,16 +85,16 @@ def stream(
             return found
         if settings.engine == "compiled":
             raise InputError(f"engine=compiled replays nothing but plain tables: {found}")
-    with collector_paused():
+    with pause_collector():
         began = perf_counter()
-        source = Stream(jobs, origin, told, tell)
+        source = Stream(jobs, origin, batch_size, consume)
         log, decisions = EventLog(False), Decisions(False)
         setup = Setup(jobs, nodes, None, settings, log, decisions, origin, progress, stream=source)
         engine = Engine(setup)
         engine.run()
         source.flush()
         took = perf_counter() - began
-    needed_before(engine.system.now, origin)
+    refuse_late_end(engine.system.now, origin)
     return Result(
         mechanism=BASELINE,
         nodes=nodes,
@@ -102,7 +102,7 @@ def stream(
         table=jobs,
         records=rigid_records(jobs, source.start, source.end),
         samples=Samples(np.concatenate(source.samples)),
-        booked=booked(engine, int(source.end.max()) - origin),
+        booked=sum_accounts(engine, int(source.end.max()) - origin),
         losses=engine.system.usage.losses,
         latencies=np.concatenate(source.latencies),  # type: ignore[arg-type]  # a sequence of numbers
         engine_seconds=took,

@@ -27,7 +27,7 @@ from pathlib import Path
 
 from experiments.cli import main as main_of_commands
 from experiments.output.atomic_replace import settle_all
-from experiments.output.manifest import SWEEP, Sealed, open_sealed
+from experiments.output.manifest import SWEEP, Sealed, open_result
 from experiments.recordings.run_file import RUN
 from experiments.study.experiment import read_tables
 from workloads.ground.errors import InputError
@@ -160,11 +160,13 @@ def _content(out: Path, command: str) -> dict[str, object]:
         names = sorted({path.name.removeprefix(".").partition(".json")[0] for path in out.glob("*.json")}
                        | {path.name[1:].partition(".json")[0] for path in out.glob(".*.json.new")})  # fmt: skip
         return {
-            name: (open_sealed(out, f"{name}.json").told, read_tables(name, out)) for name in names if name != "times"
+            name: (open_result(out, f"{name}.json").content, read_tables(name, out))
+            for name in names
+            if name != "times"
         }
     manifest = SWEEP if command == "sweep" else RUN
     try:
-        result = open_sealed(out, manifest)
+        result = open_result(out, manifest)
     except InputError as error:
         if "no such file" in str(error):
             return {}

@@ -26,7 +26,7 @@ from joblib.externals.loky import get_reusable_executor
 
 import holdfast as hf
 from experiments import cli
-from experiments.output.manifest import open_sealed, seal
+from experiments.output.manifest import open_result, seal
 from experiments.study.experiment import find_experiment, measure_experiment
 from experiments.sweeps import read_sweep, run_sweep
 from experiments.sweeps.clusters import cluster_options
@@ -164,7 +164,7 @@ def _archive(place: Path, key: str) -> None:
     item = find_experiment("beyond-orders")
     new = place / "archive"
     new.mkdir()
-    told = open_sealed(place / "experiments", "checkpoint-table1.json").told
+    told = open_result(place / "experiments", "checkpoint-table1.json").content
     parameters = json.loads(json.dumps(vars(item.quick))) | {"jobs": 30, "traces": 2, key: [f"{NAME}:key"]}
     seal(new, f"{item.id}.json", {**told, "experiment": item.id, "parameters": parameters})
 
@@ -322,7 +322,7 @@ FILES = {
 _READING = frozenset(
     {
         *("read_toml", "read_json", "parse_json", "parse_toml", "json_items", "csv_rows", "read_csv", "table_rows"),
-        *("read_text", "read_bytes", "open_sealed", "decode_text", "ParquetFile", "read_table"),
+        *("read_text", "read_bytes", "open_result", "decode_text", "ParquetFile", "read_table"),
         *("json.load", "json.loads", "csv.reader", "csv.DictReader", "np.load", "zipfile.ZipFile", "tomllib.loads"),
         *("tomllib.load", "pickle.load", "pickle.loads", "joblib.load", "np.loadtxt", "np.genfromtxt"),
     }

@@ -11,7 +11,7 @@ from experiments.commands.asking.cluster_state_options import (
     PresentOptions,
     Question,
     RuleOptions,
-    present_of,
+    read_present,
     write_document,
 )
 from experiments.planning.plan_inputs import LAWS, LawOptions
@@ -152,7 +152,7 @@ def main(arguments: Arguments) -> None:
 
     drawing = arguments.drawing.keywords(arguments.rules)
     job, walltime = arguments.job, arguments.walltime
-    nodes, sizes = _sizes(arguments) if job is None else _none_of(arguments, job)
+    nodes, sizes = _sizes(arguments) if job is None else _no_request(arguments, job)
     if arguments.restart is not None and arguments.checkpoint is None:
         raise InputError("--restart reads a checkpoint; give the time to write one with --checkpoint TIME")
     runtimes = _runtimes(arguments)
@@ -162,7 +162,7 @@ def main(arguments: Arguments) -> None:
         )
     prices = _prices(arguments)
     check_outputs(arguments.json, arguments.plot)
-    present = present_of(Question("advise", arguments.present, arguments.rules))
+    present = read_present(Question("advise", arguments.present, arguments.rules))
     for size in () if nodes is None else (nodes, *sizes):
         if size > present.state.nodes:
             raise ParameterError("--nodes", f"at most the {present.state.nodes:,} {present.unit} of the machine", size)
@@ -184,7 +184,7 @@ def main(arguments: Arguments) -> None:
     )
     for text in present.assumptions:
         warn("advise", text)
-    print(present.told())
+    print(present.sentence())
     print(in_unit(advice_sentence(advice), present.unit))
     print(advice_table(advice, present.unit, present.now))
     if arguments.json is not None:
@@ -199,7 +199,7 @@ def main(arguments: Arguments) -> None:
             print(f"drawn in {path}")
 
 
-def _none_of(arguments: Arguments, job: int) -> tuple[None, dict[int, float]]:
+def _no_request(arguments: Arguments, job: int) -> tuple[None, dict[int, float]]:
     """Nothing, since the waiting job says it."""
     for name in ("nodes", "walltime", "serial", "user", "project"):
         if getattr(arguments, name):

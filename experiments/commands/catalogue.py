@@ -12,7 +12,7 @@ from typing import Any
 from workloads.ground.errors import UnknownNameError
 from workloads.ground.registry import Known, Registry
 
-__all__ = ["KINDS", "Kind", "catalogue", "listed"]
+__all__ = ["KINDS", "Kind", "catalogue", "format_catalogue"]
 
 #: Names are not made wider than this; a longer one stands on a line of its own.
 _WIDEST = 18
@@ -105,7 +105,7 @@ def _with_keywords(registry: Registry[Any], item: Known) -> Known:
     return item._replace(parameters=keywords)
 
 
-def listed(found: dict[Kind, list[Known]], width: int) -> str:
+def format_catalogue(found: dict[Kind, list[Known]], width: int) -> str:
     """The catalogue as text of that many columns.
 
     Each plug-in has one line on it, more where it is too long, and one on its parameters where there are any.

@@ -53,6 +53,6 @@ def _is_demo(directory: Path, year: Path) -> bool:
     from workloads.ground.errors import InputError
 
     try:
-        return holds_run(directory) and Path(open_run(directory).told["input"]["path"]).resolve() == year.resolve()
+        return holds_run(directory) and Path(open_run(directory).content["input"]["path"]).resolve() == year.resolve()
     except InputError:
         return False

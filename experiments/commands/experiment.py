@@ -71,7 +71,7 @@ def main(arguments: Arguments) -> int:
     """Run the command."""
     from experiments.output.directory_checks import check_kind
     from experiments.output.locks import writing
-    from experiments.output.signals import Interrupted, held, limited
+    from experiments.output.signals import Interrupted, hold_interruptions, time_limit
     from experiments.recordings.replay import make_directory
     from experiments.study.experiment import all_experiments, find_experiment, run_experiment
     from experiments.study.packed_store import ask, carry, take_over
@@ -96,7 +96,7 @@ def main(arguments: Arguments) -> int:
                 count = take_over(Path(arguments.carried), store, [item.id for item in chosen], arguments.seed)
                 print(f"{arguments.carried}: {count:,} stored rows are new here", flush=True)
             try:
-                with limited(arguments.limit):
+                with time_limit(arguments.limit):
                     for item, parameters in zip(chosen, settings, strict=True):
                         print(f"{item.id}: {item.title}", flush=True)
                         if item.stores:
@@ -120,7 +120,7 @@ def main(arguments: Arguments) -> int:
                 return 1
             finally:
                 if arguments.pack is not None:
-                    with held():
+                    with hold_interruptions():
                         count = carry(store, Path(arguments.pack))
                     print(f"{arguments.pack} holds {count:,} stored rows; --from takes them over on another machine")
     except InputError:

@@ -49,20 +49,20 @@ def main(arguments: Arguments) -> None:
     if not ids and most is None:
         raise InputError("give a job id, or list the worst jobs with --worst 5")
     check_outputs(arguments.json, None)
-    told: list[dict[str, object]] = []
+    facts: list[dict[str, object]] = []
     blocks: list[str] = []
     if most is not None:
         recording = read_recording(arguments.directory, arguments.mechanism, events=False, trust=arguments.trust)
-        told += worst(recording, most)
+        facts += worst(recording, most)
         blocks.append(worst_table(recording, most) or "No job waited, was slowed down or lost anything.")
     if ids:
         stories = _stories(arguments)
         for job_id in ids:
             story = stories.story(job_id)
-            told.append(story.as_json())
+            facts.append(story.as_json())
             blocks.append(story.at_length() if arguments.all else str(story))
     if arguments.json is not None:
-        _write(arguments.json, told[0] if len(told) == 1 and most is None else told)
+        _write(arguments.json, facts[0] if len(facts) == 1 and most is None else facts)
     if arguments.json != "-":
         print("\n\n".join(blocks))
 
@@ -70,18 +70,18 @@ def main(arguments: Arguments) -> None:
 def _stories(arguments: Arguments) -> Stories:
     from pathlib import Path
 
-    from experiments.output.manifest import open_sealed
+    from experiments.output.manifest import open_result
     from experiments.recordings.archive import read_recording
-    from experiments.recordings.run_file import RUN, measurement_of
+    from experiments.recordings.run_file import RUN, recorded_measurement
     from experiments.stories.story import Stories
 
     recording = read_recording(arguments.directory, arguments.mechanism, decisions=True, trust=arguments.trust)
     place = Path(arguments.directory)
-    told = open_sealed(place, RUN, check=False).told
-    measurement = measurement_of(place, told)
+    content = open_result(place, RUN, check=False).content
+    measurement = recorded_measurement(place, content)
     return Stories(
         recording,
-        instant_tolerance=measurement.instant_tolerance if "measurement" in told else None,
+        instant_tolerance=measurement.instant_tolerance if "measurement" in content else None,
     )
 
 

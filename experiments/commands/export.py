@@ -35,5 +35,5 @@ def main(arguments: Arguments) -> None:
     name = arguments.format or find_format(arguments.output)
     EXPORTS[name]  # a wrong one is told before a year is read
     recording = read_recording(arguments.directory, arguments.mechanism, trust=arguments.trust)
-    told = export_result(recording, arguments.output, name)
-    print(f"{told} of {recording.name} written to {arguments.output}")
+    count = export_result(recording, arguments.output, name)
+    print(f"{count} of {recording.name} written to {arguments.output}")

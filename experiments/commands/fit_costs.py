@@ -52,7 +52,7 @@ def main(arguments: Arguments) -> None:
     from policies.planning.waits.fitting import fit_waits
 
     check_outputs(arguments.output, arguments.plot)
-    pairs = _pairs_of(arguments)
+    pairs = _read_pairs(arguments)
     model = fit_waits(pairs.walltimes, pairs.waits, pairs.nodes, arguments.classes)
     if arguments.plot:
         # Drawn before anything is written, so that a failure leaves nothing behind.
@@ -67,14 +67,14 @@ def main(arguments: Arguments) -> None:
         return
     if pairs.about:
         print(pairs.about)
-    print(f"{len(pairs.walltimes):,} pairs of walltime and wait: {pairs.title}{_left_out(pairs.left_out)}")
+    print(f"{len(pairs.walltimes):,} pairs of walltime and wait: {pairs.title}{_exclusions(pairs.left_out)}")
     print("mean wait = alpha x walltime + gamma\n")
     print(fits_table(model))
     for path in drawn:
         print(f"drawn in {path}")
 
 
-def _pairs_of(arguments: Arguments) -> WaitPairs:
+def _read_pairs(arguments: Arguments) -> WaitPairs:
     from experiments.planning.wait_pairs import pairs_of_results, pairs_of_trace
     from workloads.ground.errors import InputError
     from workloads.logs.readers import read_workload
@@ -100,6 +100,6 @@ def _pairs_of(arguments: Arguments) -> WaitPairs:
     return pairs_of_trace(workload)
 
 
-def _left_out(counts: Mapping[str, int]) -> str:
+def _exclusions(counts: Mapping[str, int]) -> str:
     some = [f"{count:,} {reason}" for reason, count in counts.items() if count]
     return f"; left out: {', '.join(some)}" if some else ""

@@ -11,7 +11,7 @@ from experiments.commands.asking.cluster_state_options import (
     PresentOptions,
     Question,
     RuleOptions,
-    present_of,
+    read_present,
     write_document,
 )
 from experiments.terminal import warn
@@ -66,7 +66,7 @@ def main(arguments: Arguments) -> None:
 
     drawing = arguments.drawing.keywords(arguments.rules)
     check_outputs(arguments.json, arguments.plot)
-    present = present_of(Question("forecast", arguments.present, arguments.rules))
+    present = read_present(Question("forecast", arguments.present, arguments.rules))
     state = present.state
     asked = list(arguments.job) or None
     if arguments.nodes is not None or arguments.walltime is not None:
@@ -77,24 +77,24 @@ def main(arguments: Arguments) -> None:
         history = read_history(present.trace, present.at, fit=arguments.drawing.fit, least=arguments.drawing.least)
     else:
         drawing["arrivals"] = "none"
-    told = forecast(state, history, jobs=asked, **drawing)
+    found = forecast(state, history, jobs=asked, **drawing)
     for text in present.assumptions:
         warn("forecast", text)
-    print(present.told())
+    print(present.sentence())
     if asked is not None:
-        for job_id in told.ids:
-            print(in_unit(sentence(told, job_id, present.moment), present.unit))
-    print(table(told, present.unit, present.now))
+        for job_id in found.ids:
+            print(in_unit(sentence(found, job_id, present.moment), present.unit))
+    print(table(found, present.unit, present.now))
     if arguments.json is not None:
         write_document(
-            arguments.json, document(told, log=arguments.present.log, seed=drawing["seed"], **present.facts())
+            arguments.json, document(found, log=arguments.present.log, seed=drawing["seed"], **present.facts())
         )
     if arguments.plot is not None:
         from experiments.figures.planning.forecasts import plot_forecast
         from experiments.figures.style import relabel, save
 
         for path in save(
-            relabel(plot_forecast(told.rows(), told.waits, told.others - state.at), present.unit), arguments.plot
+            relabel(plot_forecast(found.rows(), found.waits, found.others - state.at), present.unit), arguments.plot
         ):
             print(f"drawn in {path}")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TYPE_CHECKING, Annotated
 
-from experiments.commands.asking.arguments import LogReading, machine_of, machine_size, read_log
+from experiments.commands.asking.arguments import LogReading, choose_machine_size, machine_size, read_log
 from experiments.terminal import warn
 from workloads.ground.parameters import Nodes, Parameter
 
@@ -46,7 +46,7 @@ def main(arguments: Arguments) -> None:
     from workloads.logs.one_pool import caveats
 
     trace = read_log(arguments.trace, arguments.reading, arguments.nodes)
-    nodes = machine_of(arguments.nodes, trace, arguments.trace)
+    nodes = choose_machine_size(arguments.nodes, trace, arguments.trace)
     about_pool = caveats(trace, nodes)
     trace = trace.on_machine(nodes)
     need_jobs(trace, arguments.trace)
@@ -73,7 +73,7 @@ def main(arguments: Arguments) -> None:
     ]
     rows += _life(trace)
     _print(rows)
-    result = None if arguments.no_simulation else _simulated(trace, nodes)
+    result = None if arguments.no_simulation else _simulate(trace, nodes)
     _print(_waits(trace, result))
     if arguments.plot:
         from experiments.figures.planning.waits import plot_trace
@@ -88,7 +88,7 @@ def _print(rows: Sequence[tuple[str, str]]) -> None:
         print(f"  {name:<19}{text}", flush=True)
 
 
-def _simulated(trace: Trace, nodes: int) -> Result:
+def _simulate(trace: Trace, nodes: int) -> Result:
     """FCFS/EASY on the trace as it is, with a bar if it takes some seconds."""
     from experiments.sweeps.progress import Bar
     from policies.mechanism import BASELINE
@@ -163,7 +163,7 @@ def _waits(trace: Trace, result: Result | None) -> list[tuple[str, str]]:
     """Simulated FCFS/EASY, unless it is left out, beside recorded waits, over the jobs whose wait was recorded."""
     import numpy as np
 
-    def told(waits: list[float]) -> str:
+    def wait_summary(waits: list[float]) -> str:
         mean, median, high = float(np.mean(waits)), *np.percentile(waits, (50, 95))
         length, unit = _scale(mean)
         return (
@@ -174,14 +174,15 @@ def _waits(trace: Trace, result: Result | None) -> list[tuple[str, str]]:
     if result is None:
         known = [wait for wait in recorded if wait is not None]
         of_some = f"; for {len(known):,} jobs" if known and len(known) < len(recorded) else ""
-        return [("wait, recorded", f"{told(known)}{of_some}" if known else "the trace records none")]
+        return [("wait, recorded", f"{wait_summary(known)}{of_some}" if known else "the trace records none")]
     simulated = [record.wait / 1e6 for record in result.records]
     both = [(ours, wait) for ours, wait in zip(simulated, recorded, strict=True) if wait is not None]
-    rows = [("wait, FCFS/EASY", told(simulated))]
+    rows = [("wait, FCFS/EASY", wait_summary(simulated))]
     if both:
-        rows.append(("wait, recorded", told([wait for _, wait in both])))
+        rows.append(("wait, recorded", wait_summary([wait for _, wait in both])))
         if len(both) < len(simulated):
-            rows.append(("", f"for {len(both):,} jobs; simulated for these: {told([ours for ours, _ in both])}"))
+            ours = wait_summary([simulated for simulated, _ in both])
+            rows.append(("", f"for {len(both):,} jobs; simulated for these: {ours}"))
     else:
         rows.append(("wait, recorded", "the trace records none"))
     return rows

@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import Annotated
 
 from experiments.commands.asking.arguments import Classes
-from experiments.commands.asking.simulation_options import SimulationOptions, simulation_of
+from experiments.commands.asking.simulation_options import SimulationOptions, prepare_simulation
 from experiments.output.signals import Interrupted
 from experiments.terminal import warn
 from workloads.ground.parameters import Group, Parameter, Share, wholes
@@ -57,7 +57,7 @@ def main(arguments: Arguments) -> None:
         raise ParameterError("--mechanism", "one mechanism", arguments.mechanism)
     if arguments.simulation.planner.costs is not None:
         raise InputError("--costs cannot be used with loop, which fits the costs itself, starting from reserved time")
-    simulation = simulation_of(arguments.simulation, mechanisms, "loop")
+    simulation = prepare_simulation(arguments.simulation, mechanisms, "loop")
     check_strategies(simulation.jobs, simulation.plans)
     directory = make_directory(arguments.output)
     found: list[Round] = []
@@ -100,7 +100,7 @@ def main(arguments: Arguments) -> None:
                 raise Interrupted.of(stopped, f"{directory} holds what it held before; start it again") from None
             loop, stop = Loop(tuple(found)), stopped
         rows = [item.row() for item in loop.rounds]
-        told = to_document(
+        costs = to_document(
             loop.rounds[-1].prices or loop.rounds[-1].fitted,
             holdfast=version("holdfast"),
             source={"loop": str(directory), "mechanism": mechanisms[0], "rounds": len(rows), "stable": loop.stable},
@@ -109,7 +109,7 @@ def main(arguments: Arguments) -> None:
             if simulation.prepared:
                 write_job_table(simulation.jobs, new / "jobs.csv")
             write_csv(new / "rounds.csv", rows, COLUMNS)
-            write_document(str(new / "costs.json"), told)
+            write_document(str(new / "costs.json"), costs)
             save(plot_loop(rows), new / "loop")
             configuration = {"holdfast": version("holdfast"), **simulation.configuration}
             seal(

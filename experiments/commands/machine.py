@@ -59,7 +59,7 @@ def main(arguments: Arguments) -> None:
         print(machine_summary(read_machine(sources[1])))
         return
     check_outputs(arguments.output, None)
-    found = _found(sources, arguments.columns)
+    found = _find_machine(sources, arguments.columns)
     if arguments.output:
         write_machine(found.machine, arguments.output)
     if arguments.output != "/dev/stdout":
@@ -70,7 +70,7 @@ def main(arguments: Arguments) -> None:
         print(f"written to {arguments.output}", file=sys.stderr)
 
 
-def _found(sources: Sequence[str], columns: str | None) -> FoundMachine:
+def _find_machine(sources: Sequence[str], columns: str | None) -> FoundMachine:
     """The machine of files of a site, or of one log."""
     from workloads.ground.errors import ParameterError
     from workloads.ground.files import decode_text, read_bytes

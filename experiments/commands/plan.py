@@ -157,7 +157,7 @@ def main(arguments: Arguments) -> None:
 
     _check_words(arguments)
     check_outputs(arguments.json, arguments.plot)
-    costs, prices = _costs_of(arguments)
+    costs, prices = _read_costs(arguments)
     # An unknown one is refused before anything is computed.
     name, *words = arguments.strategy.split() or [""]
     STRATEGIES[name]
@@ -165,7 +165,7 @@ def main(arguments: Arguments) -> None:
     saving = arguments.checkpoint is not None
     strategy = strategy if saving else strategy_without_checkpoints(strategy)
     title = " ".join([name if saving else strategy_without_checkpoints(name), *words])
-    grid = _grid_of(arguments)
+    grid = _grid_options(arguments)
     law, runs, origin, fits = _law(arguments, costs, strategy, grid)
     planning = Planning(law, costs, runs, grid)
     if not (arguments.compare or planning.cuts(strategy)):
@@ -173,10 +173,10 @@ def main(arguments: Arguments) -> None:
     plan = planning.plan(strategy, **parameters)
     if not saving:
         refuse_checkpoints(plan, "--checkpoint TIME")
-    told = document(plan, law)
-    if not math.isfinite(told["expected_cost"]):
+    entry = document(plan, law)
+    if not math.isfinite(entry["expected_cost"]):
         raise InputError("the expected cost of this plan is too large for a number; use smaller costs")
-    if not told["omniscient_cost"] > 0:
+    if not entry["omniscient_cost"] > 0:
         raise InputError("the expected cost of a known runtime is too small for a number; use larger runtimes or costs")
     others = planning.compare(plan, checkpoints=saving) if arguments.compare else []
     compared = [comparison_row(other, law, runs) for other in others]
@@ -185,9 +185,9 @@ def main(arguments: Arguments) -> None:
         from experiments.figures.planning.plans import plot_plan
         from experiments.figures.style import save
 
-        figure = plot_plan(told, law, f"{title} plan for {origin}", runs)
+        figure = plot_plan(entry, law, f"{title} plan for {origin}", runs)
     if arguments.json:
-        write_document(arguments.json, told)
+        write_document(arguments.json, entry)
     drawn = save(figure, arguments.plot) if arguments.plot else ()
     if arguments.json == "-":
         return
@@ -196,11 +196,11 @@ def main(arguments: Arguments) -> None:
         print(f"{fits}\n")
     if prices is not None:
         print(prices.describe())
-    print(outcome(told, float(plan.expected_reservations(law))))
+    print(outcome(entry, float(plan.expected_reservations(law))))
     if plan.growth is not None:
         print(plan.growth.told())
-    print(f"\n{plan_table(told)}")
-    doubt = prices.doubt(told["reservations"]) if prices is not None else ""
+    print(f"\n{plan_table(entry)}")
+    doubt = prices.doubt(entry["reservations"]) if prices is not None else ""
     if doubt:
         print(doubt)
     if compared:
@@ -235,7 +235,7 @@ def _check_words(arguments: Arguments) -> None:
         raise InputError("--nodes chooses the costs of a size; give their file with --costs")
 
 
-def _costs_of(arguments: Arguments) -> tuple[CostModel, Prices | None]:
+def _read_costs(arguments: Arguments) -> tuple[CostModel, Prices | None]:
     """The costs, and the file that their prices come from."""
     from policies.planning.costs import CostModel
 
@@ -271,7 +271,7 @@ def _law(
     return report.chosen.good(), runs, origin, fit_table(report.rows())
 
 
-def _grid_of(arguments: Arguments) -> dict[str, Any]:
+def _grid_options(arguments: Arguments) -> dict[str, Any]:
     """Options of the grid."""
     chosen: dict[str, Any] = {}
     if arguments.grid is not None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-from experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics, print_summed
+from experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics, print_aggregates
 from workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
@@ -61,7 +61,7 @@ def main(arguments: Arguments) -> None:
     directory = Path(arguments.directory)
     swept = (directory / SWEEP).is_file() and not (directory / "aggregates.csv").is_file()  # by an older version
     if arguments.against or arguments.metrics or arguments.where or swept:
-        _draw_chosen(arguments, directory)
+        _draw_selection(arguments, directory)
         return
     find_experiments(directory, arguments.id)  # refused before anything is written there
     make_directory(directory)
@@ -86,13 +86,13 @@ def main(arguments: Arguments) -> None:
 
 def _unit(directory: Path) -> str:
     """What sizes count in the results of a directory."""
-    from experiments.output.manifest import open_sealed
-    from experiments.recordings.run_file import RUN, holds_run, unit_of
+    from experiments.output.manifest import open_result
+    from experiments.recordings.run_file import RUN, holds_run, recorded_unit
 
-    return unit_of(open_sealed(directory, RUN, check=False).told) if holds_run(directory) else "nodes"
+    return recorded_unit(open_result(directory, RUN, check=False).content) if holds_run(directory) else "nodes"
 
 
-def _draw_chosen(arguments: Arguments, directory: Path) -> None:
+def _draw_selection(arguments: Arguments, directory: Path) -> None:
     """Sum up some runs of a directory in another way than its own tables, print and draw it."""
     from experiments.figures.study.aggregates import plot_aggregates, plot_differences
     from experiments.figures.style import relabel, save
@@ -112,7 +112,7 @@ def _draw_chosen(arguments: Arguments, directory: Path) -> None:
         if arguments.against:
             figures["differences"] = plot_differences(differences, metrics)
     unit = _unit(directory)
-    print_summed(aggregates, differences, metrics, unit)
+    print_aggregates(aggregates, differences, metrics, unit)
     with writing(directory):
         for name, figure in figures.items():
             save(relabel(figure, unit), directory / name, follow=False)

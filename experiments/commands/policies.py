@@ -55,8 +55,8 @@ def main(arguments: Arguments) -> int:
         return 0 if report.ok else 1
     import shutil
 
-    from experiments.commands.catalogue import catalogue, listed
+    from experiments.commands.catalogue import catalogue, format_catalogue
 
     found = catalogue(None if arguments.kind is None else [arguments.kind])
-    print(listed(found, shutil.get_terminal_size().columns))
+    print(format_catalogue(found, shutil.get_terminal_size().columns))
     return 0

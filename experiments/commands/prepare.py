@@ -10,7 +10,7 @@ from experiments.commands.asking.arguments import (
     LogReading,
     PaperReading,
     check_plan,
-    machine_of,
+    choose_machine_size,
     machine_size,
     read_log,
 )
@@ -54,7 +54,7 @@ def main(arguments: Arguments) -> None:
     assignment, life = arguments.assignment, arguments.life
     check_plan(assignment)
     trace = read_log(arguments.trace, arguments.reading, arguments.nodes)
-    trace = life.of_trace(trace, machine_of(arguments.nodes, trace, arguments.trace))
+    trace = life.of_trace(trace, choose_machine_size(arguments.nodes, trace, arguments.trace))
     need_jobs(trace, arguments.trace)
     if arguments.output.endswith((".swf", ".swf.gz")):
         from workloads.logs.swf import write_swf
@@ -63,9 +63,9 @@ def main(arguments: Arguments) -> None:
         print(describe_reading(trace))
         print(f"{len(trace.jobs):,} jobs written to {arguments.output}")
         return
-    jobs, told = life.of_jobs(trace, assign(trace, assignment, seed=arguments.seed))
+    jobs, remarks = life.of_jobs(trace, assign(trace, assignment, seed=arguments.seed))
     write_job_table(jobs, arguments.output)
-    print(describe_reading(trace) + told)
+    print(describe_reading(trace) + remarks)
     print(composition(jobs, trace.unit))
     print(f"{len(jobs):,} jobs written to {arguments.output}")
     lopsided = imbalance(trace, jobs, assignment)

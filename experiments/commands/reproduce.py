@@ -72,16 +72,16 @@ class Arguments:
 def main(arguments: Arguments) -> int:
     """Run the command; 1 if an experiment failed, or differs from what is checked."""
     if arguments.check is not None:
-        return _checked(arguments, arguments.check)
+        return _check_artefact(arguments, arguments.check)
     from experiments.study.artefact import write_artefact
     from experiments.study.experiment import all_experiments
 
     check_outputs(arguments.archive, None)
     known = all_experiments()
-    chosen = _chosen(known, arguments.only)
+    chosen = _match_ids(known, arguments.only)
     data = None if arguments.data is None else _data(arguments.data, known.values())
     how = _reproduction(arguments, data, seed=arguments.seed, quick=arguments.quick)
-    ordered = _carried_out(chosen, how, _words(how, arguments.only))
+    ordered = _reproduce(chosen, how, _words(how, arguments.only))
     if arguments.archive is not None:
         complete = [item.id for item in ordered if not (item.error or item.missing)]
         write_artefact(how.directory, complete, arguments.archive)
@@ -90,7 +90,7 @@ def main(arguments: Arguments) -> int:
     return int(any(item.error for item in ordered))
 
 
-def _checked(arguments: Arguments, check: str) -> int:
+def _check_artefact(arguments: Arguments, check: str) -> int:
     """Measure the experiments of an artefact again and compare."""
     from pathlib import Path
 
@@ -105,7 +105,7 @@ def _checked(arguments: Arguments, check: str) -> int:
         if Path(arguments.output).resolve() == source.resolve():
             raise ParameterError("--output", "another directory than the one that is checked", arguments.output)
         found = read_experiments(source)
-        chosen = _chosen(found, arguments.only)
+        chosen = _match_ids(found, arguments.only)
         data = None if arguments.data is None else _data(arguments.data, [item.experiment for item in found.values()])
         recorded = {}
         for name in chosen:
@@ -113,7 +113,7 @@ def _checked(arguments: Arguments, check: str) -> int:
             place = own.sealed.directory / own.sealed.manifest
             recorded[name] = with_recorded_data(own.parameters, data, place), own.seed
         how = _reproduction(arguments, data, recorded=recorded)
-        done = _carried_out(chosen, how, f"holdfast reproduce --check {check}")
+        done = _reproduce(chosen, how, f"holdfast reproduce --check {check}")
         other = 0
         for item in done:
             reason = item.error or item.missing
@@ -137,7 +137,7 @@ def _reproduction(arguments: Arguments, data: Path | None, **how: Any) -> Reprod
     return Reproduction(directory, version("holdfast"), data=data, fresh=arguments.fresh, workers=workers, **how)
 
 
-def _carried_out(chosen: Sequence[str], how: Reproduction, words: str) -> list[Done]:
+def _reproduce(chosen: Sequence[str], how: Reproduction, words: str) -> list[Done]:
     """Reproduce the experiments, tell of each, and write the report."""
     from experiments.output.directory_checks import check_kind
     from experiments.output.locks import writing
@@ -188,7 +188,7 @@ def _say_what_lacks(done: Sequence[Done]) -> None:
         print(f"failed: {', '.join(failed)}")
 
 
-def _chosen(known: Iterable[str], patterns: Sequence[str]) -> list[str]:
+def _match_ids(known: Iterable[str], patterns: Sequence[str]) -> list[str]:
     """Ids that match one of the patterns, in their order."""
     from fnmatch import fnmatchcase
 

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.commands.asking.aggregate_options import print_summed
-from experiments.commands.asking.outage_options import OUTAGE_FILE, untouched, write_happened
+from experiments.commands.asking.aggregate_options import print_aggregates
+from experiments.commands.asking.outage_options import OUTAGE_FILE, save_outages, unused_outages_warning
 from experiments.commands.asking.run_options import LISTED, RunOptions
 from experiments.output.signals import Interrupted
 from experiments.terminal import warn
@@ -37,7 +37,7 @@ def main(arguments: RunOptions) -> None:
     from experiments.sweeps.aggregates import parse_reference
 
     if arguments.stream:
-        from experiments.commands.asking.streaming_options import long_run, streamed
+        from experiments.commands.asking.streaming_options import long_run, run_stream
 
         planned = [long_run(arguments)]
     else:
@@ -61,12 +61,12 @@ def main(arguments: RunOptions) -> None:
         for text in dict.fromkeys(text for run in planned for text in run.simulation.gaps):
             warn("run", text)
         if arguments.stream:
-            result, ended = streamed(arguments, planned[0], directory)
+            result, ended = run_stream(arguments, planned[0], directory)
             _write(arguments, directory, [result], planned, against)
             ended.remove()
             print(f"results are in {directory}")
             return
-        results, stop = _simulated(arguments, planned, directory)
+        results, stop = _simulate_all(arguments, planned, directory)
         _write(arguments, directory, results, planned[: len(results)], against)
     if stop is not None:
         names = ", ".join(result.name for result in results)
@@ -74,7 +74,7 @@ def main(arguments: RunOptions) -> None:
     print(f"results are in {directory}")
 
 
-def _simulated(
+def _simulate_all(
     arguments: RunOptions, planned: Sequence[PlannedRun], directory: Path
 ) -> tuple[list[Result], KeyboardInterrupt | None]:
     """The results, and what has interrupted them; an older result is not replaced by a part of a new one."""
@@ -93,7 +93,7 @@ def _simulated(
                     [run.variation.mechanism],
                     simulation.options,
                     events=arguments.events,
-                    progress=partial(_ended, bar, run.name),
+                    progress=partial(_advance, bar, run.name),
                     planner=simulation.planner,
                     plans=simulation.plans,
                     outages=run.asked.outages,
@@ -108,7 +108,7 @@ def _simulated(
     return results, None
 
 
-def _ended(bar: Bar, name: str, mechanism: str, jobs: int) -> None:
+def _advance(bar: Bar, name: str, mechanism: str, jobs: int) -> None:
     """So many jobs of a run have ended."""
     bar.advance(name, jobs)
 
@@ -121,7 +121,7 @@ def _write(
     against: Mapping[str, Any],
 ) -> None:
     """Put the results into the directory, and print what they compare."""
-    from experiments.commands.asking.planned_runs import manifest_of
+    from experiments.commands.asking.planned_runs import make_manifest
     from experiments.figures.recording.recording_figures import existing_pictures
     from experiments.output.atomic_replace import handover
     from experiments.output.manifest import seal
@@ -176,17 +176,17 @@ def _write(
             for name, rows in drawable.items():
                 write_csv(new / f"{name}.csv", rows, tuple(rows[0]))
             drawn = [f"{directory / name}.png: {in_unit(SHOWN[name], unit)}" for name in draw_pictures(new, unit)]
-        seal(new, RUN, manifest_of(planned, own), PICTURE_FILES)
+        seal(new, RUN, make_manifest(planned, own), PICTURE_FILES)
     for path in former:
         path.unlink(missing_ok=True)
     repeated = "seed" in planned[0].variation.values
     if not repeated:
         print(comparison(summaries, unit=unit, verbose=arguments.verbose))
     summed = aggregates if repeated or arguments.metrics else []
-    print_summed(summed, differences, arguments.metrics, unit)
+    print_aggregates(summed, differences, arguments.metrics, unit)
     _remark(planned)
     for text in dict.fromkeys(
-        untouched(run.asked.outages, [result], run.simulation.clock)
+        unused_outages_warning(run.asked.outages, [result], run.simulation.clock)
         for run, result in zip(planned, results, strict=True)
     ):
         if text:
@@ -210,8 +210,8 @@ def _remark(planned: Sequence[PlannedRun]) -> None:
         jobs = "of the drawn job table" if drawn else "as the trace records them" if trace else "of the job table"
         print(f"baseline: the jobs {jobs}, all rigid, without notices and preemptions")
     if "seed" in planned[0].variation.values and not any(
-        "preparation" in told or "failures" in told or run.simulation.plans or run.simulation.planner
-        for run, told in zip(planned, configurations, strict=True)
+        "preparation" in configuration or "failures" in configuration or run.simulation.plans or run.simulation.planner
+        for run, configuration in zip(planned, configurations, strict=True)
     ):
         warn("run", "the seeds change nothing here: no type, notice or failure is drawn")
 
@@ -244,9 +244,9 @@ def _write_outages(planned: Sequence[PlannedRun], results: Sequence[Result], new
     first = planned[0]
     same = all((run.asked, run.simulation.nodes) == (first.asked, first.simulation.nodes) for run in planned)
     if same and first.asked.configuration:
-        write_happened(results, new, directory, first.variation.arguments.outages.outages)
+        save_outages(results, new, directory, first.variation.arguments.outages.outages)
     elif not same:
         for run, result in zip(planned, results, strict=True):
             if run.asked.configuration:
                 name = table_name(Path(OUTAGE_FILE).stem, run.name)
-                write_happened([result], new, directory, run.variation.arguments.outages.outages, name)
+                save_outages([result], new, directory, run.variation.arguments.outages.outages, name)

@@ -100,8 +100,8 @@ def main(arguments: Arguments) -> None:
     history = "" if arguments.history is None else _history(arguments.history)
     check_directory(directory)
     plan = read_plans({"": arguments.plan}, "submit")[""]
-    told = read_json(arguments.plan)
-    expected = told.get("expected_cost")
+    document = read_json(arguments.plan)
+    expected = document.get("expected_cost")
     links = make_links(plan, most=arguments.most, spare=arguments.spare, margin=arguments.margin)
     sequence = Sequence(
         name=name,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics, print_summed
+from experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics, print_aggregates
 from experiments.commands.asking.arguments import PaperReading, TrustOption
 from experiments.terminal import warn
 from workloads.ground.parameters import Parameter, wholes
@@ -84,7 +84,7 @@ def main(arguments: Arguments) -> int:
     failed = len(result.failures)
     total = result.stored + result.computed + failed
     print(f"{total:,} runs: {result.stored:,} were stored, {result.computed:,} done now, {failed:,} failed")
-    print_summed(result.aggregates, result.differences, arguments.metrics)
+    print_aggregates(result.aggregates, result.differences, arguments.metrics)
     print(f"the tables are in {arguments.output}: one row a run in summary.csv")
     for sentence in (*result.caveats, result.lopsided):
         if sentence:

@@ -18,7 +18,7 @@ from workloads.ground.files import atomic_open
 __all__ = ["export_parquet"]
 
 #: The result file with what was asked for.
-_JOBS = STUDIED_JOBS.extended(
+_JOBS = STUDIED_JOBS.extend(
     (
         Field("user", "text", "", lambda recording, _: [job.user or None for job in recording.table]),
         Field("project", "text", "", lambda recording, _: [job.project or None for job in recording.table]),

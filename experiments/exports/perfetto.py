@@ -42,7 +42,7 @@ _CALL_EVENTS = ("notice", "submit", "time-out", "wait", "gather", "withdraw")
 
 def export_perfetto(recording: Recording, path: Path) -> str:
     """Write a trace; returns what it holds, in words."""
-    told = {
+    header = {
         "mechanism": recording.name,
         "nodes": recording.nodes,
         "clock": "microseconds after the origin",
@@ -50,7 +50,7 @@ def export_perfetto(recording: Recording, path: Path) -> str:
     }
     count = 0
     with atomic_open(path) as file:
-        file.write('{"displayTimeUnit":"ms","otherData":' + json.dumps(told) + ',"traceEvents":[')
+        file.write('{"displayTimeUnit":"ms","otherData":' + json.dumps(header) + ',"traceEvents":[')
         for event in trace_events(recording):
             file.write((",\n" if count else "\n") + json.dumps(event, separators=(",", ":")))
             count += 1
@@ -150,8 +150,16 @@ def _run_events(recording: Recording, spans: Iterable[Span], lanes: dict[str, La
                     about["cause"] = causes.get((span.job_id, span.start), "")
                 yield {**_complete(title, span.kind, span.start, span.end), **where, "args": about}
         if run.ending in _FLAGS:
-            told = {"job": run.job_id, "cause": causes.get((run.job_id, run.end), "")}
-            yield {"name": _FLAGS[run.ending], "cat": "end", "ph": "i", "s": "t", **where, "ts": run.end, "args": told}
+            details = {"job": run.job_id, "cause": causes.get((run.job_id, run.end), "")}
+            yield {
+                "name": _FLAGS[run.ending],
+                "cat": "end",
+                "ph": "i",
+                "s": "t",
+                **where,
+                "ts": run.end,
+                "args": details,
+            }
 
 
 def _run_details(recording: Recording, run: LoggedRun, spans: list[Span]) -> dict[str, Any]:
@@ -195,8 +203,8 @@ def _holding_events(spans: list[Span], process: str, title: str, lanes: dict[str
         if len(own) > 1:
             parts += [(f"{size(span.nodes)} nodes", span.start, span.end, span) for span in own]
         for name, begin, stop, span in parts:
-            told = {"job": job_id, "nodes": size(span.nodes), "ranges": format_ranges(span.nodes)}
-            yield {**_complete(name, span.kind, begin, stop), **where, "args": told}
+            details = {"job": job_id, "nodes": size(span.nodes), "ranges": format_ranges(span.nodes)}
+            yield {**_complete(name, span.kind, begin, stop), **where, "args": details}
 
 
 def _complete(name: str, category: str, start: int, end: int) -> Event:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
-from simulator.results.run_table import LoggedRun, runs_of
+from simulator.results.run_table import LoggedRun, runs_by_job
 from workloads.ground.units import to_ticks
 from workloads.logs.swf_lines import CANCELLED, CONVERSION, SwfJob, note_holds, number_names, write_lines
 from workloads.table.job import JobType
@@ -42,7 +42,7 @@ class SwfExport:
 
     def __call__(self, recording: Recording, path: Path) -> str:
         """Write the file; returns what it holds, in words."""
-        runs = runs_of(recording)
+        runs = runs_by_job(recording)
         came = [record for record in recording.records if record.submit is not None]
         came.sort(key=lambda record: record.submit or 0)
         users, users_renamed = number_names([recording.job[record.job_id].user for record in came])

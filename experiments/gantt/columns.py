@@ -13,7 +13,7 @@ from typing import Any
 
 from experiments.placement.rectangles import Rectangle, cut_rectangles
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
-from experiments.recordings.time_windows import Window, opened, unix_origin
+from experiments.recordings.time_windows import Window, accounting_start, unix_origin
 from experiments.stories.story import Stories
 from experiments.timelines.phases import use_of_time
 from simulator.machine.event_log import Entry
@@ -65,7 +65,7 @@ def page_columns(recording: Recording, window: Window | None = None) -> dict[str
     since_1970 = unix_origin(recording)
     records = [record for record in recording.records if _within(record, recording.origin, opens, closes)]
     clock = _Clock(opens)
-    first = opened(recording)
+    first = accounting_start(recording)
     places = {record.job_id: place for place, record in enumerate(records)}
     return {
         "mechanism": recording.name,
@@ -156,8 +156,10 @@ def _reasons(
     if not started or not _has_order(recording):
         return {}
     stories = Stories(recording)
-    told = {str(places[record.job_id]): stories.story(record.job_id).reasons() for record in started[:_EXPLAINED]}
-    return {place: reasons for place, reasons in told.items() if reasons}
+    reasons_by_row = {
+        str(places[record.job_id]): stories.story(record.job_id).reasons() for record in started[:_EXPLAINED]
+    }
+    return {place: reasons for place, reasons in reasons_by_row.items() if reasons}
 
 
 def _has_order(recording: Recording) -> bool:

@@ -93,13 +93,13 @@ def _json(value: Any) -> str:
 def _about(columns: Mapping[str, Any], zone: str) -> str:
     """What is shown, on one line."""
     number = len(columns["jobs"]["id"])
-    told = f"{number:,} job{'' if number == 1 else 's'} on {columns['nodes']:,} {columns['unit']}, "
+    summary = f"{number:,} job{'' if number == 1 else 's'} on {columns['nodes']:,} {columns['unit']}, "
     first, last = columns["base"], columns["base"] + columns["length"]
     if columns["dates"]:
         days = [datetime.fromtimestamp(second, UTC) for second in (first, last - 1)]
         texts = dict.fromkeys(f"{day.day} {day:%B %Y}" for day in days)
-        return told + " to ".join(texts) + f" (times are {zone})"
-    return told + f"{columns['length'] / 86400:.1f} days"
+        return summary + " to ".join(texts) + f" (times are {zone})"
+    return summary + f"{columns['length'] / 86400:.1f} days"
 
 
 def _example(jobs: Mapping[str, Any]) -> str:

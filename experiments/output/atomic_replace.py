@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from experiments.output.manifest import Sealed, arriving, open_sealed
-from experiments.output.signals import held
+from experiments.output.manifest import Sealed, arriving, open_result
+from experiments.output.signals import hold_interruptions
 from workloads.ground.errors import InputError, OutputError
 from workloads.ground.files import digests_noted, is_plain_file, partial_name, sha256_of, sync
 
@@ -43,7 +43,7 @@ def handover(directory: Path, manifest: str) -> Iterator[Path]:
         with digests_noted():
             yield new
         _check_places(new, directory)
-        with held():
+        with hold_interruptions():
             sync(new)
             settle(directory, manifest)
             new.rename(arriving(directory, manifest))
@@ -117,6 +117,6 @@ def _former(directory: Path, manifest: str) -> Sealed | None:
     if not is_plain_file(path):
         return None
     try:
-        return open_sealed(path.parent, manifest, check=False, waiting=False)
+        return open_result(path.parent, manifest, check=False, waiting=False)
     except InputError:
         return None

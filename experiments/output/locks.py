@@ -38,7 +38,7 @@ def writing(directory: Path, writer: str = "another command") -> Iterator[None]:
         If another process writes there.
     """
     path = directory / LOCK
-    descriptor = _locked(path, f"{writer} is at work in {directory}: wait for it, or take another directory")
+    descriptor = _try_lock(path, f"{writer} is at work in {directory}: wait for it, or take another directory")
     try:
         if descriptor is not None:
             remove_partials(directory)
@@ -51,7 +51,7 @@ def writing(directory: Path, writer: str = "another command") -> Iterator[None]:
             os.close(descriptor)
 
 
-def _locked(path: Path, sentence: str) -> int | None:
+def _try_lock(path: Path, sentence: str) -> int | None:
     """The locked file; None where the system or the file system cannot lock, so that two may meet unhindered."""
     try:
         import fcntl

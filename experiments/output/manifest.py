@@ -18,7 +18,7 @@ from workloads.ground.checksums import begins_sealed, digest_holds, has_digest, 
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import atomic_open, is_plain_file, is_plain_name, read_bytes, sha256_of, written_digest
 
-__all__ = ["SWEEP", "Sealed", "arriving", "check_files", "file_faults", "is_manifest", "open_sealed", "seal"]
+__all__ = ["SWEEP", "Sealed", "arriving", "check_files", "file_faults", "is_manifest", "open_result", "seal"]
 
 #: The manifest of a sweep.
 SWEEP = "sweep.json"
@@ -51,7 +51,7 @@ class Sealed:
 
     directory: Path
     manifest: str
-    told: dict[str, Any]
+    content: dict[str, Any]
     files: Mapping[str, str] | None
     derived: tuple[str, ...]
     raw: bytes
@@ -89,7 +89,7 @@ def is_manifest(path: Path) -> bool:
         return has_digest(file.read())
 
 
-def seal(directory: Path, manifest: str, told: Mapping[str, Any], derived: Iterable[str] = ()) -> None:
+def seal(directory: Path, manifest: str, content: Mapping[str, Any], derived: Iterable[str] = ()) -> None:
     """Write the manifest of a result.
 
     Parameters
@@ -106,12 +106,12 @@ def seal(directory: Path, manifest: str, told: Mapping[str, Any], derived: Itera
     """
     drawn = list(derived)
     files = {path.name: written_digest(path) for path in sorted(directory.iterdir()) if path.name not in drawn}
-    text = json.dumps({**told, "files": files, "derived": drawn, "digest": ""}, indent=2) + "\n"
+    text = json.dumps({**content, "files": files, "derived": drawn, "digest": ""}, indent=2) + "\n"
     with atomic_open(directory / manifest, "wb") as file:
         file.write(with_digest(text))
 
 
-def open_sealed(directory: Path, manifest: str, *, check: bool = True, waiting: bool = True) -> Sealed:
+def open_result(directory: Path, manifest: str, *, check: bool = True, waiting: bool = True) -> Sealed:
     """The result of that manifest, if all of it is as it was written.
 
     Parameters
@@ -136,21 +136,21 @@ def open_sealed(directory: Path, manifest: str, *, check: bool = True, waiting: 
         raise TraceError(path, None, "is not a plain file" if path.is_symlink() or path.exists() else "no such file")
     raw = read_bytes(path)
     try:
-        told = json.loads(raw)
-        if not isinstance(told, dict):
+        content = json.loads(raw)
+        if not isinstance(content, dict):
             raise ValueError("no object")
     except (ValueError, RecursionError):
         raise TraceError(path, None, "is not JSON as Holdfast writes it") from None
-    if not any(key in told for key in ("files", "digest")):
-        return Sealed(directory, manifest, told, None, (), raw)
+    if not any(key in content for key in ("files", "digest")):
+        return Sealed(directory, manifest, content, None, (), raw)
     if not digest_holds(raw):
         raise TraceError(path, None, "was changed after it was written")
-    files, derived = told.get("files"), told.get("derived")
+    files, derived = content.get("files"), content.get("derived")
     if not isinstance(files, dict) or not isinstance(derived, list):
         files, derived = {}, [None]
     if not all(is_plain_name(name) for name in [*files, *derived]):
         raise TraceError(path, None, "must name files of its own directory, each with its SHA-256")
-    own = {key: value for key, value in told.items() if key not in _KEYS}
+    own = {key: value for key, value in content.items() if key not in _KEYS}
     sealed = Sealed(directory, manifest, own, files, tuple(derived), raw)
     if check:
         check_files(sealed)

@@ -14,7 +14,7 @@ from typing import Any
 
 from workloads.ground.errors import InputError
 
-__all__ = ["Interrupted", "held", "limited", "listening", "start_trackers", "without_interruption"]
+__all__ = ["Interrupted", "hold_interruptions", "listening", "start_trackers", "time_limit", "without_interruption"]
 
 #: What ends a command.
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -155,7 +155,7 @@ def start_trackers(*trackers: Callable[[], None]) -> None:
 
 
 @contextmanager
-def held() -> Iterator[None]:
+def hold_interruptions() -> Iterator[None]:
     """Put an interruption off until the end of the block."""
     listener = _listener
     if listener is None or threading.current_thread() is not threading.main_thread():
@@ -172,7 +172,7 @@ def held() -> Iterator[None]:
 
 
 @contextmanager
-def limited(seconds: float | None) -> Iterator[None]:
+def time_limit(seconds: float | None) -> Iterator[None]:
     """End the block by :class:`Interrupted`, with the number of SIGALRM, when so much time has passed; None: never.
 
     Raises

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.recordings.summaries import headed
+from experiments.recordings.summaries import metric_column
 from policies.mechanism import BASELINE
 from simulator import Result, simulate
 from simulator.machine.actual_outcomes import PREEMPTED
@@ -43,17 +43,17 @@ COLUMNS = (
 #: Columns of the rounds in a terminal.
 ROUNDS = (
     Quantity("round"),
-    headed("alpha", "alpha", "planned for"),
-    headed("gamma_h", "gamma", "planned for"),
-    headed("fitted_alpha", "alpha", "waits were"),
-    headed("fitted_gamma_h", "gamma", "waits were"),
-    headed("regret", "regret"),
-    headed("turnaround_stochastic_h", "stoch.", "turnaround", digits=2),
-    headed("turnaround_h", "all", "turnaround", digits=2),
-    headed("reservations_per_job", "reserv.", unit="a job"),
-    headed("wasted_node_hours", "wasted", unit="kNh", scale=1e-3, digits=1),
-    headed("utilization", "util."),
-    headed("work_utilization", "work"),
+    metric_column("alpha", "alpha", "planned for"),
+    metric_column("gamma_h", "gamma", "planned for"),
+    metric_column("fitted_alpha", "alpha", "waits were"),
+    metric_column("fitted_gamma_h", "gamma", "waits were"),
+    metric_column("regret", "regret"),
+    metric_column("turnaround_stochastic_h", "stoch.", "turnaround", digits=2),
+    metric_column("turnaround_h", "all", "turnaround", digits=2),
+    metric_column("reservations_per_job", "reserv.", unit="a job"),
+    metric_column("wasted_node_hours", "wasted", unit="kNh", scale=1e-3, digits=1),
+    metric_column("utilization", "util."),
+    metric_column("work_utilization", "work"),
 )
 
 

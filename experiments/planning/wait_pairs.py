@@ -12,7 +12,7 @@ import numpy as np
 
 from experiments.output.filenames import table_name
 from experiments.recordings.archive import table_rows
-from experiments.recordings.run_file import measurement_of, open_run, simulated_jobs
+from experiments.recordings.run_file import open_run, recorded_measurement, simulated_jobs
 from experiments.recordings.variants import chosen_variant
 from experiments.traces.description import describe_reading
 from policies.mechanism import BASELINE
@@ -147,9 +147,9 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
     """
     place = Path(directory)
     result = open_run(place)
-    variant = chosen_variant(place, result.told, mechanism)
-    result = replace(result, told=variant.told)
-    told, name = result.told, variant.mechanism
+    variant = chosen_variant(place, result.content, mechanism)
+    result = replace(result, content=variant.content)
+    content, name = result.content, variant.mechanism
     table = result.need(table_name("jobs", variant.label), "the jobs of that mechanism: run it again")
     jobs = list(table_rows(table, _JOB, "type"))
     for line, row in jobs:
@@ -157,7 +157,7 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
             raise TraceError(table, line, f"job {row['job_id']} does not start before its submit")
     with trusting(trust):
         simulated = simulated_jobs(result)
-    measured = _window(place, told, jobs, beginning_of(simulated))
+    measured = _window(place, content, jobs, beginning_of(simulated))
     walltimes = _walltimes(simulated, name == BASELINE)
     without: Counter[str] = Counter()
     pairs: list[tuple[float, float, int]] = []
@@ -199,17 +199,17 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
     source = {
         "path": str(directory),
         "mechanism": name,
-        "input": {key: told["input"][key] for key in ("path", "sha256")},
+        "input": {key: content["input"][key] for key in ("path", "sha256")},
     }
     title = f"{place.name or place}, simulated under {variant.label}"
     return WaitPairs.of(pairs, source=source, title=title, left_out=without)
 
 
 def _window(
-    directory: Path, told: Mapping[str, Any], jobs: Sequence[tuple[int, dict[str, Any]]], begin: float | None
+    directory: Path, content: Mapping[str, Any], jobs: Sequence[tuple[int, dict[str, Any]]], begin: float | None
 ) -> Callable[[float], bool]:
     """Whether a submit [s] is in the window that the run has measured, which begins after a starting state."""
-    measurement = measurement_of(directory, told)
+    measurement = recorded_measurement(directory, content)
     submits = [to_ticks(row["submit"]) for _, row in jobs if row["submit"] is not None]
     window = measurement.window
     opened = None if begin is None else to_ticks(begin)

@@ -21,14 +21,14 @@ from experiments.recordings.row_checks import sound_decisions, sound_entries, so
 from experiments.recordings.run_file import (
     LOCAL,
     ZONE,
-    engine_of,
-    epoch_of,
-    nodes_of,
     open_run,
-    options_of,
     read_prior,
+    recorded_engine,
+    recorded_epoch,
+    recorded_nodes,
+    recorded_options,
+    recorded_unit,
     simulated_jobs,
-    unit_of,
 )
 from experiments.recordings.variants import chosen_variant
 from policies.mechanism import BASELINE
@@ -97,26 +97,26 @@ def read_recording(
     """
     place = Path(directory)
     result = open_run(place)
-    variant = chosen_variant(place, result.told, mechanism)
-    result = replace(result, told=variant.told)
-    told, name = result.told, variant.label
+    variant = chosen_variant(place, result.content, mechanism)
+    result = replace(result, content=variant.content)
+    content, name = result.content, variant.label
     trusted = trust or is_trusted()
     with trusting(trusted):
         jobs = simulated_jobs(result)
     table = result.need(table_name("jobs", name), "the jobs of that mechanism: run it again")
     records = _records(table, jobs, variant.mechanism)
-    origin, begin, prior = origin_of(jobs), beginning_of(jobs), read_prior(place, told)
+    origin, begin, prior = origin_of(jobs), beginning_of(jobs), read_prior(place, content)
     if prior is not None and prior.origin is not None:
         origin = min(origin, to_ticks(prior.origin))
     entries: list[Entry] = []
     samples: list[Sample] = []
     if events:
-        entries, samples = _history(result, name, origin, records, nodes_of(place, told))
+        entries, samples = _history(result, name, origin, records, recorded_nodes(place, content))
     return Result(
         mechanism=variant.mechanism,
         label=name if variant.varied else "",
-        nodes=nodes_of(place, told),
-        options=options_of(place, told),
+        nodes=recorded_nodes(place, content),
+        options=recorded_options(place, content),
         table=list(jobs),
         records=records,
         entries=entries,
@@ -126,13 +126,13 @@ def read_recording(
         begin=None if begin is None else to_ticks(begin),
         down=changes_of(_down(entries)),
         decisions=_decisions(result.find(table_name("decisions", name)), origin) if decisions else None,
-        epoch=_within_calendar(epoch_of(place, told), records),
-        zone=LOCAL if told.get(ZONE) == LOCAL else "UTC",
-        unit=unit_of(told),
+        epoch=_within_calendar(recorded_epoch(place, content), records),
+        zone=LOCAL if content.get(ZONE) == LOCAL else "UTC",
+        unit=recorded_unit(content),
         trusted=trusted,
         prior=prior,
-        engine=engine_of(told, variant.mechanism),
-        placements=_placements(result.find(table_name("nodes", name)), nodes_of(place, told)),
+        engine=recorded_engine(content, variant.mechanism),
+        placements=_placements(result.find(table_name("nodes", name)), recorded_nodes(place, content)),
     )
 
 
@@ -218,7 +218,7 @@ def _columns(path: Path, schema: Schema, origin: int = 0) -> tuple[list[int], di
     found = {}
     for item, cells in zip(fields, columns, strict=True):
         # Cell by cell only what is written in another way.
-        values = item.parsed(cells)
+        values = item.parse_column(cells)
         if values is None or (item.name in _NEEDED and "" in cells):
             values = [_value(item, cell, path, line) for cell, line in zip(cells, lines, strict=True)]
             values = values if item.kind == "number" else whole_column(values)
@@ -245,17 +245,17 @@ def _read(path: Path, schema: Schema, origin: int = 0) -> Iterator[tuple[int, di
 
 def _records(path: Path, jobs: Sequence[Job], mechanism: str) -> Records:
     """What became of the jobs, which must be those of the table in its order."""
-    schema = JOBS.extended([Field("type", "text", "", "type")])
+    schema = JOBS.extend([Field("type", "text", "", "type")])
     held = ELIGIBLE.name in read_text(path).partition("\n")[0].split(",")
-    lines, columns = _columns(path, schema.extended([ELIGIBLE]) if held else schema)
+    lines, columns = _columns(path, schema.extend([ELIGIBLE]) if held else schema)
     if held:
         queued, submit = columns.pop(ELIGIBLE.source), columns["submit"]
         # Absent is less than every time.
         columns["eligible"] = np.where((submit != ABSENT) & (queued > submit), queued, ABSENT)
     known = {job.job_id: (job.type, job.nodes) for job in jobs}
     ids = columns["job_id"].tolist()
-    told = zip(lines, ids, columns["type"], columns["nodes"].tolist(), strict=True)
-    for line, job_id, kind, nodes in told:
+    rows = zip(lines, ids, columns["type"], columns["nodes"].tolist(), strict=True)
+    for line, job_id, kind, nodes in rows:
         if known.get(job_id) != (kind, nodes):
             raise TraceError(path, line, f"job {job_id} is not among the jobs that were simulated")
     if [job.job_id for job in jobs] != ids:

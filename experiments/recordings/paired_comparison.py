@@ -13,8 +13,8 @@ import numpy as np
 
 from experiments.recordings.archive import read_recording
 from experiments.recordings.run_file import open_run
-from experiments.recordings.variants import names_of
-from experiments.recordings.week_blocks import WEEK, clusters_of
+from experiments.recordings.variants import run_names
+from experiments.recordings.week_blocks import WEEK, assign_clusters
 from experiments.statistics import Interval, clustered_interval, holm
 from experiments.tables import render
 from policies.planning.waits.fitting import size_classes
@@ -117,7 +117,7 @@ class Gains:
         lines = [
             {
                 **row,
-                "difference": interval_of(row).text("+.2f", scale) if row["low"] is not None else
+                "difference": make_interval(row).text("+.2f", scale) if row["low"] is not None else
                 f"{row['difference'] * scale:+.2f}",
             }
             for row in rows
@@ -136,26 +136,26 @@ class Gains:
             Quantity("second_longest", self.second, unit, scale=scale, digits=2, group=longest),
             Quantity("verdict", self.second),
         ]
-        told = [render(lines, columns)]
+        paragraphs = [render(lines, columns)]
         if any(self.alone):
-            told.append(
+            paragraphs.append(
                 f"compared: the jobs of both results; left out: {self.alone[0]:,} only in {self.first}, "
                 f"{self.alone[1]:,} only in {self.second}"
             )
         if left_out:
-            told.append(f"{left_out:,} groups between the largest losses and the largest gains are not shown")
-        told.append(
+            paragraphs.append(f"{left_out:,} groups between the largest losses and the largest gains are not shown")
+        paragraphs.append(
             f"difference: {self.second} less {self.first} [95 % interval, jobs of one {self.cluster} taken together]"
         )
         if self.by:
-            told.append("gains and loses: not by chance at 5 %, over all groups together (Holm)")
-        return "\n".join(told)
+            paragraphs.append("gains and loses: not by chance at 5 %, over all groups together (Holm)")
+        return "\n".join(paragraphs)
 
     def __str__(self) -> str:
         return self.text()
 
 
-def interval_of(row: Mapping[str, Any]) -> Interval:
+def make_interval(row: Mapping[str, Any]) -> Interval:
     """Difference and interval of a row; of a single cluster the interval is not known (NaN)."""
     low, high = (math.nan if row[end] is None else row[end] for end in ("low", "high"))
     return Interval(row["difference"], low, high)
@@ -207,7 +207,7 @@ def gains(first: Recording, second: Recording, by: str | None = None, names: tup
     if not pairs:
         raise InputError(f"no job started and ended in both {called[0]} and {called[1]}")
     submits = np.array([min(one.submit or 0, other.submit or 0) for _, one, other in pairs]) / SECOND
-    cluster, clusters = clusters_of(submits, "day" if by == "week" else "week")
+    cluster, clusters = assign_clusters(submits, "day" if by == "week" else "week")
     groups: dict[str, list[int]] = {ALL: list(range(len(pairs)))}
     if by is not None:
         for place, name in enumerate(_names(by, [job for job, _, _ in pairs], submits, first.epoch, first.unit)):
@@ -216,7 +216,7 @@ def gains(first: Recording, second: Recording, by: str | None = None, names: tup
     for name, value in MEASURES.items():
         a = np.array([value(record) for _, record, _ in pairs])
         b = np.array([value(record) for _, _, record in pairs])
-        rows += _judged([_row(group, name, a[places], b[places], clusters[places]) for group, places in groups.items()])
+        rows += _judge([_row(group, name, a[places], b[places], clusters[places]) for group, places in groups.items()])
     alone = len(first.table) - len(common), len(second.table) - len(common)
     return Gains(*called, by or "", rows, cluster, _remark(common, called), alone)
 
@@ -244,12 +244,12 @@ def _remark(common: Sequence[_Both], called: tuple[str, str]) -> str:
     """What else sets the jobs apart."""
     types = sum(job.type is not other.type for job, other, _, _ in common)
     runtimes = sum(one.runtime != other.runtime for _, _, one, other in common)
-    told = [
+    differences = [
         f"{number:,} {'has' if number == 1 else 'have'} another {what}"
         for what, number in (("type", types), ("runtime", runtimes))
         if number
     ]
-    return f"of the jobs of {called[1]}, {' and '.join(told)} than in {called[0]}" if told else ""
+    return f"of the jobs of {called[1]}, {' and '.join(differences)} than in {called[0]}" if differences else ""
 
 
 def _names(by: str, jobs: Sequence[Job], submits: np.ndarray, epoch: float | None, unit: str) -> list[str]:
@@ -301,7 +301,7 @@ def _row(group: str, name: str, a: np.ndarray, b: np.ndarray, clusters: np.ndarr
     return row
 
 
-def _judged(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _judge(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows of a metric, all jobs first, with p-values adjusted for the number of groups, and verdicts."""
     for family in (rows[:1], [row for row in rows[1:] if row["p_value"] is not None]):
         for row, adjusted in zip(family, holm([row["p_value"] or 0.0 for row in family]), strict=True):
@@ -330,7 +330,7 @@ def read_pair(places: Sequence[str], *, trust: bool = False) -> tuple[Recording,
     """
     if len(places) == 1:
         directory, wanted = _place(places[0])
-        there = names_of(open_run(directory).told)
+        there = run_names(open_run(directory).content)
         if wanted is not None or len(there) != 2:
             listed = ", ".join(map(repr, there))
             raise InputError(f"{places[0]}: name two results to compare, as '{directory}:RUN'; it holds {listed}")

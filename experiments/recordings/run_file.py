@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.output.directory_checks import RUN
-from experiments.output.manifest import Sealed, arriving, open_sealed
+from experiments.output.manifest import Sealed, arriving, open_result
 from experiments.recordings.measurement import Measurement
 from policies.mechanism import BASELINE, parse_mechanism
 from simulator.machine.prior_state import PastUsage, PriorState
@@ -34,16 +34,16 @@ __all__ = [
     "UNIT",
     "ZONE",
     "chosen_mechanism",
-    "engine_of",
-    "epoch_of",
     "holds_run",
-    "measurement_of",
-    "nodes_of",
     "open_run",
-    "options_of",
     "read_prior",
+    "recorded_engine",
+    "recorded_epoch",
+    "recorded_measurement",
+    "recorded_nodes",
+    "recorded_options",
+    "recorded_unit",
     "simulated_jobs",
-    "unit_of",
 ]
 
 _PICTURES = ("mechanisms", "waits", "machine", "accounting", "aggregates", "differences", "loop")
@@ -81,9 +81,9 @@ def open_run(directory: Path) -> Sealed:
     path = directory / RUN
     if not holds_run(directory):
         raise InputError(f"{directory}: no results of 'holdfast run' (there is no {RUN})")
-    result = open_sealed(directory, RUN)
+    result = open_result(directory, RUN)
     try:
-        source, mechanisms = result.told["input"], result.told["mechanisms"]
+        source, mechanisms = result.content["input"], result.content["mechanisms"]
         usable = isinstance(source["path"], str) and isinstance(source["sha256"], str)
         usable = usable and isinstance(mechanisms, list) and bool(mechanisms)
         usable = usable and all(isinstance(name, str) for name in mechanisms)
@@ -94,7 +94,7 @@ def open_run(directory: Path) -> Sealed:
     return result
 
 
-def chosen_mechanism(directory: Path, told: Mapping[str, Any], mechanism: str | None) -> str:
+def chosen_mechanism(directory: Path, content: Mapping[str, Any], mechanism: str | None) -> str:
     """The mechanism that is wanted, as its files are named.
 
     Raises
@@ -102,7 +102,7 @@ def chosen_mechanism(directory: Path, told: Mapping[str, Any], mechanism: str | 
     InputError
         If there are several and none is named, or the named one is not there.
     """
-    there = list(told["mechanisms"])
+    there = list(content["mechanisms"])
     if mechanism is None:
         if len(there) > 1:
             raise InputError(f"{directory}: holds results of {', '.join(there)}: choose one with --mechanism")
@@ -130,14 +130,14 @@ def simulated_jobs(result: Sealed) -> Sequence[Job]:
     """
     from workloads.table.job_table import read_job_table
 
-    told, directory = result.told, result.directory
-    kept = told.get(JOB_TABLE)
-    if kept is None and "format" in told["input"] and ("preparation" in told or "life" in told):
+    content, directory = result.content, result.directory
+    kept = content.get(JOB_TABLE)
+    if kept is None and "format" in content["input"] and ("preparation" in content or "life" in content):
         kept = "jobs.csv"  # made from a trace
-    if kept is None and "format" in told["input"]:
-        return _jobs_of_trace(directory, told)
+    if kept is None and "format" in content["input"]:
+        return _jobs_of_trace(directory, content)
     if kept is None:
-        return read_job_table(_input_of(directory, told)).jobs
+        return read_job_table(_recorded_input(directory, content)).jobs
     if not isinstance(kept, str):
         raise TraceError(directory / RUN, None, f"{JOB_TABLE} must be the name of a file")
     path = result.find(kept)
@@ -146,35 +146,35 @@ def simulated_jobs(result: Sealed) -> Sequence[Job]:
         # An input that lay there was left as it was.
         if not is_plain_name(kept) or not is_plain_file(path):
             raise InputError(f"{directory}: has no {path.name}, the simulated job table; run the simulation again")
-        if result.files is not None and sha256_of(path) != told["input"]["sha256"]:
+        if result.files is not None and sha256_of(path) != content["input"]["sha256"]:
             raise TraceError(path, None, "was changed after the simulation; run the simulation again")
     return read_job_table(path).jobs
 
 
-def nodes_of(directory: Path, told: Mapping[str, Any]) -> int:
+def recorded_nodes(directory: Path, content: Mapping[str, Any]) -> int:
     """Size of the machine."""
-    nodes = told.get("nodes")
+    nodes = content.get("nodes")
     if not is_whole(nodes, 1) or nodes > LARGEST_SIZE:
         raise TraceError(directory / RUN, None, f"must name a positive number of nodes, at most {LARGEST_SIZE:,}")
     return nodes
 
 
-def unit_of(told: Mapping[str, Any]) -> str:
+def recorded_unit(content: Mapping[str, Any]) -> str:
     """What sizes count: ``nodes`` or ``processors``."""
-    return "processors" if told.get(UNIT) == "processors" else "nodes"
+    return "processors" if content.get(UNIT) == "processors" else "nodes"
 
 
-def engine_of(told: Mapping[str, Any], mechanism: str) -> str:
+def recorded_engine(content: Mapping[str, Any], mechanism: str) -> str:
     """What computed a run; results of earlier versions, which do not say it, are of the model."""
-    engine = told.get(ENGINE)
+    engine = content.get(ENGINE)
     if isinstance(engine, Mapping):
         engine = engine.get(mechanism)
     return "compiled" if engine == "compiled" else "simpy"
 
 
-def epoch_of(directory: Path, told: Mapping[str, Any]) -> float | None:
+def recorded_epoch(directory: Path, content: Mapping[str, Any]) -> float | None:
     """Seconds since 1970 at which the clock of the job table stands at 0; None if it is not known."""
-    epoch = told.get(EPOCH)
+    epoch = content.get(EPOCH)
     if epoch is None:
         return None
     if not (is_number(epoch) and math.isfinite(epoch)):
@@ -182,9 +182,9 @@ def epoch_of(directory: Path, told: Mapping[str, Any]) -> float | None:
     return float(epoch)
 
 
-def read_prior(directory: Path, told: Mapping[str, Any]) -> PriorState | None:
+def read_prior(directory: Path, content: Mapping[str, Any]) -> PriorState | None:
     """What is known of the time before a starting state; None: nothing."""
-    usage, first = told.get(PAST_USAGE), told.get(FIRST_SUBMIT)
+    usage, first = content.get(PAST_USAGE), content.get(FIRST_SUBMIT)
     if usage is None and first is None:
         return None
     if not (first is None or (is_number(first) and 0 <= first <= LARGEST_TIME)):
@@ -196,10 +196,10 @@ def read_prior(directory: Path, told: Mapping[str, Any]) -> PriorState | None:
     return PriorState(PastUsage(totals={account: float(used) for account, used in usage.items()}), origin=first)
 
 
-def measurement_of(directory: Path, told: Mapping[str, Any]) -> Measurement:
+def recorded_measurement(directory: Path, content: Mapping[str, Any]) -> Measurement:
     """What was measured, and how; what is not told is at its default."""
     try:
-        given = dict(told.get("measurement", {}))
+        given = dict(content.get("measurement", {}))
         measurement = Measurement(**given)
         legal = all(is_number(value) and math.isfinite(value) and value >= 0 for value in given.values())
     except (AttributeError, TypeError, ValueError):
@@ -209,40 +209,40 @@ def measurement_of(directory: Path, told: Mapping[str, Any]) -> Measurement:
     return measurement
 
 
-def options_of(directory: Path, told: Mapping[str, Any]) -> Options:
+def recorded_options(directory: Path, content: Mapping[str, Any]) -> Options:
     """How the machine was operated; what this version does not know is passed over.
 
     Plug-ins are named as they were and not looked for: a file of results must not make code run.
     """
     known = {field.name for field in fields(Options)}
-    given = told.get("options")
+    given = content.get("options")
     if not isinstance(given, Mapping):
         raise TraceError(
             directory / RUN, None, "must name the options of the simulation by their names under 'options'"
         )
     try:
-        return Options.told(**{name: value for name, value in given.items() if name in known})
+        return Options.from_record(**{name: value for name, value in given.items() if name in known})
     except InputError as error:
         raise TraceError(directory / RUN, None, f"must name the options of the simulation: {error}") from None
 
 
-def _input_of(directory: Path, told: Mapping[str, Any]) -> Path:
+def _recorded_input(directory: Path, content: Mapping[str, Any]) -> Path:
     """The file that was simulated, if it is still the same."""
-    path = Path(told["input"]["path"])
+    path = Path(content["input"]["path"])
     if not path.is_file():
         raise InputError(f"{directory}: the input of the run, {path}, is missing")
-    if sha256_of(path) != told["input"]["sha256"]:
+    if sha256_of(path) != content["input"]["sha256"]:
         raise InputError(f"{directory}: the input of the run, {path}, has changed; run the simulation again")
     return path
 
 
-def _jobs_of_trace(directory: Path, told: Mapping[str, Any]) -> Sequence[Job]:
+def _jobs_of_trace(directory: Path, content: Mapping[str, Any]) -> Sequence[Job]:
     """A trace as the baseline alone replays it: without a job table."""
     from workloads.hybrid.assignment import as_rigid
     from workloads.logs.readers import read_trace
 
-    source, path = told["input"], _input_of(directory, told)
-    nodes = nodes_of(directory, told)
+    source, path = content["input"], _recorded_input(directory, content)
+    nodes = recorded_nodes(directory, content)
     how = {name: source.get(name) for name in ("format", "procs_per_node")}
     if not isinstance(how["format"], str) or isinstance(how["procs_per_node"], bool | float | str | list | dict):
         raise TraceError(directory / RUN, None, "must say with format and procs_per_node how the trace was read")

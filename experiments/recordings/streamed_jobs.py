@@ -55,9 +55,9 @@ class EndedJobs:
         self.place = directory / ENDED
         self._format: Format = format
         self._number = 0
-        told = json.dumps(identity, indent=2, sort_keys=True) + "\n"
+        content = json.dumps(identity, indent=2, sort_keys=True) + "\n"
         manifest = self.place / _MANIFEST
-        if manifest.is_file() and manifest.read_text(encoding="utf-8") != told:
+        if manifest.is_file() and manifest.read_text(encoding="utf-8") != content:
             if not force:
                 raise InputError(
                     f"{self.place}: holds jobs of another streamed run, which did not come to its end; "
@@ -69,10 +69,10 @@ class EndedJobs:
         except OSError as error:
             raise OutputError(f"{self.place}: cannot be made: {error.strerror}") from None
         with atomic_open(manifest) as file:
-            file.write(told)
+            file.write(content)
         self.kept = len(list(self.place.glob(f"jobs-*.{format}")))
 
-    def tell(self, records: Records) -> None:
+    def write(self, records: Records) -> None:
         """Write a part, unless it is there already.
 
         Raises

@@ -1,4 +1,4 @@
-"""Streamed replays: a long log whose jobs are written as they end."""
+"""Replay of a long log whose jobs are written as they end."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from experiments.recordings.table_files import Format
 from simulator.options import Options
 from simulator.plain_replay import rigid_records
 from simulator.results.result import Result
-from simulator.streaming import TOLD, stream
+from simulator.streaming import BATCH_SIZE, stream
 from workloads.ground.errors import InputError
 from workloads.ground.files import sha256_of
 from workloads.hybrid.assignment import as_rigid
@@ -24,7 +24,7 @@ from workloads.logs.swf import read_long_swf
 from workloads.logs.trace import Trace
 from workloads.table.jobs import Jobs
 
-__all__ = ["identity_of", "stream_log", "streamed_replay"]
+__all__ = ["stream_identity", "stream_log", "streamed_replay"]
 
 
 def streamed_replay(
@@ -33,23 +33,23 @@ def streamed_replay(
     options: Options,
     ended: EndedJobs,
     *,
-    told: int = TOLD,
+    batch_size: int = BATCH_SIZE,
     progress: Callable[[int], None] | None = None,
 ) -> Result:
     """Replay jobs and write them as they end.
 
     Parameters
     ----------
-    jobs, nodes, options, told, progress
+    jobs, nodes, options, batch_size, progress
         As of :func:`simulator.streaming.stream`.
     ended
         Where they are written.
     """
 
-    def tell(rows: Any, start: Any, end: Any) -> None:
-        ended.tell(rigid_records(jobs.select(rows), start, end))
+    def write(rows: Any, start: Any, end: Any) -> None:
+        ended.write(rigid_records(jobs.select(rows), start, end))
 
-    return stream(jobs, nodes, tell, told=told, progress=progress, **asdict(options))
+    return stream(jobs, nodes, write, batch_size=batch_size, progress=progress, **asdict(options))
 
 
 def stream_log(
@@ -59,7 +59,7 @@ def stream_log(
     *,
     format: Format = "csv",
     force: bool = False,
-    told: int = TOLD,
+    batch_size: int = BATCH_SIZE,
     progress: Callable[[int], None] | None = None,
     **options: Any,
 ) -> Result:
@@ -70,19 +70,19 @@ def stream_log(
     log
         An SWF file, or a trace.
     directory
-        Where ``jobs-baseline.csv`` (or ``.parquet``), ``summary.csv``, ``types.csv`` and ``accounting.csv`` come to.
-        Until then the jobs that have ended are in ``ended`` there, a table for each ``told`` of them. After a kill the
-        same call goes on with those.
+        Receives ``jobs-baseline.csv`` (or ``.parquet``), ``summary.csv``, ``types.csv`` and ``accounting.csv``. Until
+        the replay is complete, ended jobs are kept in its folder ``ended``, one table per batch; after a kill the same
+        call resumes from these.
     nodes
         Size of the machine; by default the one that the log names.
     format
         ``csv`` or ``parquet``.
     force
         Whether to replace jobs that another call has left in ``ended``.
-    told
-        How many jobs are written at a time.
+    batch_size
+        Number of ended jobs per table in ``ended``.
     progress
-        Told now and then how many jobs have ended.
+        Called from time to time with the number of ended jobs.
     **options
         Fields of :class:`Options`.
 
@@ -104,17 +104,19 @@ def stream_log(
     of = {"log": trace.source if isinstance(log, Trace) else sha256_of(log), "jobs": len(trace.jobs)}
     place = make_directory(Path(directory))
     with writing(place):
-        ended = EndedJobs(place, identity_of(of, size, settings, told, format), format, force=force)
+        ended = EndedJobs(place, stream_identity(of, size, settings, batch_size, format), format, force=force)
         jobs = as_rigid(trace.on_machine(size))
-        result = streamed_replay(jobs, size, settings, ended, told=told, progress=progress)
+        result = streamed_replay(jobs, size, settings, ended, batch_size=batch_size, progress=progress)
         write_replay(place, [result], Measurement(), jobs_as=format)
         ended.remove()
     return result
 
 
-def identity_of(log: Mapping[str, Any], nodes: int, options: Options, told: int, format: Format) -> dict[str, Any]:
-    """What decides the parts of a streamed replay."""
+def stream_identity(
+    log: Mapping[str, Any], nodes: int, options: Options, batch_size: int, format: Format
+) -> dict[str, Any]:
+    """Everything that determines the tables of a streamed replay; a resumed one must have the same."""
     return {
-        "log": dict(log), "nodes": nodes, "options": asdict(options), "told": told, "format": format,
+        "log": dict(log), "nodes": nodes, "options": asdict(options), "batch_size": batch_size, "format": format,
         "holdfast": version("holdfast"),
     }  # fmt: skip

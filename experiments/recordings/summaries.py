@@ -10,60 +10,60 @@ from experiments.tables import is_known, render, telling
 from simulator.results.catalogue import metric
 from workloads.ground.columns import Quantity
 
-__all__ = ["by_label", "cancellation_comparison", "comparison", "headed", "is_metric", "stochastic_comparison"]
+__all__ = ["by_label", "cancellation_comparison", "comparison", "is_metric", "metric_column", "stochastic_comparison"]
 
 _MECHANISM = Quantity("mechanism")
 
 
-def headed(name: str, head: str, group: str = "", **changes: Any) -> Quantity:
+def metric_column(name: str, head: str, group: str = "", **changes: Any) -> Quantity:
     """The column of a metric under a short heading; unit, scale and digits are the catalogue's unless changed."""
     return replace(metric(name), head=head, group=group, **changes)
 
 
 def _thousands(name: str, head: str, group: str = "") -> Quantity:
     """Thousands of node-hours."""
-    return headed(name, head, group, unit="kNh", scale=1e-3, digits=1)
+    return metric_column(name, head, group, unit="kNh", scale=1e-3, digits=1)
 
 
 #: Columns of wall-clock times, which differ from run to run.
 _CLOCKED = (
-    headed("decision_ms_p99", "decision", unit="ms p99"),
-    headed("engine_seconds", "engine"),
+    metric_column("decision_ms_p99", "decision", unit="ms p99"),
+    metric_column("engine_seconds", "engine"),
 )
 _COMPARISON = (
     _MECHANISM,
-    headed("wait_h", "mean", "wait"),
-    headed("wait_p95_h", "p95", "wait"),
-    headed("bounded_slowdown", "slowdown", "bounded"),
-    headed("turnaround_h", "all", "turnaround"),
-    headed("turnaround_rigid_h", "rigid", "turnaround"),
-    headed("turnaround_malleable_h", "mall.", "turnaround"),
-    headed("turnaround_on_demand_h", "on-dem.", "turnaround"),
-    headed("instant_start_ratio", "start", "instant"),
-    headed("instant_start_ratio_strict", "strict", "instant"),
-    headed("preemption_ratio_rigid", "rigid", "preempted"),
-    headed("preemption_ratio_malleable", "mall.", "preempted"),
-    headed("shrink_ratio", "shrunk"),
-    headed("utilization", "util."),
+    metric_column("wait_h", "mean", "wait"),
+    metric_column("wait_p95_h", "p95", "wait"),
+    metric_column("bounded_slowdown", "slowdown", "bounded"),
+    metric_column("turnaround_h", "all", "turnaround"),
+    metric_column("turnaround_rigid_h", "rigid", "turnaround"),
+    metric_column("turnaround_malleable_h", "mall.", "turnaround"),
+    metric_column("turnaround_on_demand_h", "on-dem.", "turnaround"),
+    metric_column("instant_start_ratio", "start", "instant"),
+    metric_column("instant_start_ratio_strict", "strict", "instant"),
+    metric_column("preemption_ratio_rigid", "rigid", "preempted"),
+    metric_column("preemption_ratio_malleable", "mall.", "preempted"),
+    metric_column("shrink_ratio", "shrunk"),
+    metric_column("utilization", "util."),
     _thousands("lost_node_hours", "lost"),
 )
 _STOCHASTIC = (
     _MECHANISM,
-    headed("turnaround_stochastic_h", "turnaround", "stochastic jobs"),
-    headed("preemption_ratio_stochastic", "preempted", "stochastic jobs"),
-    headed("reservations_per_job", "reservations", "stochastic jobs", unit="a job"),
-    headed("stretch", "response", "stretch", unit="/ runtime"),
-    headed("execution_stretch", "execution", "stretch", unit="/ runtime"),
-    headed("expected_cost_h", "expected", "cost of a job"),
-    headed("planned_cost_h", "planned", "cost of a job"),
-    headed("paid_cost_h", "paid", "cost of a job"),
+    metric_column("turnaround_stochastic_h", "turnaround", "stochastic jobs"),
+    metric_column("preemption_ratio_stochastic", "preempted", "stochastic jobs"),
+    metric_column("reservations_per_job", "reservations", "stochastic jobs", unit="a job"),
+    metric_column("stretch", "response", "stretch", unit="/ runtime"),
+    metric_column("execution_stretch", "execution", "stretch", unit="/ runtime"),
+    metric_column("expected_cost_h", "expected", "cost of a job"),
+    metric_column("planned_cost_h", "planned", "cost of a job"),
+    metric_column("paid_cost_h", "paid", "cost of a job"),
     _thousands("wasted_node_hours", "wasted"),
-    headed("work_utilization", "work", unit="% of nodes"),
+    metric_column("work_utilization", "work", unit="% of nodes"),
 )
 _CANCELLATIONS = (
     _MECHANISM,
-    headed("cancelled_jobs", "jobs", "cancelled"),
-    headed("cancelled_started", "had started", "cancelled"),
+    metric_column("cancelled_jobs", "jobs", "cancelled"),
+    metric_column("cancelled_started", "had started", "cancelled"),
     _thousands("cancelled_node_hours", "their runs", "cancelled"),
 )
 
@@ -81,17 +81,19 @@ def comparison(summaries: Sequence[Mapping[str, Any]], *, unit: str = "nodes", v
         Whether to show wall-clock times, too.
     """
     columns = [column for column in _COMPARISON if not _repeats(column.name, summaries)]
-    return _rendered(summaries, [*columns, *(_CLOCKED if verbose else ())], unit)
+    return _render(summaries, [*columns, *(_CLOCKED if verbose else ())], unit)
 
 
 def stochastic_comparison(summaries: Sequence[Mapping[str, Any]], *, unit: str = "nodes", verbose: bool = False) -> str:
     """The stochastic jobs under each mechanism; parameters of :func:`comparison`."""
-    return _rendered(summaries, [*_STOCHASTIC, *([headed("planning_seconds", "planning")] if verbose else [])], unit)
+    return _render(
+        summaries, [*_STOCHASTIC, *([metric_column("planning_seconds", "planning")] if verbose else [])], unit
+    )
 
 
 def cancellation_comparison(summaries: Sequence[Mapping[str, Any]], *, unit: str = "nodes") -> str:
     """The cancelled jobs under each mechanism; parameters of :func:`comparison`."""
-    return _rendered(summaries, _CANCELLATIONS, unit)
+    return _render(summaries, _CANCELLATIONS, unit)
 
 
 def by_label(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -125,7 +127,7 @@ def _repeats(name: str, rows: Iterable[Mapping[str, Any]]) -> bool:
     )
 
 
-def _rendered(rows: Sequence[Mapping[str, Any]], columns: Iterable[Quantity], unit: str) -> str:
+def _render(rows: Sequence[Mapping[str, Any]], columns: Iterable[Quantity], unit: str) -> str:
     if any(row.get("label") for row in rows):
         rows, columns = by_label(rows), [Quantity("mechanism", "run") if c is _MECHANISM else c for c in columns]
     shown = telling(rows, columns)

@@ -62,7 +62,7 @@ def write_rows(file: IO[bytes], schema: Schema, recording: Recording, rows: Any,
             text, cells = item.cells(recording, block)
             formats.append(text)
             if cells is not None:
-                values.append(_quoted(cells) if item.kind == "text" else cells)
+                values.append(_quote(cells) if item.kind == "text" else cells)
         line = ",".join(formats) + "\n"
         lines = map(line.__mod__, zip(*values, strict=True)) if values else [line % ()] * len(block)
         file.write("".join(lines).encode())
@@ -77,7 +77,7 @@ def _blocks(rows: Any) -> Iterator[Any]:
         yield rows.part(slice(begin, begin + _BLOCK))
 
 
-def _quoted(texts: list[str]) -> list[str]:
+def _quote(texts: list[str]) -> list[str]:
     """Texts as the csv module writes them."""
     special = [text for text in set(texts) if not _SPECIAL.isdisjoint(text)]
     if not special:

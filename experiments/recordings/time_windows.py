@@ -15,7 +15,7 @@ from workloads.logs.trace import epoch_of
 if TYPE_CHECKING:
     from simulator.results.recording import Recording
 
-__all__ = ["Window", "opened", "unix_origin"]
+__all__ = ["Window", "accounting_start", "unix_origin"]
 
 _NEVER = "no job of this result ran; there is nothing to draw"
 _LEGAL = "a time after the first submit, such as 12h or 43200, or a date, such as 2022-03-01T12:00"
@@ -30,7 +30,7 @@ def unix_origin(recording: Recording) -> int | None:
     return None if known is None else recording.origin + to_ticks(known)
 
 
-def opened(recording: Recording) -> int:
+def accounting_start(recording: Recording) -> int:
     """From when on time is accounted for: the first submit, or the begin of a replay with a starting state.
 
     Returns
@@ -99,7 +99,7 @@ class Window:
         InputError
             If one of them is no time, or the window is empty.
         """
-        first = opened(recording)
+        first = accounting_start(recording)
         if recording.closed is None:
             raise InputError(_NEVER)
         last = recording.closed - recording.origin

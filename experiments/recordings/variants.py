@@ -10,7 +10,7 @@ from typing import Any
 from experiments.recordings.run_file import RUN, chosen_mechanism
 from workloads.ground.errors import InputError, TraceError
 
-__all__ = ["RUNS", "Variant", "chosen_variant", "in_label_order", "label_of", "names_of"]
+__all__ = ["RUNS", "Variant", "chosen_variant", "in_label_order", "make_label", "run_names"]
 
 #: Key of ``run.json``: one entry for each run, where an option other than the mechanism had several values.
 RUNS = "runs"
@@ -40,7 +40,7 @@ class Variant:
     label: str
     mechanism: str
     varied: bool
-    told: dict[str, Any]
+    content: dict[str, Any]
 
 
 def in_label_order(names: Mapping[str, Any]) -> list[str]:
@@ -54,12 +54,12 @@ def in_label_order(names: Mapping[str, Any]) -> list[str]:
     return [*first, *(name for name in names if name not in (*first, *last)), *last]
 
 
-def label_of(values: Mapping[str, Any]) -> str:
+def make_label(values: Mapping[str, Any]) -> str:
     """The label of a run from the options that set it apart.
 
-    >>> label_of({"mechanism": "CUP-SPAA", "order": "fcfs", "backfilling": "conservative"})
+    >>> make_label({"mechanism": "CUP-SPAA", "order": "fcfs", "backfilling": "conservative"})
     'fcfs / conservative / CUP-SPAA'
-    >>> label_of({"nodes": 120, "seed": 3, "outages": "logs/week.csv"})
+    >>> make_label({"nodes": 120, "seed": 3, "outages": "logs/week.csv"})
     '120 nodes / outages week / seed 3'
     """
     return _SEPARATOR.join(_words(name, str(values[name])) for name in in_label_order(values))
@@ -75,7 +75,7 @@ def _words(name: str, value: str) -> str:
     return f"{name.replace('_', ' ')} {value}"
 
 
-def chosen_variant(directory: Path, told: Mapping[str, Any], wanted: str | None) -> Variant:
+def chosen_variant(directory: Path, content: Mapping[str, Any], wanted: str | None) -> Variant:
     """The run that is wanted.
 
     Parameters
@@ -90,10 +90,10 @@ def chosen_variant(directory: Path, told: Mapping[str, Any], wanted: str | None)
     InputError
         If there are several and none is named, or not exactly one fits.
     """
-    if RUNS not in told:
-        name = chosen_mechanism(directory, told, wanted)
-        return Variant(name, name, False, dict(told))
-    runs = _runs(directory, told)
+    if RUNS not in content:
+        name = chosen_mechanism(directory, content, wanted)
+        return Variant(name, name, False, dict(content))
+    runs = _runs(directory, content)
     labels = [run["label"] for run in runs]
     found = [run for run in runs if wanted is None or run["label"] == wanted]
     if not found:
@@ -109,15 +109,15 @@ def chosen_variant(directory: Path, told: Mapping[str, Any], wanted: str | None)
         raise InputError(f"{directory}: holds the runs {listed}: {problem}")
     (run,) = found
     own = {key: value for key, value in run.items() if key not in ("label", "mechanism", "values")}
-    rest = {key: value for key, value in told.items() if key != RUNS}
+    rest = {key: value for key, value in content.items() if key != RUNS}
     return Variant(run["label"], run["mechanism"], True, {**rest, **own, "mechanisms": [run["mechanism"]]})
 
 
-def names_of(told: Mapping[str, Any]) -> list[str]:
+def run_names(content: Mapping[str, Any]) -> list[str]:
     """The names of the runs of a result: their labels, or their mechanisms."""
-    if RUNS in told and isinstance(told[RUNS], list):
-        return [str(run.get("label")) for run in told[RUNS] if isinstance(run, dict)]
-    return [str(name) for name in told["mechanisms"]]
+    if RUNS in content and isinstance(content[RUNS], list):
+        return [str(run.get("label")) for run in content[RUNS] if isinstance(run, dict)]
+    return [str(name) for name in content["mechanisms"]]
 
 
 def _parts(label: str) -> set[str]:
@@ -125,8 +125,8 @@ def _parts(label: str) -> set[str]:
     return {part.strip().lower().replace("&", "-") for part in label.replace("/", ",").split(",") if part.strip()}
 
 
-def _runs(directory: Path, told: Mapping[str, Any]) -> list[dict[str, Any]]:
-    runs = told[RUNS]
+def _runs(directory: Path, content: Mapping[str, Any]) -> list[dict[str, Any]]:
+    runs = content[RUNS]
     usable = isinstance(runs, list) and all(
         isinstance(run, dict) and all(isinstance(run.get(key), str) for key in ("label", "mechanism")) for run in runs
     )

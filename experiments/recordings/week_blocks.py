@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["WEEK", "clusters_of"]
+__all__ = ["WEEK", "assign_clusters"]
 
 #: A week [s].
 WEEK = 7 * 86_400
@@ -14,7 +14,7 @@ _LENGTHS = {"week": WEEK, "day": 86_400, "hour": 3_600, "minute": 60}
 _ENOUGH = 10
 
 
-def clusters_of(submits: npt.NDArray[np.float64], longest: str = "week") -> tuple[str, npt.NDArray[np.int64]]:
+def assign_clusters(submits: npt.NDArray[np.float64], longest: str = "week") -> tuple[str, npt.NDArray[np.int64]]:
     """The time within which jobs are taken together, and the number of that time for each job.
 
     Parameters

@@ -227,12 +227,12 @@ class _Controller:
     def began(self, run: Run) -> None:
         """A run has begun: Slurm reports its end."""
 
-    def changed(self, run: Run) -> None:
+    def update_end(self, run: Run) -> None:
         """A run was preempted: without a warning its job is requeued after the grace."""
         if run.over:
             self._back(run.job, self._grace)
 
-    def vacated(self, job: JobState) -> None:
+    def schedule_requeue(self, job: JobState) -> None:
         """A warning is over: the job is requeued."""
         self._mirror.requeue(job)
         self._back(job, 0)

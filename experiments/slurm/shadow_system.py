@@ -99,7 +99,7 @@ class Mirror(System):
         before = run.nodes
         run.settle(self.now)
         self.named.move(source, target, len(lost or won), self.now)
-        run.resized(self.now)
+        run.update_ends(self.now)
         self.named.choice = set()
         self.log(self.now, "shrink" if lost else "expand", run.job_id, before, run.nodes, "as Slurm has it")
 

@@ -19,7 +19,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from experiments.output.manifest import Sealed, open_sealed
+from experiments.output.manifest import Sealed, open_result
 from experiments.study.experiment import Experiment, find_experiment
 from experiments.study.limits import check_parameters
 from workloads.ground.errors import InputError, TraceError
@@ -77,7 +77,7 @@ def write_artefact(directory: Path, names: Sequence[str], path: str | Path) -> N
     """
     files: dict[str, bytes] = {ENVIRONMENT: json.dumps(_environment(), indent=1).encode() + b"\n"}
     for name in names:
-        sealed = open_sealed(directory, f"{name}.json")
+        sealed = open_result(directory, f"{name}.json")
         files[sealed.manifest] = sealed.raw
         for table in sealed.files or ():
             files[table] = sealed.need(table, "which its manifest names").read_bytes()
@@ -148,17 +148,17 @@ def read_experiments(directory: Path) -> dict[str, Recorded]:
     for path in sorted(directory.glob("*.json")):
         if path.name == ENVIRONMENT or not is_plain_file(path):
             continue
-        sealed = open_sealed(directory, path.name)
-        if sealed.files is not None and "experiment" in sealed.told:
-            found[str(sealed.told["experiment"])] = _read_experiment(path, sealed)
+        sealed = open_result(directory, path.name)
+        if sealed.files is not None and "experiment" in sealed.content:
+            found[str(sealed.content["experiment"])] = _read_experiment(path, sealed)
     if not found:
         raise InputError(f"{directory}: holds no experiment as `holdfast reproduce` writes it")
     return found
 
 
 def _read_experiment(path: Path, sealed: Sealed) -> Recorded:
-    experiment = find_experiment(str(sealed.told["experiment"]))
-    parameters, seed = sealed.told.get("parameters"), sealed.told.get("seed")
+    experiment = find_experiment(str(sealed.content["experiment"]))
+    parameters, seed = sealed.content.get("parameters"), sealed.content.get("seed")
     made = None
     if isinstance(parameters, Mapping) and is_whole(seed, 0) and seed <= LARGEST_WHOLE:
         check_parameters(experiment.parameters, experiment.quick, parameters, path)
@@ -194,9 +194,9 @@ def differences(item: Recorded, directory: Path) -> list[str]:
     directory
         That holds the new tables.
     """
-    again = open_sealed(directory, item.sealed.manifest)
+    again = open_result(directory, item.sealed.manifest)
     found = []
-    if item.sealed.told.get("data") != again.told.get("data"):
+    if item.sealed.content.get("data") != again.content.get("data"):
         found.append("was measured with other data")
     for name in item.sealed.files or ():
         before, now = item.sealed.need(name, "which its manifest names"), again.find(name)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiments.output.atomic_replace import handover
-from experiments.output.manifest import arriving, check_files, open_sealed, seal
+from experiments.output.manifest import arriving, check_files, open_result, seal
 from experiments.study.cost_log import add_cost
 from experiments.study.parameters import data_digests
 from experiments.study.rule_digests import mark_verdicts
@@ -244,10 +244,10 @@ def is_measured(record: Mapping[str, Any], directory: Path) -> bool:
         If they were, and a file was changed or removed since: says which.
     """
     try:
-        found = open_sealed(directory, _manifest(record["experiment"]), check=False)
+        found = open_result(directory, _manifest(record["experiment"]), check=False)
     except InputError:
         return False
-    told = {key: value for key, value in found.told.items() if key != "tables"}
+    told = {key: value for key, value in found.content.items() if key != "tables"}
     if told != record or found.files is None:
         return False
     check_files(found)
@@ -314,7 +314,7 @@ def _record_beside(name: str, directory: Path) -> Mapping[str, Any]:
     """What ``ID.json`` says of the tables; nothing where they were copied without it."""
     if not (directory / _manifest(name)).exists() and not arriving(directory, _manifest(name)).exists():
         return {}
-    return open_sealed(directory, _manifest(name), check=False).told
+    return open_result(directory, _manifest(name), check=False).content
 
 
 def read_tables(name: str, directory: Path) -> dict[str, list[dict[str, Any]]]:
@@ -335,7 +335,7 @@ def read_tables(name: str, directory: Path) -> dict[str, list[dict[str, Any]]]:
 
 def _table_files(name: str, directory: Path) -> list[Path]:
     if (directory / _manifest(name)).exists() or arriving(directory, _manifest(name)).exists():
-        result = open_sealed(directory, _manifest(name))
+        result = open_result(directory, _manifest(name))
         if result.files is not None:
             return [path for path in map(result.find, result.files) if path is not None]
     # Without digests: tables that were copied, or written before there were any.

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.output.directory_checks import RUN
-from experiments.output.manifest import SWEEP, arriving, file_faults, is_manifest, open_sealed
+from experiments.output.manifest import SWEEP, arriving, file_faults, is_manifest, open_result
 from experiments.study.artefact import ENVIRONMENT, open_artefact
 from experiments.study.row_cache import piece_fault
 from experiments.sweeps.store import BATCH, line_faults
@@ -135,7 +135,7 @@ def _check_document(directory: Path, name: str) -> tuple[Check | None, set[str]]
     if not waiting and not _tells_of_a_result(name, told):
         return (_seal_check(path) if _is_ours(told) else None), set()
     try:
-        sealed = open_sealed(directory, name, check=False)
+        sealed = open_result(directory, name, check=False)
     except InputError as error:
         return Check(str(path), (str(error),)), set()
     if sealed.files is None:
@@ -174,7 +174,7 @@ def _check_file(path: Path) -> Check:
             return check
     for manifest in sorted(path.parent.glob("*.json")):
         try:
-            sealed = open_sealed(path.parent, manifest.name, check=False)
+            sealed = open_result(path.parent, manifest.name, check=False)
         except InputError:
             continue
         if path.name in (sealed.files or {}):

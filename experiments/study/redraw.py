@@ -9,7 +9,7 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from experiments.figures.style import relabel, save
-from experiments.output.manifest import SWEEP, open_sealed
+from experiments.output.manifest import SWEEP, open_result
 from experiments.recordings.run_file import RUN
 from experiments.recordings.summaries import by_label
 from experiments.study.experiment import Experiment, all_experiments, find_experiment, present_experiment
@@ -118,7 +118,7 @@ def _whole_table(directory: Path, name: str) -> Path | None:
     path = directory / name
     for manifest in (RUN, SWEEP):
         if is_plain_file(directory / manifest):
-            result = open_sealed(directory, manifest)
+            result = open_result(directory, manifest)
             if result.files is not None:
                 return result.find(name)
     return path if is_plain_file(path) else None

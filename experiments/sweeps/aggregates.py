@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from experiments.recordings.summaries import is_metric
-from experiments.recordings.variants import in_label_order, label_of
+from experiments.recordings.variants import in_label_order, make_label
 from experiments.statistics import Interval, interval, paired_interval
 from experiments.tables import render
 from simulator.results.catalogue import metric
@@ -237,7 +237,7 @@ def difference_rows(
             pairs = [(_number(cell[one][shown.name]), _number(reference[one][shown.name])) for one in both]
             known = [(a, b) for a, b in pairs if a is not None and b is not None]
             if known:
-                told = {"against": label_of(against), "metric": shown.name, "n": len(known)}
+                told = {"against": make_label(against), "metric": shown.name, "n": len(known)}
                 found.append({**own, **told, **_difference(shown, known)})
     return found
 

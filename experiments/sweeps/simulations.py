@@ -22,7 +22,7 @@ from simulator.results.catalogue import WALL_CLOCK
 from simulator.results.integrals import integral
 from simulator.results.metrics import summaries
 from simulator.results.order_statistics import Ranked
-from simulator.simulation import checked_table, collector_paused, simulate_checked
+from simulator.simulation import checked_table, pause_collector, simulate_table
 from workloads.ground.errors import HoldfastError, InputError, TraceError, sentence_of
 from workloads.ground.files import sha256_of
 from workloads.ground.units import SECOND
@@ -79,7 +79,7 @@ def simulate_run(run: RunConfiguration) -> RunOutcome:
     """
     try:
         # All that it makes is gone by the end, so that the collector, which would look through it, need not run.
-        with collector_paused():
+        with pause_collector():
             return _simulate(run)
     except InputError as error:
         return RunOutcome(run.key, {}, {}, str(error))
@@ -102,7 +102,7 @@ def _simulate(run: RunConfiguration) -> RunOutcome:
     began = perf_counter()
     jobs, nodes, weeks = job_table(run.workload, run.assignment, run.assignment_seed)
     prepared = perf_counter()
-    result = simulate_checked(jobs, nodes, run.mechanism, events=False, **vars(run.options))
+    result = simulate_table(jobs, nodes, run.mechanism, events=False, **vars(run.options))
     how = run.measurement
     summary, types = summaries(result, instant_tolerance=how.instant_tolerance, window=how.window)
     tolerance = run.options.warning if how.instant_tolerance is None else how.instant_tolerance
@@ -111,7 +111,7 @@ def _simulate(run: RunConfiguration) -> RunOutcome:
         "nodes": nodes,
         "summary": _without(summary, "mechanism") | count_delays(result.records, nodes, tolerance, run.options.warning),
         "types": [_without(row, "mechanism") for row in types],
-        "accounting": {name: ticks / (_HOUR * SECOND) for name, ticks in result.accounting.told().items()},
+        "accounting": {name: ticks / (_HOUR * SECOND) for name, ticks in result.accounting.by_state().items()},
         "weeks": weeks,
     }
     lopsided = (

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from experiments.output.atomic_replace import handover
 from experiments.output.directory_checks import check_kind
 from experiments.output.locks import writing
-from experiments.output.manifest import SWEEP, open_sealed, seal
+from experiments.output.manifest import SWEEP, open_result, seal
 from experiments.recordings.replay import make_directory
 from experiments.sweeps.configuration import Sweep
 from experiments.sweeps.execution import Workforce, carry_out
@@ -279,7 +279,7 @@ def _refuse_links(directory: Path, store: Path) -> None:
 def _changed_table(directory: Path) -> str:
     """Which table was changed since it was written; empty: none, or there is none."""
     try:
-        open_sealed(directory, SWEEP)
+        open_result(directory, SWEEP)
     except TraceError as error:
         return "" if not (directory / SWEEP).exists() else error.fault
     return ""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.recordings.week_blocks import clusters_of
+from experiments.recordings.week_blocks import assign_clusters
 from experiments.statistics import clustered_interval
 from simulator.results.metrics import summarize
 from simulator.results.records import SLOWDOWN_BOUND, JobRecord
@@ -87,8 +87,8 @@ def contrast_rows(results: Sequence[Result], instant_tolerance: float | None = N
                     apart = [measure(one, here) - measure(other, there) for one, other in pairs]
                     bounds = _difference(apart, [one.submit or 0 for one, _ in pairs])
             names = ("difference", "low", "high")
-            told = None if math.isnan(value) else value
-            rows.append({**result.identity, "metric": metric, "value": told, **dict(zip(names, bounds, strict=True))})
+            mean = None if math.isnan(value) else value
+            rows.append({**result.identity, "metric": metric, "value": mean, **dict(zip(names, bounds, strict=True))})
     return rows
 
 
@@ -107,7 +107,7 @@ def _difference(values: Sequence[float], submits: Sequence[int]) -> tuple[float 
     if not values:
         return None, None, None
     apart: NDArray[np.float64] = np.asarray(values)
-    clusters = clusters_of(np.asarray(submits) / SECOND)[1]
+    clusters = assign_clusters(np.asarray(submits) / SECOND)[1]
     if len(np.unique(clusters)) < 2:
         return float(apart.mean()), None, None
     found = clustered_interval(apart, clusters)

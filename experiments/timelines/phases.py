@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from experiments.recordings.time_windows import opened
+from experiments.recordings.time_windows import accounting_start
 from policies.mechanism import BASELINE
 from simulator.machine.actual_outcomes import CANCELLED, COMPLETED, SAVED
 from simulator.machine.job_factory import job_state
@@ -185,7 +185,7 @@ def use_of_time(recording: Recording) -> UseOfTime:
     """
     found = list(phases(recording))
     # What was before the begin of a replay with a starting state is not accounted for.
-    first = opened(recording)
+    first = accounting_start(recording)
     last = first if recording.closed is None else recording.closed - recording.origin
     changes: dict[str, list[tuple[int, int]]] = {use: [] for use in Accounting._fields}
     for phase in found:

@@ -68,9 +68,9 @@ class Engine:
             OnDemandService(self.system, setup.mechanism, self, options) if setup.mechanism is not None else None
         )
         self.outages = OutageService(self.system, self._service, closures) if closures is not None else None
-        told = (self.system, options, jobs, self.outages, setup.trial, setup.stream)
+        parts = (self.system, options, jobs, self.outages, setup.trial, setup.stream)
         self._asking = asking = setup.asking or Asking()
-        self.scheduler = AskingScheduler(*told, asking=asking) if asking.order else Scheduler(*told)
+        self.scheduler = AskingScheduler(*parts, asking=asking) if asking.order else Scheduler(*parts)
         if setup.prior is not None:
             self.scheduler.inherit(setup.prior.places)
         # Ranks are below that number, so that a turn and a rank make one priority. At least 2: SimPy's own priorities.
@@ -243,13 +243,13 @@ class Engine:
         if isinstance(job, StochasticJob):
             self._submissions.go_on(job, done)
         if done:
-            self._terminated(job)
+            self._submit_successors(job)
 
-    def _terminated(self, job: JobState) -> None:
+    def _submit_successors(self, job: JobState) -> None:
         """Submit the jobs that depend on a job that has ended or was cancelled."""
         self._left = left = self._left - 1
         if self._stream is not None:
-            self._stream.ended(job)
+            self._stream.add(job)
         if self._progress is not None and left % _REPORT_EVERY == 0:
             self._progress(self._submissions.coming - left)
         if self._depends:
@@ -268,12 +268,12 @@ class Engine:
         if self._withdrawals is not None:
             self._withdrawals.began(run)
 
-    def changed(self, run: Run) -> None:
+    def update_end(self, run: Run) -> None:
         if run.ending is not None:
             run.ending.cancel()
         run.ending = None if run.over else self._instants.moment(run.end, RELEASE, run.job.rank, self._end, run)
 
-    def vacated(self, job: JobState) -> None:
+    def schedule_requeue(self, job: JobState) -> None:
         self._instants.at(self.system.now, REQUEUE, job.rank, lambda: self._requeue(job))
 
     def plan(self, at: int, run: Run, reservation: Reservation) -> None:
@@ -292,7 +292,7 @@ class Engine:
         if self._withdrawals is None or not self._withdrawals.withdraw(job):
             return False
         if job.withdrawn:
-            self._terminated(job)
+            self._submit_successors(job)
         return True
 
     def _requeue(self, job: JobState) -> bool:

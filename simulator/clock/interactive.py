@@ -60,7 +60,7 @@ class AskingScheduler(Scheduler):
             return
         view: Any = system if place == 0 else _Led(system, (job, *queue[:place], *queue[place + 1 :]))
         for start in self._backfill(view):
-            system.start(self._known(start, pool.nodes, self._rule), ((pool, start.nodes),), start.cause)
+            system.start(self._check_start(start, pool.nodes, self._rule), ((pool, start.nodes),), start.cause)
 
 
 class AskingSubmissions(Submissions):

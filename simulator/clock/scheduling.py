@@ -17,7 +17,7 @@ from simulator.machine.job_state import JobState
 from simulator.machine.node_accounts import Lender
 from simulator.machine.system import System
 from simulator.options import Options
-from simulator.services.action_checks import listed, refused, start_problem, tenant_problem
+from simulator.services.action_checks import answer_error, check_list, start_problem, tenant_problem
 from simulator.services.idle_expansion import Growth
 from simulator.services.outages import OutageService
 from simulator.services.resumption import resume
@@ -97,7 +97,7 @@ class Scheduler:
         """One scheduling pass."""
         system = self._system
         if self._outages is not None:
-            self._outages.start_booked()
+            self._outages.start_in_reservations()
         if system.kept:
             resume(system)
         pool, waiting = self._pool, self._waiting
@@ -105,18 +105,18 @@ class Scheduler:
         if pool.nodes >= (sizes.least or sizes.smallest()):
             starts: Sequence[Start] = self._backfill(system)
             if type(starts) is not list:
-                starts = listed(self._rule, starts)
+                starts = check_list(self._rule, starts)
             if self._trial is not None:
                 tried = self._by_id[self._trial.job_id]
-                starts = self._trial.settled(system.now, tried, starts, lambda: self._ask_again(tried))
+                starts = self._trial.choose_starts(system.now, tried, starts, lambda: self._ask_again(tried))
             for start in starts:
-                job = self._known(start, pool.nodes, self._rule)
+                job = self._check_start(start, pool.nodes, self._rule)
                 system.start(job, ((pool, start.nodes),), start.cause)
                 if start.reason:
                     system.decisions.reason(system.now, start.job_id, start)
         # Without held nodes no reservation has any to lend.
         if system.reservations and self._totals[Kind.HELD] and waiting.jobs:
-            for start in listed(self._tenancy, self._tenants(system)):
+            for start in check_list(self._tenancy, self._tenants(system)):
                 self._start_tenant(start)
         if self._growth is not None and system.free:
             self._growth(system)
@@ -136,18 +136,18 @@ class Scheduler:
 
     def _start_tenant(self, start: Start) -> None:
         system = self._system
-        job = self._known(start, system.nodes, self._tenancy)
+        job = self._check_start(start, system.nodes, self._tenancy)
         problem = tenant_problem(start, {item.job_id: item.nodes for item in system.reservations})
         if problem:
-            raise refused(self._tenancy, start, problem)
+            raise answer_error(self._tenancy, start, problem)
         draws = start.draws or {}
         lenders: dict[Lender, int] = {item: draws[item.job_id] for item in system.reservations if item.job_id in draws}
         system.start(job, lenders.items(), start.cause, lenders)
-        system.decisions.drawn(system.now, start, draws)
+        system.decisions.record_draws(system.now, start, draws)
 
-    def _known(self, start: Start, free: int, policy: str) -> JobState:
+    def _check_start(self, start: Start, free: int, policy: str) -> JobState:
         """The job that a policy starts, if it can be started on so many free nodes."""
         job = self._by_id.get(start.job_id) if isinstance(start, Start) else None
         if job is not None and job.waiting and job.min_nodes <= start.nodes <= job.nodes and start.nodes <= free:
             return job
-        raise refused(policy, start, start_problem(start, job, job is not None and job.waiting, free))
+        raise answer_error(policy, start, start_problem(start, job, job is not None and job.waiting, free))

@@ -15,7 +15,7 @@ from simulator.machine.job_factory import job_states
 from simulator.machine.job_state import JobState
 from simulator.machine.prior_state import PriorState
 from simulator.options import Options
-from simulator.services.starting_state import StartingState, starting_state_of
+from simulator.services.starting_state import StartingState, find_starting_state
 from workloads.table.job import Job
 from workloads.table.job_lifecycle import has_life
 
@@ -103,4 +103,4 @@ class Setup:
         """The jobs that run already; None: there are none."""
         if not self.lively and self.begin is None:
             return None
-        return starting_state_of(self.states, self.origin, self.begin)
+        return find_starting_state(self.states, self.origin, self.begin)

@@ -1,4 +1,4 @@
-"""The stream of jobs: each state is made when its job arrives, and forgotten when it has ended."""
+"""Stream of jobs for long replays: a job's state exists only from its arrival to its end."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workloads.table.jobs import Jobs
 
 __all__ = ["Stream"]
 
-#: Jobs whose states are made from columns at a time.
+#: Jobs converted from columns to states at a time.
 _BLOCK = 4096
 
 Ticks = NDArray[np.int64]
@@ -22,7 +22,7 @@ Seconds = NDArray[np.float64]
 
 
 class Stream:
-    """Makes the states of a table in columns, and collects what becomes of the jobs.
+    """Creates job states from a table in columns and collects the outcomes of the jobs.
 
     Parameters
     ----------
@@ -30,24 +30,27 @@ class Stream:
         The jobs.
     origin
         Ticks of the table's clock at which the simulated clock stands at 0.
-    size
-        How many ended jobs are told at a time.
-    tell
+    batch_size
+        Number of ended jobs per call of ``consume``.
+    consume
         Called with rows of the table, and the starts and ends of their jobs [ticks of the table's clock], in the order
-        in which they have ended.
+        of the ends.
 
     Attributes
     ----------
     known
-        The states of the jobs that have arrived, or come next, and have not ended, by id.
+        States of the jobs that have arrived, or arrive next, and have not ended, by id.
     start, end
-        Of each job, by row [ticks of the table's clock].
+        Start and end of each job, by row [ticks of the table's clock].
     samples, latencies
-        What :class:`~simulator.clock.event_loop.Instants` has noted, in pieces: shapes (n, 5) and (n,).
+        Samples and latencies recorded by :class:`~simulator.clock.event_loop.Instants`, in pieces of shapes (n, 5) and
+        (n,).
     """
 
-    def __init__(self, table: Jobs, origin: int, size: int, tell: Callable[[Ticks, Ticks, Ticks], None]) -> None:
-        self._table, self._origin, self._size, self._tell = table, origin, size, tell
+    def __init__(
+        self, table: Jobs, origin: int, batch_size: int, consume: Callable[[Ticks, Ticks, Ticks], None]
+    ) -> None:
+        self._table, self._origin, self._batch_size, self._consume = table, origin, batch_size, consume
         self.known: dict[int, JobState] = {}
         self.start = np.zeros(len(table), np.int64)
         self.end = np.zeros(len(table), np.int64)
@@ -60,7 +63,7 @@ class Stream:
         return len(self._table)
 
     def arrivals(self) -> Iterator[JobState]:
-        """The jobs, by submit and id."""
+        """The jobs in the order of submit and id."""
         table, origin, known = self._table, self._origin, self.known
         count = len(table)
         ids, nodes = table.column("job_id"), table.column("nodes")
@@ -77,15 +80,15 @@ class Stream:
                 known[numbers[2]] = job = StreamedJob(table, *numbers)
                 yield job
 
-    def ended(self, job: JobState) -> None:
-        """A job has ended."""
+    def add(self, job: JobState) -> None:
+        """Take over a job that has ended."""
         del self.known[job.job_id]
         self._ended.append(job)
-        if len(self._ended) >= self._size:
+        if len(self._ended) >= self._batch_size:
             self.flush()
 
     def flush(self) -> None:
-        """Tell of those that have ended since the last time."""
+        """Hand over the jobs that have ended since the last call."""
         ended, origin = self._ended, self._origin
         if ended:
             rows = np.array([job.row for job in ended], np.int64)
@@ -93,7 +96,7 @@ class Stream:
             end = np.array([job.end for job in ended], np.int64) + origin
             ended.clear()
             self.start[rows], self.end[rows] = start, end
-            self._tell(rows, start, end)
+            self._consume(rows, start, end)
         samples, latencies = self._lists
         if samples:
             self.samples.append(np.array(samples, np.int64))
@@ -103,5 +106,5 @@ class Stream:
             latencies.clear()
 
     def watch(self, samples: list[Sample], latencies: list[float]) -> None:
-        """Empty these lists whenever ended jobs are told: they would grow with the trace."""
+        """Empty these lists with every batch, because they would otherwise grow with the trace."""
         self._lists = samples, latencies

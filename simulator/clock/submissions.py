@@ -73,7 +73,7 @@ class Submissions:
         self._withdrawals = withdrawals
         self._usage = None if setup.prior is None else setup.prior.usage
         self._origin = setup.origin
-        self._successors = _successors_of(jobs) if setup.lively else {}
+        self._successors = _group_successors(jobs) if setup.lively else {}
         # Jobs that wait for another one, or run already, do not arrive by the clock.
         running = state.jobs if state is not None else frozenset()
         others = {job.job_id for after in self._successors.values() for job in after} | running
@@ -196,7 +196,7 @@ class Submissions:
         return True
 
 
-def _successors_of(jobs: Sequence[JobState]) -> dict[int, list[JobState]]:
+def _group_successors(jobs: Sequence[JobState]) -> dict[int, list[JobState]]:
     """The jobs that depend on each preceding job, in the order of the input."""
     successors: dict[int, list[JobState]] = {}
     for job in jobs:

@@ -36,7 +36,7 @@ class Trial:
         self._walltimes = walltimes
         self.found: list[tuple[int, bool]] = []
 
-    def settled(
+    def choose_starts(
         self, now: int, job: JobState, starts: Sequence[Start], again: Callable[[], Sequence[Start]]
     ) -> Sequence[Start]:
         """The starts of a pass that are to be carried out.

@@ -16,11 +16,11 @@ from dataclasses import FrozenInstanceError
 from inspect import isfunction
 from typing import Any
 
-from simulator.conformance.contract import Claims, Problem, told
+from simulator.conformance.contract import Claims, Problem, in_words
 from simulator.conformance.expansions import ask_expansion, judge_expansion
 from simulator.conformance.generation import arrivals, growths, notices, scenarios
 from simulator.conformance.orders import ask_order, judge_order
-from simulator.conformance.plans import PlanCase, judge_plan, needed, plan_cases
+from simulator.conformance.plans import PlanCase, judge_plan, needed_arguments, plan_cases
 from simulator.conformance.report import BrokenPolicyError, Finding, Report
 from simulator.conformance.runs import REGISTRIES, broken_runs
 from simulator.conformance.scenario import Scenario, View
@@ -100,14 +100,14 @@ def check_policy(
     """
     if not isinstance(scenarios, int) or not 1 <= scenarios <= MOST_SCENARIOS:
         raise ParameterError("scenarios", f"a whole number from 1 to {MOST_SCENARIOS:,}", scenarios)
-    chosen = _kind_of(policy) if kind is None else kind
+    chosen = _find_kind(policy) if kind is None else kind
     if chosen not in KINDS:
         raise UnknownNameError("kind of policy", chosen, KINDS)
-    name = policy if isinstance(policy, str) else _name_of(policy)
+    name = policy if isinstance(policy, str) else _policy_name(policy)
     make = _maker(policy, _registry(chosen))
     if chosen == "strategy":
         # The registry refuses a strategy that needs more arguments; the finding names them.
-        count, findings = _check_strategy(policy if isfunction(policy) and needed(policy) else make())
+        count, findings = _check_strategy(policy if isfunction(policy) and needed_arguments(policy) else make())
     else:
         rules = _claims(make(), chosen, easy)
         count, findings = _check(make, chosen, rules, scenarios, seed)
@@ -117,7 +117,7 @@ def check_policy(
     return report
 
 
-def _name_of(policy: Any) -> str:
+def _policy_name(policy: Any) -> str:
     function = getattr(policy, "key", policy)
     return str(getattr(function, "__name__", type(policy).__name__))
 
@@ -130,7 +130,7 @@ def _registry(kind: str) -> Registry[Any]:
     return REGISTRIES[kind]
 
 
-def _kind_of(policy: Any) -> str:
+def _find_kind(policy: Any) -> str:
     """The kind of a policy, as far as its name, its methods or the names of its arguments show it."""
     if isinstance(policy, str):
         found = [kind for kind in KINDS if policy.split()[0] in _registry(kind).listing()] if policy.split() else []
@@ -207,10 +207,10 @@ def _check(make: Callable[[], Any], kind: str, claims: Claims, count: int, seed:
             _, again = _problems(other, kind, scenario, claims, once=True)
             if _plain(again) != _plain(answer):
                 what = (
-                    f"kept state between calls: a fresh one answers this with {told(again)}, one that has been asked "
-                    f"before differently"
+                    f"keeps state between calls: a new instance answers {in_words(again)}, "
+                    "one that was called before answers otherwise"
                 )
-                found["state"] = Finding("state", what, str(scenario), told(answer))
+                found["state"] = Finding("state", what, str(scenario), in_words(answer))
                 break
     if not found:
         for rule, what, table in broken_runs(make, kind, max(4, count // 20), seed):
@@ -232,12 +232,12 @@ def _problems(
     except Exception as error:  # whatever the plug-in raises is what its author wants to read
         return [("raises", f"raises {type(error).__name__}: {error}")], None
     problems: list[Problem] = []
-    if view.changed():
-        problems.append(("view", f"changes what it sees: the view's {view.changed()}"))
+    if view.find_change():
+        problems.append(("view", f"changes what it sees: the view's {view.find_change()}"))
     if view.peeks and not claims.runtime:
         problems.append(("runtime", "looks at the true runtime, which no scheduler knows"))
     if _plain(answer) != _plain(again):
-        problems.append(("deterministic", f"is not deterministic: asked again it answers {told(again)}"))
+        problems.append(("deterministic", f"is not deterministic: asked again it answers {in_words(again)}"))
     if once:
         return problems, answer
     try:
@@ -269,7 +269,7 @@ def _smallest(make: Callable[[], Any], kind: str, scenario: Scenario, claims: Cl
 
 def _finding(rule: str, problems: list[Problem], scenario: Scenario, answer: Any) -> Finding:
     what = next(what for name, what in problems if name == rule)
-    return Finding(rule, what, str(scenario), "" if answer is None and rule == "raises" else told(answer))
+    return Finding(rule, what, str(scenario), "" if answer is None and rule == "raises" else in_words(answer))
 
 
 # Planning strategies.
@@ -277,7 +277,7 @@ def _finding(rule: str, problems: list[Problem], scenario: Scenario, answer: Any
 
 def _check_strategy(strategy: Any) -> tuple[int, list[Finding]]:
     found: dict[str, Finding] = {}
-    more = needed(strategy)
+    more = needed_arguments(strategy)
     if more:
         what = f"needs {' and '.join(more)} beside a distribution and costs, which no option can give it"
         return 0, [Finding("arguments", what)]

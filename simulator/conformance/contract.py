@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from policies.port import Start
-from simulator.services.action_checks import described
+from simulator.services.action_checks import describe
 
-__all__ = ["Claims", "Problem", "told"]
+__all__ = ["Claims", "Problem", "in_words"]
 
 #: The rule that is broken, and what happened.
 Problem = tuple[str, str]
@@ -30,12 +30,12 @@ class Claims:
     runtime: bool = False
 
 
-def told(answer: Any) -> str:
+def in_words(answer: Any) -> str:
     """An answer in words."""
     if isinstance(answer, list | tuple):
-        return ", ".join(told(item) for item in answer) or "nothing"
+        return ", ".join(in_words(item) for item in answer) or "nothing"
     if isinstance(answer, dict):
-        return "; ".join(f"{key}: {told(value)}" for key, value in answer.items())
+        return "; ".join(f"{key}: {in_words(value)}" for key, value in answer.items())
     if isinstance(answer, Start) and answer.draws:
-        return f"{described(answer)[:-1]}, draws={answer.draws!r})"
-    return described(answer)
+        return f"{describe(answer)[:-1]}, draws={answer.draws!r})"
+    return describe(answer)

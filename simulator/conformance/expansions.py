@@ -10,7 +10,7 @@ from policies.backfilling import Easy
 from policies.port import TOLERANCE
 from simulator.conformance.contract import Claims, Problem
 from simulator.conformance.scenario import Running, Scenario, View
-from simulator.services.action_checks import described, growth_problem
+from simulator.services.action_checks import describe, growth_problem
 from workloads.ground.units import SECOND
 
 __all__ = ["ask_expansion", "judge_expansion"]
@@ -31,7 +31,7 @@ def judge_expansion(expansion: Any, scenario: Scenario, actions: Any, claims: Cl
         run = runs.get(getattr(action, "job_id", None))
         problem = growth_problem(action, run, free)
         if problem or run is None:
-            yield "growth", f"{described(action)}: {problem}"
+            yield "growth", f"{describe(action)}: {problem}"
             return
         ready = max(scenario.now, run.start + run.setup)
         end = ready + -(-(run.expected_end - ready) * run.nodes // (run.nodes + action.nodes))

@@ -87,7 +87,9 @@ def _scenario(draw: _Draw, size: int, *, growing: bool = False) -> Scenario:
         setup = _MINUTE * draw.whole(0, 2)
         running.append(Running(next(draw.ids), kind, nodes, least, most, start, end, setup, period, lent, plan))
         free -= nodes_free
-    queue = [_queued(draw, machine, _NOW - _MINUTE * draw.whole(0, 15)) for _ in range(draw.whole(0, 2 * size + 1))]
+    queue = [
+        _draw_queued_job(draw, machine, _NOW - _MINUTE * draw.whole(0, 15)) for _ in range(draw.whole(0, 2 * size + 1))
+    ]
     if draw.whole(0, 7) == 0:
         nodes = draw.whole(1, machine)
         queue.append(_on_demand(draw, nodes, _NOW - _MINUTE))
@@ -95,7 +97,7 @@ def _scenario(draw: _Draw, size: int, *, growing: bool = False) -> Scenario:
     return Scenario(machine, _NOW, tuple(queue), tuple(running), tuple(reservations))
 
 
-def _queued(draw: _Draw, machine: int, submit: int) -> Queued:
+def _draw_queued_job(draw: _Draw, machine: int, submit: int) -> Queued:
     kind = draw.kind()
     least, nodes = draw.sizes(machine, kind)
     walltime = _MINUTE * draw.whole(1, 6) * draw.whole(1, 6)

@@ -15,7 +15,7 @@ from workloads.laws import Law
 if TYPE_CHECKING:
     from policies.planning.costs import CostModel
 
-__all__ = ["PlanCase", "judge_plan", "needed", "plan_cases"]
+__all__ = ["PlanCase", "judge_plan", "needed_arguments", "plan_cases"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,7 @@ def plan_cases(strategy: Any) -> Iterator[PlanCase]:
             yield PlanCase(source, costs, f"{words}; {price}", longest)
 
 
-def needed(strategy: Any) -> list[str]:
+def needed_arguments(strategy: Any) -> list[str]:
     """What a strategy needs beside a distribution and costs, so that its name alone is not enough."""
     from inspect import signature
 

@@ -54,17 +54,18 @@ def broken_runs(make: Callable[[], Any], kind: str, count: int, seed: int) -> It
                     logs.append(simulate(jobs, nodes, mechanism, **_options(kind)).entries)
                 except InvariantError as error:
                     what = str(error).replace(f" {_NAME} ", " ")
-                    yield "simulation", f"a simulation under {_shown(mechanism)} fails: {what}", _table(jobs, nodes)
+                    what = f"a simulation under {_display_name(mechanism)} fails: {what}"
+                    yield "simulation", what, _table(jobs, nodes)
                     return
                 except Exception as error:  # whatever the plug-in raises is what its author wants to read
                     what = f"{type(error).__name__}: {error}"
-                    yield "raises", f"a simulation under {_shown(mechanism)} raises {what}", _table(jobs, nodes)
+                    yield "raises", f"a simulation under {_display_name(mechanism)} raises {what}", _table(jobs, nodes)
                     return
                 finally:
                     registry.forget(_NAME)
             if logs[0] != logs[1]:
                 first = next(at for at, (a, b) in enumerate(zip(*logs, strict=False)) if a != b)
-                what = f"two simulations under {_shown(mechanism)} differ from event {first + 1} on"
+                what = f"two simulations under {_display_name(mechanism)} differ from event {first + 1} on"
                 yield "deterministic", what, _table(jobs, nodes)
                 return
 
@@ -79,7 +80,7 @@ def _options(kind: str) -> dict[str, Any]:
     return {kind: _NAME} if kind not in ("notice", "arrival") else {}
 
 
-def _shown(mechanism: str) -> str:
+def _display_name(mechanism: str) -> str:
     return mechanism.replace(_NAME, "it")
 
 

@@ -216,7 +216,7 @@ class View:
             return 1e12
         return float(sum(map(ord, group)) % 97) * 1e9
 
-    def changed(self) -> str:
+    def find_change(self) -> str:
         """What of it is no more what it was; empty: nothing."""
         return next((name for name, value in self._state().items() if value != self._before[name]), "")
 

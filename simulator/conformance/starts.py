@@ -10,7 +10,7 @@ from policies.port import TOLERANCE, Promise, Start
 from policies.shadow_time import NEVER
 from simulator.conformance.contract import Claims, Problem
 from simulator.conformance.scenario import Running, Scenario, View
-from simulator.services.action_checks import described, start_problem, tenant_problem
+from simulator.services.action_checks import describe, start_problem, tenant_problem
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
 
@@ -32,10 +32,10 @@ def judge_backfilling(rule: Any, scenario: Scenario, starts: Any, claims: Claims
         problem = start_problem(start, job, job is not None and job.job_id in left, free)
         if problem:
             twice = job is not None and job.job_id not in left
-            yield "start", f"started job {job.job_id} twice" if twice and job else f"{described(start)}: {problem}"
+            yield "start", f"started job {job.job_id} twice" if twice and job else f"{describe(start)}: {problem}"
             return
         if start.draws or start.returned:
-            yield "start", f"{described(start)} takes nodes of reservations, which only a tenants rule may do"
+            yield "start", f"{describe(start)} takes nodes of reservations, which only a tenants rule may do"
             return
         del left[start.job_id]
         free -= start.nodes
@@ -53,7 +53,7 @@ def _broken_promises(rule: Any, scenario: Scenario, starts: list[Start], claims:
     if scenario.reservations:
         # They collect what comes back before the queue has it: a promise beside them is not the rule's alone to keep.
         return
-    after = _started(scenario, starts)
+    after = _after_starts(scenario, starts)
     if claims.head and not scenario.windows:
         sizes = {start.job_id: start.nodes for start in starts}
         heads: list[Start] = []
@@ -64,7 +64,7 @@ def _broken_promises(rule: Any, scenario: Scenario, starts: list[Start], claims:
         waiting = [job for job in scenario.queue if job.job_id not in sizes]
         if waiting and len(heads) < len(starts):
             head = waiting[0]
-            before, then = _earliest(_started(scenario, heads), head.min_nodes), _earliest(after, head.min_nodes)
+            before, then = _earliest(_after_starts(scenario, heads), head.min_nodes), _earliest(after, head.min_nodes)
             if then > before + TOLERANCE:
                 times = f"from {before / SECOND:g} s to {then / SECOND:g} s"
                 yield "head", f"delayed job {head.job_id}, the first that must wait: {times}"
@@ -84,7 +84,7 @@ def _broken_promises(rule: Any, scenario: Scenario, starts: list[Start], claims:
 def _into_windows(scenario: Scenario, starts: Any) -> Start | None:
     """The first start that leaves a window without its nodes at one of its instants; by brute force."""
     for count, start in enumerate(starts, 1):
-        after = _started(scenario, list(starts[:count]))
+        after = _after_starts(scenario, list(starts[:count]))
         ends = sorted(run.expected_end for run in after.running)
         own = after.running[-1].expected_end
         for window in scenario.windows:
@@ -95,7 +95,7 @@ def _into_windows(scenario: Scenario, starts: Any) -> Start | None:
     return None
 
 
-def _started(scenario: Scenario, starts: list[Start]) -> Scenario:
+def _after_starts(scenario: Scenario, starts: list[Start]) -> Scenario:
     """The machine when these jobs have started."""
     sizes = {start.job_id: start.nodes for start in starts}
     jobs = {job.job_id: job for job in scenario.queue}
@@ -133,7 +133,7 @@ def judge_tenants(rule: Any, scenario: Scenario, starts: Any, claims: Claims) ->
         if not problem and job is not None and job.type is JobType.ON_DEMAND:
             problem = f"job {job.job_id} is on-demand: no other job may take its nodes"
         if problem:
-            yield "start", f"{described(start)}: {problem}"
+            yield "start", f"{describe(start)}: {problem}"
             return
         del left[start.job_id]
         for job_id, nodes in start.draws.items():

@@ -9,7 +9,7 @@ from typing import Any
 from policies.port import Expect, Hold, Preempt, Shrink
 from simulator.conformance.contract import Claims, Problem
 from simulator.conformance.scenario import Running, Scenario, View
-from simulator.services.action_checks import described, plan_problem, room_problem
+from simulator.services.action_checks import describe, plan_problem, room_problem
 from workloads.table.job import JobType
 
 __all__ = ["ask_arrival", "ask_notice", "judge_arrival", "judge_notice"]
@@ -48,7 +48,7 @@ def judge_notice(strategy: Any, scenario: Scenario, actions: Any, claims: Claims
                 problem = f"job {action.job_id} is planned twice"
             planned.add(action.job_id)
         if problem:
-            yield "plan", f"{described(action)}: {problem}"
+            yield "plan", f"{describe(action)}: {problem}"
             return
 
 
@@ -58,13 +58,13 @@ def ask_arrival(strategy: Any, view: View) -> dict[str, Any]:
     answers: dict[str, Any] = {"room": room}
     if type(room) is int:
         for missing in sorted({1, (room + 1) // 2, room} - {0}) if room > 0 else ():
-            gone = View(_dismissed(view.scenario))
+            gone = View(_without_reservation(view.scenario))
             answers[f"missing {missing}"] = strategy.make_room(gone, gone.request, missing)
             view.peeks += gone.peeks
     return answers
 
 
-def _dismissed(scenario: Scenario) -> Scenario:
+def _without_reservation(scenario: Scenario) -> Scenario:
     """Without the reservation of the job that arrives, and without its tenants."""
     request = scenario.request
     assert request is not None
@@ -91,7 +91,7 @@ def judge_arrival(strategy: Any, scenario: Scenario, answers: dict[str, Any], cl
         return
     for name, actions in answers.items():
         if name != "room":
-            yield from _judge_room(_dismissed(scenario), int(name.split()[1]), actions, room)
+            yield from _judge_room(_without_reservation(scenario), int(name.split()[1]), actions, room)
 
 
 def _judge_room(scenario: Scenario, needed: int, actions: Any, room: int) -> Iterator[Problem]:
@@ -106,7 +106,7 @@ def _judge_room(scenario: Scenario, needed: int, actions: Any, room: int) -> Ite
         if not problem and run is not None and isinstance(action, Preempt) and run.nodes == run.borrowed:
             problem = f"all nodes of job {run.job_id} belong to reservations, so that it is preempted for nothing"
         if problem or run is None:
-            yield "victim", f"{described(action)} to find {needed} missing: {problem}"
+            yield "victim", f"{describe(action)} to find {needed} missing: {problem}"
             return
         if isinstance(action, Shrink):
             missing -= action.nodes

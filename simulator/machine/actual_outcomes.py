@@ -78,7 +78,7 @@ class Truth:
 
     def ending(self, request: ReservationRequest, length: int) -> Ending:
         """How a reservation goes that asks for that."""
-        restart, checkpoint = self._varied(int(request.restart)), self._varied(int(request.checkpoint))
+        restart, checkpoint = self._vary(int(request.restart)), self._vary(int(request.checkpoint))
         saved = int(request.saved)
         left, planned = self.runtime - saved, int(request.milestone) - saved
         # How far it comes. With a checkpoint to write it stops at the milestone; without it computes until its
@@ -89,16 +89,16 @@ class Truth:
             reach = max(planned, reach)
         barrier = self._barrier(saved, request.memory, min(left, reach))
         if barrier is not None:
-            return _done(length, OVER_MEMORY, restart, barrier, 0)
+            return _ending_after_work(length, OVER_MEMORY, restart, barrier, 0)
         if left <= reach:
-            return _done(length, COMPLETED, restart, left, 0)
+            return _ending_after_work(length, COMPLETED, restart, left, 0)
         if not request.checkpointed:
             return _cut(length, EXPIRED, restart, left, 0)
         if self._strict and restart + planned + checkpoint > length:
             return _cut(length, UNSAVED, restart, planned, length)
-        return _done(length, SAVED, restart, planned, checkpoint)
+        return _ending_after_work(length, SAVED, restart, planned, checkpoint)
 
-    def _varied(self, planned: int) -> int:
+    def _vary(self, planned: int) -> int:
         if not self._spread:
             return planned
         return round(planned * float(self._draws.uniform(1.0 - self._spread, 1.0 + self._spread)))
@@ -118,7 +118,7 @@ class Truth:
         return None
 
 
-def _done(length: int, ending: str, restart: int, work: int, checkpoint: int) -> Ending:
+def _ending_after_work(length: int, ending: str, restart: int, work: int, checkpoint: int) -> Ending:
     """The work was done: what varies and is absorbed takes what the work leaves of the walltime."""
     restart = min(restart, length - work)
     return Ending(ending, restart, work, min(checkpoint, length - restart - work))

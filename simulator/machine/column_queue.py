@@ -58,7 +58,7 @@ class Fitting:
             place = places[0]
             self._places = places[1:]
         else:
-            place = self._ranks.first_of(places)
+            place = self._ranks.find_first(places)
             self._places = places[places != place]
         return self._columns.jobs[place]
 

@@ -103,7 +103,7 @@ class Decisions:
                     self._note(view.now, "promise", job_id, at=at)
             self._promised = promised
 
-    def drawn(self, now: int, start: Start, draws: Mapping[int, int]) -> None:
+    def record_draws(self, now: int, start: Start, draws: Mapping[int, int]) -> None:
         """A tenant has started on nodes of these reservations."""
         if self.enabled:
             for other, nodes in draws.items():
@@ -115,12 +115,12 @@ class Decisions:
         if self.enabled:
             self._note(now, "lend", job_id, other=other, nodes=nodes)
 
-    def returned(self, now: int, job_id: int, other: int, nodes: int) -> None:
+    def record_return(self, now: int, job_id: int, other: int, nodes: int) -> None:
         """A lender has got nodes back."""
         if self.enabled:
             self._note(now, "return", job_id, other=other, nodes=nodes)
 
-    def planned(self, now: int, other: int, actions: Iterable[Action], runs: dict[int, Run]) -> None:
+    def record_plan(self, now: int, other: int, actions: Iterable[Action], runs: dict[int, Run]) -> None:
         """A notice strategy has made its plan."""
         if not self.enabled:
             return
@@ -134,7 +134,7 @@ class Decisions:
                 self._note(now, "plan", run.job_id, other=other, nodes=run.nodes, at=at, loss=run.loss(at))
             self.reason(now, other if isinstance(action, Hold) else getattr(action, "job_id", None), action, other)
 
-    def dropped(self, now: int, job_id: int, other: int) -> None:
+    def record_drop(self, now: int, job_id: int, other: int) -> None:
         """A planned preemption was not needed any more."""
         if self.enabled:
             self._note(now, "drop", job_id, other=other)
@@ -145,7 +145,7 @@ class Decisions:
             self._note(now, "lacking", job_id, nodes=lacking)
             self._note(now, "room", job_id, nodes=room)
 
-    def chosen(self, now: int, other: int, actions: Sequence[Action], runs: dict[int, Run]) -> None:
+    def record_victims(self, now: int, other: int, actions: Sequence[Action], runs: dict[int, Run]) -> None:
         """An arrival strategy has chosen its victims; called before any of them is touched."""
         if not self.enabled:
             return

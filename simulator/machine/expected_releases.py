@@ -29,7 +29,7 @@ class ExpectedReleases:
         if run.release is not None:
             del entries[bisect_left(entries, run.release)]
         if run.lenders or run.claims:
-            nodes -= run.borrowed + run.promised()
+            nodes -= run.borrowed + run.promised_nodes()
         run.release = entry = (run.end if run.warned else run.expected_end, run.job.rank, nodes)
         insort(entries, entry)
 

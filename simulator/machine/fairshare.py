@@ -81,7 +81,7 @@ class UsageLedger:
             usage.since = now
             usage.nodes += nodes - before
 
-    def used(self, group: str | None, now: int) -> float:
+    def decayed_usage(self, group: str | None, now: int) -> float:
         """Decayed node-ticks of a group, 0 if it has never run; None: of all."""
         usage = self._groups.get(group)
         return self._at(usage, now) if usage is not None else 0.0

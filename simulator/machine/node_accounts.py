@@ -113,14 +113,14 @@ class Run(Account):
             return 0
         return sum(nodes for lender, nodes in self.lenders.items() if lender.job_id == job_id)
 
-    def promised(self) -> int:
+    def promised_nodes(self) -> int:
         """Under warning: nodes promised to arrived jobs."""
         return sum(nodes for _, nodes in self.claims)
 
     @property
     def unclaimed(self) -> int:
         """Nodes that belong to no open reservation and are not promised."""
-        return self.nodes - self.borrowed - self.promised()
+        return self.nodes - self.borrowed - self.promised_nodes()
 
     def loss(self, at: int) -> int:
         """Preemption overhead at that time [node-ticks]."""
@@ -259,7 +259,7 @@ class Gathering(Account):
         self.release: tuple[int, int, int] | None = None
 
     @property
-    def promised(self) -> int:
+    def promised_nodes(self) -> int:
         """Nodes that runs under warning still owe it."""
         return sum(count for run in dict.fromkeys(self.awaited) for other, count in run.claims if other is self)
 

@@ -91,7 +91,7 @@ class QueueColumns:
         traits[:, self._begin : self._begin + count] = self._traits[:, begin : begin + count]
         self._table, self._traits = table, traits
 
-    def place_of(self, row: int) -> int:
+    def find_place(self, row: int) -> int:
         """The place of the job of that row of the input."""
         return int(np.argmax(self.rows == row))
 
@@ -168,7 +168,7 @@ class Ranks:
             self._find()
         return self._found[:count]
 
-    def first_of(self, places: Places) -> int:
+    def find_first(self, places: Places) -> int:
         """Which of these places stands first."""
         if len(places) == 1:
             return int(places[0])
@@ -179,7 +179,7 @@ class Ranks:
     def all(self) -> Places:
         """The places of all jobs, in order."""
         if self._order is None:
-            self._order = self._sorted()
+            self._order = self._sort()
         return self._order
 
     def _lowest(self, values: NDArray[np.float64]) -> Places:
@@ -199,7 +199,7 @@ class Ranks:
                 break
         return int(near[0])
 
-    def _sorted(self) -> Places:
+    def _sort(self) -> Places:
         keys = self._keys[0]
         if not self._slack:
             return np.lexsort((self._columns.rows, *reversed(self._keys)))

@@ -88,7 +88,7 @@ class JobRun(Run):
             usage.setup += self._in_setup
             usage.compute += self._in_work
             return
-        spent = self.spent(now)
+        spent = self.time_breakdown(now)
         usage.setup += spent.setup * self.nodes
         usage.compute += spent.compute * self.nodes
         usage.checkpoint += spent.checkpoint * self.nodes
@@ -111,7 +111,7 @@ class JobRun(Run):
         job.walltime -= secured
         return secured
 
-    def spent(self, at: int) -> Spent:
+    def time_breakdown(self, at: int) -> Spent:
         """What its time up to then went into."""
         job, elapsed = self.job, at - self.start
         cycles = self._cycles(at)
@@ -137,7 +137,7 @@ class JobRun(Run):
             job.work = job.work - work if job.work > work else 0
             job.work_limit = job.work_limit - work if job.work_limit > work else 0
 
-    def resized(self, now: int) -> None:
+    def update_ends(self, now: int) -> None:
         """Set the ends anew, once the nodes have changed."""
         ready = max(now, self.start + self.job.setup)
         self.end = ready + divide(self.job.work, self.nodes)

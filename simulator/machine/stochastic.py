@@ -140,7 +140,7 @@ class StochasticJob(JobState):
             return 0
         return int(min(self.truth.runtime, request.milestone) - request.saved)
 
-    def ended(self, run: ReservedRun, ending: str, times: tuple[int, int, int], now: int) -> None:
+    def record_end(self, run: ReservedRun, ending: str, times: tuple[int, int, int], now: int) -> None:
         """Book a reservation that has ended, and what is saved now."""
         course, request, origin = self._known_course(), self.request, self._origin
         if ending == SAVED:
@@ -193,19 +193,19 @@ class ReservedRun(Run):
             usage.checkpoint += how.checkpoint * self.nodes
         else:
             usage.lose(self.job, sum(times) * self.nodes, self.end)
-        self.job.ended(self, how.ending, times, self.end)
+        self.job.record_end(self, how.ending, times, self.end)
         return how.ending == COMPLETED
 
     def stop(self, now: int, usage: Usage) -> None:
         usage.lose(self.job, (now - self.start) * self.nodes, now)
-        self.job.ended(self, PREEMPTED, self._times(now), now)
+        self.job.record_end(self, PREEMPTED, self._times(now), now)
 
     def abandon(self, now: int, usage: Usage) -> None:
         restart, work, checkpoint = times = self._times(now)
         usage.setup += restart * self.nodes
         usage.compute += work * self.nodes
         usage.checkpoint += checkpoint * self.nodes
-        self.job.ended(self, CANCELLED, times, now)
+        self.job.record_end(self, CANCELLED, times, now)
 
     def _times(self, now: int) -> tuple[int, int, int]:
         """Restart, work and checkpoint up to now."""

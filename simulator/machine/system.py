@@ -39,10 +39,10 @@ class Timing(Protocol):
     def began(self, run: Run) -> None:
         """A run has begun; it will end at ``run.end``."""
 
-    def changed(self, run: Run) -> None:
+    def update_end(self, run: Run) -> None:
         """A run is over, or will end at another time."""
 
-    def vacated(self, job: JobState) -> None:
+    def schedule_requeue(self, job: JobState) -> None:
         """A warned job has given up its nodes and is to be queued again in this instant."""
 
 
@@ -108,7 +108,7 @@ class System:
         return self.runs.values()
 
     def group_usage(self, group: str | None) -> float:
-        return self.ledger.used(group, self.now) if self.ledger is not None else 0.0
+        return self.ledger.decayed_usage(group, self.now) if self.ledger is not None else 0.0
 
     # Transitions.
 
@@ -225,7 +225,7 @@ class System:
             self.leave(run)
             self.give_away(run)
             self.requeue(job)
-        self._timing.changed(run)
+        self._timing.update_end(run)
 
     def promise(self, run: Run, gathering: Gathering, count: int) -> None:
         """Promise nodes of a run under warning to an arrived job."""
@@ -239,13 +239,13 @@ class System:
         self.lose_to_warning(run)
         self.log(self.now, "preempt", run.job_id, run.nodes, 0, "warning over")
         complete = self.hand_over(run)
-        self._timing.vacated(run.job)
+        self._timing.schedule_requeue(run.job)
         return complete
 
     def end_warning(self, run: Run) -> None:
         """A run under warning has no nodes any more, so that its warning is over before its time."""
         self.vacate(run)
-        self._timing.changed(run)
+        self._timing.update_end(run)
 
     def lose_to_warning(self, run: Run) -> None:
         """Book the time that a run has been under warning."""
@@ -271,12 +271,12 @@ class System:
             self.cluster.move(run, other, -change, self.now)
         else:
             self.cluster.move(other, run, change, self.now)
-        run.resized(self.now)
+        run.update_ends(self.now)
         if self.ledger is not None:
             self.ledger.hold(run.job, run.nodes, self.now)
         self._expect(run)
         self.log(self.now, "shrink" if change < 0 else "expand", run.job_id, before, run.nodes, cause)
-        self._timing.changed(run)
+        self._timing.update_end(run)
 
     def give_away(self, run: Run) -> None:
         """The nodes of a run that is over: borrowed ones return, a planned victim's go to its reservation first."""

@@ -94,11 +94,11 @@ class Queue:
         """
         shown = self._shown
         if shown is None or not (self._static or self._shown_at == view.now):
-            shown = self._shown = self._ordered(view)
+            shown = self._shown = self._order_queue(view)
             self._shown_at = view.now
         return shown
 
-    def _ordered(self, view: SystemView) -> ListQueue | ColumnQueue:
+    def _order_queue(self, view: SystemView) -> ListQueue | ColumnQueue:
         columns, ranking = self._columns, self._ranking
         if columns is not None:
             from simulator.machine.column_queue import ColumnQueue
@@ -111,7 +111,7 @@ class Queue:
             if view.now < _EXACT and isfinite(keys[0].sum()):
                 ranks = Ranks(columns, keys, ranking.slack, self._key_at(view))
                 return ColumnQueue(columns, self._urgent, least, ranks)
-        jobs = self._jobs if self._static else ListQueue(self._sorted(view), self.sizes)
+        jobs = self._jobs if self._static else ListQueue(self._sort(view), self.sizes)
         if columns is None:
             # Almost in order at the next instant, too, which makes sorting fast.
             self._jobs = jobs
@@ -124,7 +124,7 @@ class Queue:
         key = order.key
         return lambda job: key(job, now)
 
-    def _sorted(self, view: SystemView) -> list[JobState]:
+    def _sort(self, view: SystemView) -> list[JobState]:
         try:
             key = self._key_at(view)
             keyed = [(key(job), job.row, job) for job in self._jobs]
@@ -135,10 +135,10 @@ class Queue:
             if self._tuned and keyed and inf in (_size(keyed[0][0]), _size(keyed[-1][0])):
                 raise OverflowError("a key is infinite")
         except Exception as error:
-            raise self._failed(error) from error
+            raise self._order_error(error) from error
         return [job for _, _, job in keyed]
 
-    def _failed(self, error: Exception) -> HoldfastError:
+    def _order_error(self, error: Exception) -> HoldfastError:
         if self._tuned and isinstance(error, ArithmeticError):
             names = " and ".join(word.partition("=")[0] for word in self._name.split()[1:])
             return InputError(
@@ -183,7 +183,7 @@ class Queue:
                 if jobs and jobs[-1].order_key > job.order_key:
                     place = bisect_right(jobs, job.order_key, key=_KEY)
             except Exception as error:
-                raise self._failed(error) from error
+                raise self._order_error(error) from error
         if self._columns is not None:
             self._enter(self._columns, place, job)
             return
@@ -242,7 +242,7 @@ class Queue:
         elif self._static:
             position = bisect_left(jobs, job.order_key, key=_KEY)
         else:
-            position = jobs.index(job) if columns is None else columns.place_of(job.row)
+            position = jobs.index(job) if columns is None else columns.find_place(job.row)
         if columns is None:
             del jobs[position]
             return

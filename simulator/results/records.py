@@ -347,7 +347,7 @@ class Accounting(NamedTuple):
     idle: int
     down: int = 0
 
-    def told(self) -> dict[str, int]:
+    def by_state(self) -> dict[str, int]:
         """By name; ``down`` only where nodes were."""
         named = self._asdict()
         if not self.down:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from simulator.machine.event_log import Entry
 from simulator.results.recording import Recording
 
-__all__ = ["LoggedRun", "runs", "runs_of"]
+__all__ = ["LoggedRun", "runs", "runs_by_job"]
 
 #: The events that change the nodes of a run (a warning leaves them as they are), and those that end it.
 _CHANGES = frozenset({"shrink", "expand", "warn"})
@@ -105,7 +105,7 @@ def runs(recording: Recording) -> Iterator[LoggedRun]:
             yield LoggedRun(job_id, number, run.start, now, begun.after, pieces, run.warned, begun.cause, event)
 
 
-def runs_of(recording: Recording) -> dict[int, list[LoggedRun]]:
+def runs_by_job(recording: Recording) -> dict[int, list[LoggedRun]]:
     """The runs of each job that ever started, in the order of their starts; as :func:`runs`."""
     found: dict[int, list[LoggedRun]] = {}
     for run in runs(recording):

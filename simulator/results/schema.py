@@ -51,7 +51,7 @@ __all__ = [
 Kind = Literal["whole", "text", "number", "ticks", "clock"]
 #: Below it [ticks] a 64-bit float holds every whole number.
 _EXACT = 2**53
-#: Numbers of tables that :meth:`Field.parsed` reads at once, one after the other.
+#: Numbers of tables that :meth:`Field.parse_column` reads at once, one after the other.
 _USUAL = re.compile("[0-9.-]*", re.ASCII)
 #: What places in columns of records stand for.
 _NAMES = {"type": np.array([kind.value for kind in TYPES], object), "status": np.array(STATUSES, object)}
@@ -165,7 +165,7 @@ class Field(NamedTuple):
         exact = self.kind == "ticks" and not self.derived and seconds * SECOND >= _INEXACT
         return format_seconds(value) if exact else repr(seconds)
 
-    def parsed(self, cells: Sequence[str]) -> Any:
+    def parse_column(self, cells: Sequence[str]) -> Any:
         """The values of all cells as :meth:`column` has them, None of an empty one, if they are written as usual.
 
         None where they are not: :meth:`parse` tells cell by cell what is wrong, if anything.
@@ -230,7 +230,7 @@ class Schema:
         """Head of the table."""
         return tuple(item.name for item in self.fields)
 
-    def extended(self, fields: Iterable[Field], *names: str) -> Self:
+    def extend(self, fields: Iterable[Field], *names: str) -> Self:
         """The same with more columns, or with only those columns, in that order."""
         known = {item.name: item for item in (*self.fields, *fields)}
         return type(self)(tuple(known[name] for name in names or known), self.of)
@@ -336,7 +336,7 @@ def jobs_schema(recording: Recording, schema: Schema = JOBS) -> Schema:
     if not recording.records.held:
         return schema
     after = schema.names.index("submit") + 1
-    return schema.extended((ELIGIBLE,), *schema.names[:after], ELIGIBLE.name, *schema.names[after:])
+    return schema.extend((ELIGIBLE,), *schema.names[:after], ELIGIBLE.name, *schema.names[after:])
 
 
 def _of_job(name: str) -> Callable[[Recording, Records], Any]:
@@ -349,7 +349,7 @@ def _slowdown(_: Recording, records: Records) -> list[float | None]:
     return _ratios(records, runtimes, records.ran & (runtimes > 0))
 
 
-def _bounded(_: Recording, records: Records) -> list[float | None]:
+def _bounded_slowdown(_: Recording, records: Records) -> list[float | None]:
     ratios = _ratios(records, np.maximum(records.column("runtime"), SLOWDOWN_BOUND), records.ran)
     return [None if ratio is None else max(1.0, ratio) for ratio in ratios]
 
@@ -361,7 +361,7 @@ def _ratios(records: Records, lengths: Any, there: Any) -> list[float | None]:
 
 
 #: One row a job with all that a study needs: what was asked for, by whom, and what became of it.
-STUDIED_JOBS = JOBS.extended(
+STUDIED_JOBS = JOBS.extend(
     (
         Field("user", "text", "", _of_job("user")),
         Field("project", "text", "", _of_job("project")),
@@ -371,7 +371,7 @@ STUDIED_JOBS = JOBS.extended(
         Field("runtime", "ticks", "s", "runtime"),
         Field("walltime", "ticks", "s", lambda recording, _: [recording.walltime(job) for job in recording.table]),
         Field("slowdown", "number", "", _slowdown),
-        Field("bounded_slowdown", "number", "", _bounded),
+        Field("bounded_slowdown", "number", "", _bounded_slowdown),
     ),
     *("job_id", "type", "user", "project", "partition", "application", "submit", "start", "end", "nodes"),
     *(
@@ -484,4 +484,4 @@ RESERVATIONS = Schema(
 def timeline_schema(recording: Recording) -> Schema:
     """:data:`TIMELINE`, with the nodes that were down where any were."""
     down = Field("down", "whole", "nodes", lambda recording, _: recording.down_at_samples())
-    return TIMELINE.extended([down] if recording.had_down() else [])
+    return TIMELINE.extend([down] if recording.had_down() else [])

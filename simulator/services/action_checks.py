@@ -15,19 +15,19 @@ from workloads.ground.errors import InvariantError
 from workloads.table.job import MALLEABLE, ON_DEMAND
 
 __all__ = [
-    "described",
+    "answer_error",
+    "check_list",
+    "describe",
     "growth_problem",
     "hold_problem",
-    "listed",
     "plan_problem",
-    "refused",
     "room_problem",
     "start_problem",
     "tenant_problem",
 ]
 
 
-def described(answer: object) -> str:
+def describe(answer: object) -> str:
     """An answer in short, e.g. ``Start(7, nodes=3)``."""
     if isinstance(answer, Shrink) and answer.surplus:
         return f"Shrink({answer.job_id!r}, nodes={answer.nodes!r}, surplus={answer.surplus!r})"
@@ -43,12 +43,12 @@ def _nodes(count: int) -> str:
     return f"{count} node{'s' if count != 1 else ''}"
 
 
-def refused(policy: str, answer: object, why: str) -> InvariantError:
+def answer_error(policy: str, answer: object, why: str) -> InvariantError:
     """The error about an answer."""
-    return InvariantError(f"the {policy} answered {described(answer)}, but {why}")
+    return InvariantError(f"the {policy} answered {describe(answer)}, but {why}")
 
 
-def listed(policy: str, answers: Any) -> Sequence[Any]:
+def check_list(policy: str, answers: Any) -> Sequence[Any]:
     """The answers, if they are a list.
 
     Raises
@@ -58,7 +58,7 @@ def listed(policy: str, answers: Any) -> Sequence[Any]:
     """
     if isinstance(answers, list | tuple):
         return answers
-    raise refused(policy, answers, "must answer with a list of actions")
+    raise answer_error(policy, answers, "must answer with a list of actions")
 
 
 def start_problem(start: Any, job: WaitingJob | None, waits: bool, free: int) -> str:

@@ -26,7 +26,7 @@ class Reminders(Protocol):
     def withdrawal(self, at: int, job: JobState) -> None:
         """Call :meth:`Withdrawals.withdraw` at that time."""
 
-    def changed(self, run: Run) -> None:
+    def update_end(self, run: Run) -> None:
         """A run is over before its time."""
 
 
@@ -118,4 +118,4 @@ class Withdrawals:
                 service.complete(run)
             else:
                 system.give_away(run)
-        self._reminders.changed(run)
+        self._reminders.update_end(run)

@@ -140,9 +140,9 @@ class Closures:
         return [closure for closure in self._given if closure.is_window]
 
     def __iter__(self) -> Iterator[Closure]:
-        return merge(self._given, self._drawn(), key=attrgetter("start", "number"))
+        return merge(self._given, self._draw(), key=attrgetter("start", "number"))
 
-    def _drawn(self) -> Iterator[Closure]:
+    def _draw(self) -> Iterator[Closure]:
         if self._failures is not None:
             for outage in self._failures.draw(self._nodes, (self._origin + self.begin) / SECOND):
                 self.outages.append(outage)

@@ -18,7 +18,7 @@ from simulator.services.downtime import Booking, Closure
 from workloads.ground.errors import InvariantError
 from workloads.table.job import JobType
 
-__all__ = ["gatherings_of", "strike"]
+__all__ = ["open_gatherings", "strike"]
 
 
 def strike(system: System, closure: Closure, booked: Iterable[Booking]) -> tuple[int, list[Gathering]]:
@@ -55,7 +55,7 @@ def strike(system: System, closure: Closure, booked: Iterable[Booking]) -> tuple
     return failed, sorted(short, key=lambda gathering: gathering.job.rank)
 
 
-def gatherings_of(system: System) -> list[Gathering]:
+def open_gatherings(system: System) -> list[Gathering]:
     """The arrived jobs that still gather their nodes, by job id."""
     found = {gathering: None for run in system.leaving.values() for gathering, _ in run.claims}
     return sorted(found, key=lambda gathering: gathering.job.rank)
@@ -94,7 +94,7 @@ def _in_order(system: System, booked: Iterable[Booking]) -> Iterator[Account]:
     yield system.cluster.pool
     yield from system.reservations
     yield from booked
-    yield from gatherings_of(system)
+    yield from open_gatherings(system)
     yield from sorted([*system.runs.values(), *system.leaving.values()], key=attrgetter("job.rank"))
 
 
@@ -119,7 +119,7 @@ def _strike_run(system: System, closure: Closure, run: Run, count: int) -> list[
 
 def _strike_leaving(system: System, run: Run, count: int, account: Account, cause: str) -> list[Gathering]:
     """Let nodes of a job under warning fail: first its own, then borrowed, then promised ones."""
-    promised = run.promised()
+    promised = run.promised_nodes()
     _cut_loans(run, min(count - (run.nodes - run.borrowed - promised), run.borrowed))
     short: list[Gathering] = []
     cut = count - (run.nodes - promised)

@@ -6,7 +6,7 @@ from policies.backfilling import Backfilling
 from policies.expansion import EXPANSIONS
 from simulator.machine.run import is_malleable
 from simulator.machine.system import System
-from simulator.services.action_checks import growth_problem, listed, refused
+from simulator.services.action_checks import answer_error, check_list, growth_problem
 
 __all__ = ["Growth"]
 
@@ -36,9 +36,9 @@ class Growth:
             promises = self._promises(system)
         else:
             return
-        for action in listed(self._name, self._expansion(system, promises)):
+        for action in check_list(self._name, self._expansion(system, promises)):
             run = system.runs.get(getattr(action, "job_id", -1))
             problem = growth_problem(action, run, system.free)
             if problem or not is_malleable(run):
-                raise refused(self._name, action, problem)
+                raise answer_error(self._name, action, problem)
             system.resize(run, system.cluster.pool, action.nodes, "nobody else can use them")

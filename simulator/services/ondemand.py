@@ -18,7 +18,7 @@ from simulator.machine.node_accounts import Gathering, Loan, Reservation, Run
 from simulator.machine.run import is_malleable
 from simulator.machine.system import System
 from simulator.options import Options
-from simulator.services.action_checks import hold_problem, listed, plan_problem, refused, room_problem
+from simulator.services.action_checks import answer_error, check_list, hold_problem, plan_problem, room_problem
 from simulator.services.resumption import keep
 from workloads.ground.errors import InvariantError
 
@@ -68,11 +68,11 @@ class OnDemandService:
     def notice(self, job: JobState) -> bool:
         """A notice comes; returns whether anything follows from it."""
         system = self._system
-        actions = listed(self._noticing, self._on_notice(system, job))
+        actions = check_list(self._noticing, self._on_notice(system, job))
         held = [action for action in actions if isinstance(action, Hold)]
         if not held:
             if actions:
-                raise refused(
+                raise answer_error(
                     self._noticing, actions[0], "a plan needs a reservation: a Hold must be among the answers"
                 )
             return False
@@ -80,7 +80,7 @@ class OnDemandService:
         count = sum(action.nodes for action in held)
         problem = hold_problem(count, system.free, reservation)
         if problem:
-            raise refused(self._noticing, Hold(count), problem)
+            raise answer_error(self._noticing, Hold(count), problem)
         self._reservations[job.job_id] = reservation
         system.log(system.now, "notice", job.job_id, 0, 0)
         system.open(reservation, count)
@@ -88,13 +88,13 @@ class OnDemandService:
             run = system.runs.get(getattr(action, "job_id", -1))
             problem = plan_problem(action, run, system.now)
             if problem:
-                raise refused(self._noticing, action, problem)
+                raise answer_error(self._noticing, action, problem)
             if run is not None and isinstance(action, Expect | Preempt):
                 run.plan = reservation
                 reservation.planned.append(run)
                 if isinstance(action, Preempt):
                     self._timers.plan(system.now if action.at is None else action.at, run, reservation)
-        system.decisions.planned(system.now, job.job_id, actions, system.runs)
+        system.decisions.record_plan(system.now, job.job_id, actions, system.runs)
         self._timers.time_out(reservation)
         return True
 
@@ -105,7 +105,7 @@ class OnDemandService:
         missing = reservation.missing - reservation.on_their_way
         if missing <= 0:
             run.plan = None
-            self._system.decisions.dropped(self._system.now, run.job_id, reservation.job_id)
+            self._system.decisions.record_drop(self._system.now, run.job_id, reservation.job_id)
             # Dropped is not void: reservation and run are there, so that a pass follows.
             return True
         self._system.preempt(run, f"planned for {reservation.job_id}", beneficiary=reservation)
@@ -214,7 +214,7 @@ class OnDemandService:
     def replace(self, gathering: Gathering) -> None:
         """Nodes that an arrived job had, or was promised, have failed: find others, or let it wait with none."""
         system, job = self._system, gathering.job
-        missing = job.nodes - gathering.nodes - gathering.promised
+        missing = job.nodes - gathering.nodes - gathering.promised_nodes
         lacking = missing - system.free - self._takeable(None)
         if lacking > 0 and self._on_arrival.room(system, job) < lacking:
             self.give_up(gathering, "not enough nodes could be freed")
@@ -293,7 +293,7 @@ class OnDemandService:
                 sources = [(account, back), (system.cluster.pool, action.nodes - back)]
                 system.start(waiting[action.job_id], sources, f"returned by {job_id}")
             if back:
-                system.decisions.returned(system.now, action.job_id, job_id, back)
+                system.decisions.record_return(system.now, action.job_id, job_id, back)
         system.release(account)
 
     def _dismiss_tenants(self, reservation: Reservation, gathering: Gathering) -> dict[Run, int]:
@@ -325,13 +325,13 @@ class OnDemandService:
         loans = self._loans.setdefault(job.job_id, [])
         cause = f"for {job.job_id}"
         needed, surplus = missing, Account(Kind.HELD)
-        actions = listed(self._arriving, self._on_arrival.make_room(system, job, missing))
-        system.decisions.chosen(system.now, job.job_id, actions, system.runs)
+        actions = check_list(self._arriving, self._on_arrival.make_room(system, job, missing))
+        system.decisions.record_victims(system.now, job.job_id, actions, system.runs)
         for action in actions:
             run = system.runs.get(getattr(action, "job_id", -1))
             problem = room_problem(action, run, missing)
             if run is None or problem:
-                raise refused(self._arriving, action, problem)
+                raise answer_error(self._arriving, action, problem)
             if isinstance(action, Shrink) and is_malleable(run):
                 run.job.shrinks += 1
                 if action.nodes:

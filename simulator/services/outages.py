@@ -14,7 +14,7 @@ from simulator.machine.cluster import Account, Kind
 from simulator.machine.node_accounts import Gathering, Run
 from simulator.machine.system import System
 from simulator.services.downtime import Booking, Closure, Closures
-from simulator.services.failures import gatherings_of, strike
+from simulator.services.failures import open_gatherings, strike
 from simulator.services.ondemand import OnDemandService
 from workloads.table.job import JobType
 
@@ -102,7 +102,7 @@ class OutageService:
                 self._take(closure)
                 self._tell()
 
-    def start_booked(self) -> None:
+    def start_in_reservations(self) -> None:
         """Start jobs in their advance reservations, in queue order, if they fit and end in time."""
         system = self._system
         for closure in self._windows:
@@ -159,7 +159,7 @@ class OutageService:
             ((run.loss(system.now), run.job_id) for run in others),
             key=lambda victim: (system.runs[victim[1]].type is JobType.ON_DEMAND, *victim),
         )
-        waiting = gatherings_of(system)
+        waiting = open_gatherings(system)
         for _, job_id in victims:
             run = system.runs[job_id]
             if run.type is JobType.ON_DEMAND:
@@ -175,7 +175,7 @@ class OutageService:
         """Let arrived jobs that gather their nodes wait without any; returns what is then still missing."""
         while waiting and missing > 0 and self._on_demand is not None:
             gathering = waiting.pop(0)
-            missing -= gathering.nodes + gathering.promised
+            missing -= gathering.nodes + gathering.promised_nodes
             self._on_demand.give_up(gathering, closure.name)
         return missing
 

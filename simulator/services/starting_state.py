@@ -18,7 +18,7 @@ from workloads.ground.errors import InvariantError
 from workloads.ground.units import to_ticks
 from workloads.table.job import MALLEABLE
 
-__all__ = ["StartingState", "early_run", "starting_state_of"]
+__all__ = ["StartingState", "early_run", "find_starting_state"]
 
 
 class StartingState:
@@ -69,7 +69,7 @@ class StartingState:
         return job.estimated_arrival >= self.begin
 
 
-def starting_state_of(jobs: Sequence[JobState], origin: int, begin: int | None = None) -> StartingState | None:
+def find_starting_state(jobs: Sequence[JobState], origin: int, begin: int | None = None) -> StartingState | None:
     """The starting state of a table; None: it begins with an empty machine, at the first submit.
 
     Parameters
@@ -104,13 +104,13 @@ class _EarlyFixedRun(JobRun):
         return True
 
     def abandon(self, now: int, usage: Usage) -> None:
-        before, by_now = self.spent(self._begin), self.spent(now)
+        before, by_now = self.time_breakdown(self._begin), self.time_breakdown(now)
         usage.setup += (by_now.setup - before.setup) * self.nodes
         usage.compute += (by_now.compute - before.compute) * self.nodes
         usage.checkpoint += (by_now.checkpoint - before.checkpoint) * self.nodes
 
     def stop(self, now: int, usage: Usage) -> None:
-        job, before = self.job, self.spent(self._begin)
+        job, before = self.job, self.time_breakdown(self._begin)
         # What is secured is all that was done up to the last checkpoint, and what lies before the replay comes first.
         secured = self.secure(now)
         dumped = secured // job.interval * job.cost if job.interval else 0

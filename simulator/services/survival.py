@@ -16,7 +16,7 @@ from simulator.machine.cluster import Kind
 from simulator.machine.job_state import JobState
 from simulator.machine.stochastic import StochasticJob
 from simulator.machine.system import System
-from simulator.services.failures import gatherings_of
+from simulator.services.failures import open_gatherings
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 from workloads.outages.failures import FailureRate
@@ -131,7 +131,7 @@ class Patience:
             return job.min_nodes <= most and _survival(job, rate) > 1 / _MOST_STARTS
 
         running = [run.job for run in chain(system.runs.values(), system.leaving.values())]
-        others = [*(item.job for item in gatherings_of(system)), *system.queue]
+        others = [*(item.job for item in open_gatherings(system)), *system.queue]
         if any(map(is_hopeful, running)):
             self._hopeless = self._blocked = 0
             return

@@ -143,7 +143,7 @@ class SteppedArrivals(Stepped):
     @property
     def lacking(self) -> int:
         """How many nodes it lacks."""
-        return self._lacked(self._asking.job)
+        return self._missing_nodes(self._asking.job)
 
     @property
     def enough(self) -> list[bool]:
@@ -167,13 +167,13 @@ class SteppedArrivals(Stepped):
         self._submit()
 
     def _is_due(self, job: JobState) -> bool:
-        lacking = self._lacked(job)
+        lacking = self._missing_nodes(job)
         if lacking <= 0:
             return False
         view, request = self.view, job
         return any(strategy.room(view, request) >= lacking for strategy in self.strategies)
 
-    def _lacked(self, job: JobState | None) -> int:
+    def _missing_nodes(self, job: JobState | None) -> int:
         service = self._engine.service
         if service is None or job is None or job.type is not JobType.ON_DEMAND:
             return 0

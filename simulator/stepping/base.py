@@ -10,7 +10,7 @@ from simulator.clock.engine import Engine
 from simulator.clock.interactive import AskingSubmissions
 from simulator.clock.setup import Setup
 from simulator.results.result import Result
-from simulator.simulation import result_of
+from simulator.simulation import make_result
 from workloads.ground.errors import InvariantError
 
 __all__ = ["Stepped"]
@@ -74,5 +74,5 @@ class Stepped:
         if self.asks:
             raise InvariantError("the simulation is not over: a decision is due")
         if self._result is None:
-            self._result = result_of(self._setup, self._engine, perf_counter() - self._began)
+            self._result = make_result(self._setup, self._engine, perf_counter() - self._began)
         return self._result

@@ -50,7 +50,7 @@ CASES: dict[str, tuple[Callable[[], tuple[Machine, LogRequests]], float]] = {
 }
 
 
-def _replayed(name: str) -> MachineReplay:
+def _replay_loop(name: str) -> MachineReplay:
     machine, log = CASES[name][0]()
     jobs = [MachineJob(job.job_id, job.submit, job.walltime, job.runtime, job.request, job.user) for job in log.jobs]
     return replay_on_machine(machine, jobs)
@@ -64,7 +64,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--only", help=argparse.SUPPRESS)
     arguments = parser.parse_args(words)
     if arguments.only:
-        replay = _replayed(arguments.only)
+        replay = _replay_loop(arguments.only)
         print(sum(place is not None for place in replay.starts))
         return
     for name in arguments.cases:

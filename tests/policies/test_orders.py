@@ -168,9 +168,11 @@ class TestFairShare:
         # 4 nodes for 50 s, the integral of 4 x 2^(-t/100): 400 / ln 2 x (1 - 2^(-1/2)).
         at_end = 400 / math.log(2) * (1 - 0.5**0.5)
         ledger.hold(state, 0, 50 * SECOND)
-        assert ledger.used("p", 50 * SECOND) / SECOND == pytest.approx(at_end, rel=1e-12)
-        assert ledger.used("p", 150 * SECOND) == pytest.approx(ledger.used(None, 50 * SECOND) / 2, rel=1e-12)
-        assert ledger.used("q", 150 * SECOND) == 0
+        assert ledger.decayed_usage("p", 50 * SECOND) / SECOND == pytest.approx(at_end, rel=1e-12)
+        assert ledger.decayed_usage("p", 150 * SECOND) == pytest.approx(
+            ledger.decayed_usage(None, 50 * SECOND) / 2, rel=1e-12
+        )
+        assert ledger.decayed_usage("q", 150 * SECOND) == 0
 
     def test_the_ledger_is_the_same_however_often_it_is_looked_at(self) -> None:
         once, often = UsageLedger(1000.0), UsageLedger(1000.0)
@@ -179,11 +181,13 @@ class TestFairShare:
             ledger.hold(job, 4, 0)
         for at in range(0, 5000, 7):
             often.hold(job, 4, at * SECOND)
-        assert often.used("p", 5000 * SECOND) == pytest.approx(once.used("p", 5000 * SECOND), rel=1e-12)
+        assert often.decayed_usage("p", 5000 * SECOND) == pytest.approx(
+            once.decayed_usage("p", 5000 * SECOND), rel=1e-12
+        )
         # With a very long half-life it is the plain area.
         plain = UsageLedger(1e12)
         plain.hold(job, 4, 0)
-        assert plain.used("p", 10 * SECOND) == pytest.approx(40 * SECOND, rel=1e-9)
+        assert plain.decayed_usage("p", 10 * SECOND) == pytest.approx(40 * SECOND, rel=1e-9)
 
     def test_usage_under_a_mechanism_is_what_the_event_log_tells(self) -> None:
         """Starts, shrinks, warnings and preemptions: every change of a job's nodes counts, and nothing else."""

@@ -53,7 +53,7 @@ def follows(job: Job) -> Job:
     return job if job.notice is not None or job is EARLY else replace(job, preceding=EARLY.job_id)
 
 
-def outages_of(mix: Mix) -> dict[str, Any]:
+def load_outages(mix: Mix) -> dict[str, Any]:
     ids = tuple(job.job_id for job in mix.jobs)
     return {
         "outages": [
@@ -67,7 +67,7 @@ def outages_of(mix: Mix) -> dict[str, Any]:
 IDLE: dict[str, Callable[[Mix], dict[str, Any]]] = {
     "cancelled after the end": each(lambda job: job if job.submit is None else replace(job, cancelled_at=NEVER)),
     "after a job that has ended": each(follows),
-    "outages after the end": outages_of,
+    "outages after the end": load_outages,
     "failures in thousands of years": lambda mix: {"failures": FailureRate(1e12, seed=1)},
 }
 

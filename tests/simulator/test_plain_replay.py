@@ -124,7 +124,7 @@ def test_a_streamed_replay_tells_the_same_jobs_in_the_same_order(told_at_a_time:
     pieces: list[tuple[Any, ...]] = []
     size = trace.nodes or 0
     model = stream(
-        table, size, lambda *columns: pieces.append(columns), told=told_at_a_time, engine="simpy"
+        table, size, lambda *columns: pieces.append(columns), batch_size=told_at_a_time, engine="simpy"
     )  # fmt: skip
     rows, starts, ends = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
     assert {len(piece[0]) for piece in pieces[:-1]} <= {told_at_a_time}
@@ -133,7 +133,7 @@ def test_a_streamed_replay_tells_the_same_jobs_in_the_same_order(told_at_a_time:
     assert rows.tolist() == np.lexsort((records["job_id"], records["end"])).tolist()
     assert (starts.tolist(), ends.tolist()) == (records["start"][rows].tolist(), records["end"][rows].tolist())
     # A compiled replay is over before there is anything to tell.
-    compiled = stream(table, size, lambda *columns: pytest.fail("told"), told=told_at_a_time, engine="compiled")
+    compiled = stream(table, size, lambda *columns: pytest.fail("told"), batch_size=told_at_a_time, engine="compiled")
     assert (model.engine, compiled.engine) == ("simpy", "compiled")
     assert told(compiled) == told(model)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from workloads.ground.errors import UnknownNameError
 from workloads.ground.parameters import Parameter, Values
 
-__all__ = ["AGAINST", "METRICS", "Metrics", "print_summed"]
+__all__ = ["AGAINST", "METRICS", "Metrics", "print_aggregates"]
 
 
 def _metrics(text: str) -> tuple[str, ...]:
@@ -36,7 +36,7 @@ METRICS = Parameter(
 Metrics = Annotated[tuple[str, ...], Values("NAME", _metrics)]
 
 
-def print_summed(
+def print_aggregates(
     aggregates: Sequence[Mapping[str, Any]],
     differences: Sequence[Mapping[str, Any]],
     metrics: Sequence[str],

@@ -23,15 +23,15 @@ __all__ = [
     "LogReading",
     "PaperReading",
     "TrustOption",
+    "assume_size",
     "check_outputs",
     "check_plan",
+    "choose_machine_size",
     "chosen_run",
-    "machine_of",
     "machine_size",
     "new_directory",
     "read_log",
     "read_options",
-    "sized",
     "told_options",
     "told_reading",
 ]
@@ -168,17 +168,17 @@ def read_log(path: str | Path, reading: LogReading, nodes: int | None) -> Trace:
     """Read a log, with the size of its machine assumed where neither ``--nodes`` nor the log says it."""
     from workloads.logs.readers import read_trace
 
-    return sized(read_trace(path, **read_options(reading)), nodes)
+    return assume_size(read_trace(path, **read_options(reading)), nodes)
 
 
-def sized(trace: Trace, nodes: int | None) -> Trace:
+def assume_size(trace: Trace, nodes: int | None) -> Trace:
     """Assume the size of the machine where neither ``--nodes`` nor the log says it."""
     from workloads.logs.machine_size import with_assumed_size
 
     return with_assumed_size(trace) if nodes is None else trace
 
 
-def machine_of(nodes: int | None, trace: Trace | None, source: str | Path) -> int:
+def choose_machine_size(nodes: int | None, trace: Trace | None, source: str | Path) -> int:
     """Size of the machine: ``--nodes``, else the trace's header."""
     if nodes is not None:
         return nodes

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workloads.outages.failures import FailureRate
     from workloads.outages.outage import Outage
 
-__all__ = ["DrawingOptions", "Present", "PresentOptions", "Question", "RuleOptions", "present_of", "write_document"]
+__all__ = ["DrawingOptions", "Present", "PresentOptions", "Question", "RuleOptions", "read_present", "write_document"]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Present:
         """The time of the state, and where it comes from."""
         return f"{self.moment(self.at)} ({self.clock})"
 
-    def told(self) -> str:
+    def sentence(self) -> str:
         """The state in a sentence."""
         state = self.state
         used = sum(job.nodes for job in state.running)
@@ -231,7 +231,7 @@ class Question:
     rules: RuleOptions
 
 
-def present_of(question: Question) -> Present:
+def read_present(question: Question) -> Present:
     """Read the log, and find the state in it or in the queue.
 
     Raises

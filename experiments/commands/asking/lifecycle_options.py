@@ -19,12 +19,12 @@ __all__ = ["Life"]
 _GROUP = "life of jobs"
 
 
-def _bound(text: str) -> float | str:
+def _parse_bound(text: str) -> float | str:
     """A duration, or a date, which is checked once the log is known."""
     return text if is_date(text) else duration(text)
 
 
-_BOUND = Values("TIME", _bound, unit="s")
+_BOUND = Values("TIME", _parse_bound, unit="s")
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Life:
             _check_order(self.starting_state or 0.0, self.until)
 
     @property
-    def told(self) -> dict[str, Any]:
+    def manifest_entry(self) -> dict[str, Any]:
         """Entry of ``run.json``; empty where all options are defaults."""
         return {} if self == Life() else {"life": asdict(self)}
 
@@ -105,13 +105,13 @@ class Life:
         from experiments.traces.description import life_of_trace, list_counts
         from workloads.logs.dependencies import follow_dependencies
 
-        told = life_of_trace(trace) if self != Life() else []
+        lines = life_of_trace(trace) if self != Life() else []
         linked = jobs
         if self.dependencies:
             linked, remarks = follow_dependencies(trace, jobs)
             followed = sum(number is not None for number in linked.column("preceding").tolist())
-            told.append(f"dependencies: {followed:,} followed{'; ' + list_counts(remarks) if remarks else ''}")
-        return linked, "".join(f"\n{line}" for line in told)
+            lines.append(f"dependencies: {followed:,} followed{'; ' + list_counts(remarks) if remarks else ''}")
+        return linked, "".join(f"\n{line}" for line in lines)
 
     def refuse_table(self, path: str) -> None:
         """Refuse these options for a job table.

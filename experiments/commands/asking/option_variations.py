@@ -13,7 +13,7 @@ from experiments.option_parser import read_arguments
 from experiments.output.filenames import check_distinct
 from experiments.paper_readings import find_reading
 from experiments.recordings.replay import parse_mechanisms
-from experiments.recordings.variants import in_label_order, label_of
+from experiments.recordings.variants import in_label_order, make_label
 from policies.mechanism import BASELINE
 from workloads.ground.errors import InputError
 
@@ -46,7 +46,7 @@ class Variation:
     @property
     def label(self) -> str:
         """What sets it apart; empty: its mechanism alone."""
-        return label_of(self.values)
+        return make_label(self.values)
 
     def part(self, *without: str) -> tuple[tuple[str, str], ...]:
         """Its values but those of some options: equal for runs that share what these options do not decide."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from workloads.outages.failures import FailureRate
     from workloads.outages.outage import Outage
 
-__all__ = ["OUTAGE_FILE", "AskedOutages", "OutageOptions", "outages_of", "untouched", "write_happened"]
+__all__ = ["OUTAGE_FILE", "AskedOutages", "OutageOptions", "load_outages", "save_outages", "unused_outages_warning"]
 
 #: File of the outages of a run, beside its results.
 OUTAGE_FILE = "outages.csv"
@@ -101,7 +101,7 @@ class OutageOptions:
     ] = None
 
 
-def outages_of(
+def load_outages(
     options: OutageOptions, nodes: int, clock: LogClock, *, seed: int, node_mtbf: float, output: str
 ) -> AskedOutages:
     """Read and check the outages that the options name.
@@ -156,7 +156,7 @@ def outages_of(
     return AskedOutages(outages, failures, configuration)
 
 
-def untouched(outages: Sequence[Outage], results: Sequence[Recording], clock: LogClock) -> str:
+def unused_outages_warning(outages: Sequence[Outage], results: Sequence[Recording], clock: LogClock) -> str:
     """Warning about given outages outside the simulated time; empty if there are none."""
     from workloads.ground.units import SECOND, to_ticks
 
@@ -188,7 +188,7 @@ def untouched(outages: Sequence[Outage], results: Sequence[Recording], clock: Lo
     return f"{len(apart):,} of {len(outages):,} outages lie outside {span}; the first is {first_of}"
 
 
-def write_happened(
+def save_outages(
     results: Sequence[Recording], new: Path, directory: Path, source: str | None, name: str = OUTAGE_FILE
 ) -> None:
     """Write the outages of a run, so that it can be repeated.

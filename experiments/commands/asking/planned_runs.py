@@ -12,10 +12,10 @@ import numpy as np
 from experiments.commands.asking.option_variations import Variation, variations
 from experiments.commands.asking.outage_options import AskedOutages, OutageOptions
 from experiments.commands.asking.run_options import RunOptions
-from experiments.commands.asking.simulation_options import Simulation, simulation_of
+from experiments.commands.asking.simulation_options import Simulation, prepare_simulation
 from experiments.recordings.measurement import Measurement
 from experiments.recordings.run_file import FIRST_SUBMIT, PAST_USAGE
-from experiments.recordings.variants import RUNS, label_of
+from experiments.recordings.variants import RUNS, make_label
 from policies.order import ORDERS
 from simulator.options import Options
 from workloads.ground.parameters import declared
@@ -25,7 +25,7 @@ from workloads.outages.outage import check_outages
 from workloads.table.job_lifecycle import beginning_of
 from workloads.table.jobs import Jobs
 
-__all__ = ["PlannedRun", "manifest_of", "planned_runs"]
+__all__ = ["PlannedRun", "make_manifest", "planned_runs"]
 
 #: Options that a run may have of its own on the job table of another one.
 _BESIDE_THE_JOBS = tuple(item.name for kind in (Options, OutageOptions) for item in declared(kind))
@@ -60,7 +60,7 @@ class PlannedRun:
     @property
     def table(self) -> str:
         """The options that set its job table apart from those of other runs, as a label; empty: none."""
-        return label_of(dict(self.variation.part(*_BESIDE_THE_JOBS)))
+        return make_label(dict(self.variation.part(*_BESIDE_THE_JOBS)))
 
     @cached_property
     def submits(self) -> list[int]:
@@ -131,7 +131,7 @@ def planned_runs(arguments: RunOptions) -> list[PlannedRun]:
         options = own.simulation.operation
         table = variation.part(*_BESIDE_THE_JOBS)
         if table not in shared:
-            shared[table] = simulation_of(own.simulation, mechanisms, "run")
+            shared[table] = prepare_simulation(own.simulation, mechanisms, "run")
         simulation = shared[table]
         configuration = {**simulation.configuration, "options": asdict(options)}
         simulation = replace(simulation, options=options, configuration=configuration)
@@ -142,7 +142,7 @@ def planned_runs(arguments: RunOptions) -> list[PlannedRun]:
     return planned
 
 
-def manifest_of(planned: Sequence[PlannedRun], own: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def make_manifest(planned: Sequence[PlannedRun], own: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """What ``run.json`` tells of these runs: entries that all share, and one of :data:`RUNS` for each.
 
     Parameters
@@ -152,13 +152,17 @@ def manifest_of(planned: Sequence[PlannedRun], own: Mapping[str, Mapping[str, An
     own
         Further entries of a run by its name.
     """
-    told = [{**run.configuration, **own.get(run.name, {})} for run in planned]
-    shared = {key: value for key, value in told[0].items() if all(key in one and one[key] == value for one in told)}
+    configurations = [{**run.configuration, **own.get(run.name, {})} for run in planned]
+    shared = {
+        key: value
+        for key, value in configurations[0].items()
+        if all(key in one and one[key] == value for one in configurations)
+    }
     shared["mechanisms"] = list(dict.fromkeys(run.variation.mechanism for run in planned))
     if not planned[0].variation.values:
         return shared
     # What was left out of the input may depend on the machine.
-    shared.setdefault("input", told[0]["input"])
+    shared.setdefault("input", configurations[0]["input"])
     runs = [
         {
             "label": run.name,
@@ -166,6 +170,6 @@ def manifest_of(planned: Sequence[PlannedRun], own: Mapping[str, Mapping[str, An
             "values": dict(run.variation.values),
             **{key: value for key, value in one.items() if key not in shared or shared[key] != value},
         }
-        for run, one in zip(planned, told, strict=True)
+        for run, one in zip(planned, configurations, strict=True)
     ]
     return {**shared, RUNS: runs}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal, get_origin
 
 from experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics
-from experiments.commands.asking.outage_options import AskedOutages, OutageOptions, outages_of
+from experiments.commands.asking.outage_options import AskedOutages, OutageOptions, load_outages
 from experiments.commands.asking.simulation_options import Simulation, SimulationOptions
 from experiments.recordings.measurement import MEASURING, Measurement
 from simulator.options import Options
@@ -118,7 +118,7 @@ class RunOptions:
     def outages_on(self, simulation: Simulation) -> AskedOutages:
         """Outages of the machine of a simulation that these options ask for."""
         asked = self.simulation
-        return outages_of(
+        return load_outages(
             self.outages,
             simulation.nodes,
             simulation.clock,

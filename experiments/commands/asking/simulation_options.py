@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 from experiments.commands.asking.arguments import (
     LogReading,
     PaperReading,
+    assume_size,
     check_plan,
-    machine_of,
+    choose_machine_size,
     machine_size,
     read_options,
-    sized,
     told_options,
     told_reading,
 )
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from workloads.table.job import Job
     from workloads.table.jobs import Jobs
 
-__all__ = ["Simulation", "SimulationOptions", "simulation_of"]
+__all__ = ["Simulation", "SimulationOptions", "prepare_simulation"]
 
 #: Group of the options of planning in the help.
 _PLANNING = "planning stochastic jobs"
@@ -168,7 +168,7 @@ class SimulationOptions:
         return replace(self.options, seed=self.seed)
 
 
-def simulation_of(asked: SimulationOptions, mechanisms: Sequence[str], command: str) -> Simulation:
+def prepare_simulation(asked: SimulationOptions, mechanisms: Sequence[str], command: str) -> Simulation:
     """Read and check everything that the options name.
 
     Parameters
@@ -212,8 +212,8 @@ def simulation_of(asked: SimulationOptions, mechanisms: Sequence[str], command: 
     told_caveats, unit = tuple[str, ...](), "nodes"
     jobs: Jobs
     if isinstance(workload, Trace):
-        trace = sized(workload, asked.nodes)
-        nodes = machine_of(asked.nodes, trace, asked.input)
+        trace = assume_size(workload, asked.nodes)
+        nodes = choose_machine_size(asked.nodes, trace, asked.input)
         told_caveats, unit = caveats(trace, nodes), trace.unit
         trace = life.of_trace(trace, nodes)
         if life.starting_state is not None:
@@ -222,19 +222,19 @@ def simulation_of(asked: SimulationOptions, mechanisms: Sequence[str], command: 
             prior = prior_state(trace)
         need_jobs(trace, asked.input)
         drawn = list(mechanisms) != [BASELINE] or assignment.stochastic_share > 0
-        prepared = drawn or bool(life.told)
-        jobs, told = life.of_jobs(trace, assign(trace, assignment, seed=seed) if drawn else as_rigid(trace))
+        prepared = drawn or bool(life.manifest_entry)
+        jobs, remarks = life.of_jobs(trace, assign(trace, assignment, seed=seed) if drawn else as_rigid(trace))
         how = told_options({**read_options(asked.reading), "format": trace.format})
         configuration["input"] |= {**how, "left_out": dict(trace.excluded)}
         if drawn:
             configuration["preparation"] = {"seed": seed, **asdict(assignment)}
-        configuration |= life.told
-        about = describe_reading(trace) + told
+        configuration |= life.manifest_entry
+        about = describe_reading(trace) + remarks
         types = composition(jobs, trace.unit) if drawn else ""
         lopsided = imbalance(trace, jobs, assignment) if drawn else ""
     else:
         life.refuse_table(asked.input)
-        nodes = machine_of(asked.nodes, None, asked.input)
+        nodes = choose_machine_size(asked.nodes, None, asked.input)
         jobs = workload.jobs
         if not jobs:
             raise TraceError(asked.input, None, "no job is left to simulate: the table has no rows")

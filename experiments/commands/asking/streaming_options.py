@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.commands.asking.arguments import machine_of, read_options, told_options
+from experiments.commands.asking.arguments import choose_machine_size, read_options, told_options
 from experiments.commands.asking.option_variations import Variation
 from experiments.commands.asking.planned_runs import PlannedRun
 from experiments.commands.asking.run_options import LISTED, RunOptions
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simulator import Result
     from workloads.table.jobs import Jobs
 
-__all__ = ["long_run", "streamed"]
+__all__ = ["long_run", "run_stream"]
 
 #: Lines by which a format is recognised.
 _HEAD = 50
@@ -63,9 +63,9 @@ def long_run(arguments: RunOptions) -> PlannedRun:
     how = read_options(asked.reading)
     _need_swf(asked.input)
     choice = Choice.of(how["where"], how["unit"])
-    told = told_options({**how, "format": "swf"})
+    reading = told_options({**how, "format": "swf"})
     trace = read_long_swf(asked.input, lenient=how["lenient"], procs_per_node=how["procs_per_node"], choice=choice)
-    nodes = machine_of(asked.nodes, trace, asked.input)
+    nodes = choose_machine_size(asked.nodes, trace, asked.input)
     about_pool, unit = caveats(trace, nodes), trace.unit
     trace = trace.on_machine(nodes)
     need_jobs(trace, asked.input)
@@ -75,7 +75,7 @@ def long_run(arguments: RunOptions) -> PlannedRun:
         "input": {
             "path": asked.input,
             "sha256": sha256_of(asked.input),
-            **told,
+            **reading,
             "left_out": dict(trace.excluded),
         },
         "mechanisms": [BASELINE],
@@ -124,19 +124,19 @@ def _refuse_others(arguments: RunOptions) -> None:
         raise ParameterError("--format", "swf with --stream", arguments.simulation.reading.format)
 
 
-def streamed(arguments: RunOptions, planned: PlannedRun, directory: Path) -> tuple[Result, EndedJobs]:
+def run_stream(arguments: RunOptions, planned: PlannedRun, directory: Path) -> tuple[Result, EndedJobs]:
     """Carry it out; also where its jobs have been written as they ended."""
     from experiments.output.signals import Interrupted
     from experiments.recordings.streamed_jobs import EndedJobs
-    from experiments.recordings.streamed_replay import identity_of, streamed_replay
+    from experiments.recordings.streamed_replay import stream_identity, streamed_replay
     from experiments.sweeps.progress import Bar
-    from simulator.streaming import TOLD
+    from simulator.streaming import BATCH_SIZE
 
     simulation = planned.simulation
     jobs: Jobs = simulation.jobs  # type: ignore[assignment]  # long_run has put them there
-    told = {**simulation.configuration["input"], "jobs": len(jobs)}
-    del told["path"]
-    identity = identity_of(told, simulation.nodes, simulation.options, TOLD, arguments.stream_format)
+    log = {**simulation.configuration["input"], "jobs": len(jobs)}
+    del log["path"]
+    identity = stream_identity(log, simulation.nodes, simulation.options, BATCH_SIZE, arguments.stream_format)
     ended = EndedJobs(directory, identity, arguments.stream_format, force=arguments.force)
     if ended.kept:
         print(f"{ended.place}: {ended.kept:,} tables of an earlier start are kept")

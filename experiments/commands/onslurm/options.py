@@ -42,7 +42,7 @@ def main(arguments: Arguments) -> None:
     check_outputs(arguments.json, None)
     found = site_options(*arguments.configuration)
     if arguments.json:
-        told = {"options": found.options, "left_out": dict(found.left_out), "unknown": found.unknown}
-        write_json(arguments.json, told)
+        document = {"options": found.options, "left_out": dict(found.left_out), "unknown": found.unknown}
+        write_json(arguments.json, document)
     if arguments.json != "-":
         print(found.text())

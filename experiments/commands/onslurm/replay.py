@@ -76,8 +76,8 @@ def main(arguments: Arguments) -> None:
     left = len(submits) - len(rows)
     if left:
         print(f"{left:,} jobs did not run")
-    told = Path(arguments.output)
-    print(f"written to {told / ACTUAL}; 'holdfast slurm compare {told} --nodes {size} -o NAME' draws it")
+    directory = Path(arguments.output)
+    print(f"written to {directory / ACTUAL}; 'holdfast slurm compare {directory} --nodes {size} -o NAME' draws it")
 
 
 def _ask(jobs: int, hours: float) -> None:

@@ -71,8 +71,8 @@ def main(arguments: Arguments) -> None:
         ]
         print(f"{STRATEGY_NAMES[strategy]}:", file=sys.stderr)
         there = run_chains(lab, jobs, folder, spare=arguments.spare, tell=lambda line: print(line, file=sys.stderr))
-        here = _simulated(run_batch(instance, strategy, lab.nodes))
-        minutes = _simulated(
+        here = _simulator_row(run_batch(instance, strategy, lab.nodes))
+        minutes = _simulator_row(
             run_batch(instance, strategy, lab.nodes, carried_out=lambda plan: plan_in_minutes(plan, _MARGIN))
         )
         for where, found in (("Slurm", there), ("simulator", here), ("simulator, in minutes", minutes)):
@@ -94,6 +94,6 @@ def main(arguments: Arguments) -> None:
     print(f"{count:,} jobs on {lab.nodes:,} nodes; written to {arguments.output}/batches.csv")
 
 
-def _simulated(row: dict[str, Any]) -> dict[str, Any]:
+def _simulator_row(row: dict[str, Any]) -> dict[str, Any]:
     """A row of the simulator with the names of the others."""
     return row | {name: row[f"{name}_stretch"] for name in ("execution", "response", "reserved")}

@@ -15,7 +15,7 @@ from experiments.figures.style import (
     new_figure,
     panel_letters,
 )
-from experiments.recordings.time_windows import Window, opened
+from experiments.recordings.time_windows import Window, accounting_start
 from experiments.timelines.phases import use_of_time
 from simulator.results.integrals import integral
 from simulator.results.recording import Recording
@@ -55,7 +55,7 @@ def plot_use(recording: Recording, window: Window | None = None) -> Figure:
     """
     axis = TimeAxis.of(recording, window)
     use = use_of_time(recording)
-    times = use.times + opened(recording)
+    times = use.times + accounting_start(recording)
     inside = int(np.count_nonzero((times > axis.opens) & (times < axis.closes)))
     edges, over = axis.bins(inside)
     # After the last completion nothing is known, and nothing is drawn.

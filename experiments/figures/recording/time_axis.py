@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from experiments.figures.style import FONT, INK
-from experiments.recordings.time_windows import Window, opened, unix_origin
+from experiments.recordings.time_windows import Window, accounting_start, unix_origin
 from experiments.timelines.steps import Floats, TimeUnit, bin_averages, choose_bin, choose_unit
 from simulator.results.recording import Recording
 from workloads.ground.units import SECOND
@@ -70,7 +70,7 @@ class TimeAxis(NamedTuple):
         if origin is not None:
             # As matplotlib counts: days since 1970.
             return cls(opens, closes, -origin, TimeUnit("d", "day", _DAY), True, recording.zone)
-        return cls(opens, closes, opened(recording), choose_unit((closes - opens) / SECOND), False)
+        return cls(opens, closes, accounting_start(recording), choose_unit((closes - opens) / SECOND), False)
 
     def __call__(self, ticks: float | npt.NDArray[np.int64] | Sequence[int]) -> Floats:
         """Places on the axis."""

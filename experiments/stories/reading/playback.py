@@ -261,7 +261,7 @@ class Playback:
         elif is_malleable(run):
             run.settle(entry.time)
             run.nodes = entry.after
-            run.resized(entry.time)
+            run.update_ends(entry.time)
             stint.expected_end = run.expected_end
         self._standing.occupy(self._states[entry.job_id], entry.after, entry.time)
 

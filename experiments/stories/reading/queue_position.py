@@ -28,7 +28,7 @@ class _View:
         self.ledger = UsageLedger(half_life) if half_life is not None else None
 
     def group_usage(self, group: str | None) -> float:
-        return self.ledger.used(group, self.now) if self.ledger is not None else 0.0
+        return self.ledger.decayed_usage(group, self.now) if self.ledger is not None else 0.0
 
 
 class ReplayedQueue:

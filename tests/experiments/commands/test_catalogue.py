@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from experiments.cli import main
-from experiments.commands.catalogue import KINDS, catalogue, listed
+from experiments.commands.catalogue import KINDS, catalogue, format_catalogue
 from policies.order import ORDERS
 from workloads.ground.registry import Known
 
@@ -35,7 +35,7 @@ queue orders (--order NAME)
 
 
 def test_the_look() -> None:
-    text = listed(ENTRIES, 55)
+    text = format_catalogue(ENTRIES, 55)
     assert text.startswith(SHOWN)
     assert all(len(line) <= 55 for line in text.splitlines())
 

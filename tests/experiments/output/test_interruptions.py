@@ -13,8 +13,8 @@ import pytest
 from experiments import cli
 from experiments.output.atomic_replace import handover, settle_all
 from experiments.output.locks import LOCK, writing
-from experiments.output.manifest import arriving, open_sealed, seal
-from experiments.output.signals import Interrupted, held, listening
+from experiments.output.manifest import arriving, open_result, seal
+from experiments.output.signals import Interrupted, hold_interruptions, listening
 from tests.kills import COMMANDS, kills
 from tests.places import ROOT
 from tests.support.processes import until
@@ -36,9 +36,9 @@ def write(directory: Path, names: str, text: str) -> None:
 
 
 def read(directory: Path) -> tuple[str, dict[str, str]]:
-    result = open_sealed(directory, "run.json")
+    result = open_result(directory, "run.json")
     paths = {name: result.find(name) for name in result.files or ()}
-    return result.told["text"], {name: path.read_text() for name, path in paths.items() if path is not None}
+    return result.content["text"], {name: path.read_text() for name, path in paths.items() if path is not None}
 
 
 OLD, NEW = ("old", {f"{name}.csv": "old" for name in "abc"}), ("new", {f"{name}.csv": "new" for name in "bcd"})
@@ -109,7 +109,7 @@ def test_a_second_writer_is_refused_and_a_lock_of_the_dead_is_none(tmp_path: Pat
 def test_an_interruption_waits_for_the_end_of_a_handover() -> None:
     order = []
     with pytest.raises(Interrupted) as stop, listening():
-        with held():
+        with hold_interruptions():
             os.kill(os.getpid(), signal.SIGTERM)
             order.append("whole")
         order.append("never")
@@ -157,9 +157,9 @@ def test_a_signal_is_one_sentence(end: str, tmp_path: Path) -> None:
     assert told[0].startswith(f"holdfast sweep: ended by {end}: ")
     assert "holds the runs that are done" in told[0]
     assert not out
-    result = open_sealed(tmp_path / "out", "sweep.json")
+    result = open_result(tmp_path / "out", "sweep.json")
     stored = [line for path in (tmp_path / "out" / "store").glob("*.jsonl") for line in path.read_text().splitlines()]
-    assert 0 < result.told["done"] <= len(stored)
+    assert 0 < result.content["done"] <= len(stored)
 
 
 def test_what_an_interrupted_run_has_simulated_is_kept_unless_there_is_an_older_result(
@@ -180,7 +180,7 @@ def test_what_an_interrupted_run_has_simulated_is_kept_unless_there_is_an_older_
     for told, *force in (("the results of baseline, N-PAA are in",), ("holds what it held before", "--force")):
         assert cli.main([*words, *force]) == 128 + signal.SIGHUP
         assert told in capsys.readouterr().err.splitlines()[-1]
-        assert open_sealed(tmp_path / "out", "run.json").told["mechanisms"] == ["baseline", "N-PAA"]
+        assert open_result(tmp_path / "out", "run.json").content["mechanisms"] == ["baseline", "N-PAA"]
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from experiments import cli
-from experiments.output.manifest import open_sealed
+from experiments.output.manifest import open_result
 from experiments.recordings.archive import read_recording
 from experiments.study.experiment import is_measured, read_tables
 from experiments.sweeps import make_sweep, run_sweep
@@ -168,7 +168,7 @@ def looks(place: Path, record: dict[str, object]) -> dict[str, Callable[[], obje
     """What reads each of them again."""
     return {
         "run": lambda: read_recording(place / "run", "N-PAA"),
-        "sweep": lambda: open_sealed(place / "sweep", "sweep.json"),
+        "sweep": lambda: open_result(place / "sweep", "sweep.json"),
         "experiment": lambda: (read_tables("checkpoint-fig3", place / "experiment"), measured(place, record)),
     }
 
@@ -181,7 +181,7 @@ def measured(place: Path, record: dict[str, object]) -> None:
 @pytest.mark.parametrize("times", [20, pytest.param(1200, marks=pytest.mark.slow)])
 def test_every_altered_digit_is_noticed(place: Path, times: int) -> None:
     rng = random.Random(times)
-    told = open_sealed(place / "experiment", "checkpoint-fig3.json").told
+    told = open_result(place / "experiment", "checkpoint-fig3.json").content
     record = {key: value for key, value in told.items() if key != "tables"}
     look = looks(place, record)
     for read in look.values():

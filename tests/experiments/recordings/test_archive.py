@@ -109,7 +109,7 @@ def test_the_jobs_of_a_trace_are_kept_or_made_again(tmp_path: Path) -> None:
         (tmp_path / "elsewhere.swf").rename(tmp_path / "trace.swf")
     out = tmp_path / "baseline"
     for changed in ({"format": 3}, {"procs_per_node": [1]}):
-        resealed(out, input=open_run(out).told["input"] | changed, job_table=None)
+        resealed(out, input=open_run(out).content["input"] | changed, job_table=None)
         with pytest.raises(InputError, match="must say with format and procs_per_node how the trace was read"):
             read_recording(out)
 

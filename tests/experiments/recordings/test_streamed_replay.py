@@ -111,7 +111,7 @@ def test_a_stream_gives_the_ordinary_result(tmp_path: Path, order: str) -> None:
             jobs,
             16,
             lambda rows, start, end: told.extend(rows.tolist()),  # noqa: B023
-            told=7,
+            batch_size=7,
             order=order,
             engine="simpy",
         )
@@ -142,7 +142,7 @@ def test_a_stream_leaves_no_circles_that_only_the_collector_finds() -> None:
     gc.collect()
     gc.disable()
     try:
-        result = stream(jobs, 4392, told=50)
+        result = stream(jobs, 4392, batch_size=50)
         assert gc.collect() < 200
     finally:
         gc.enable()
@@ -202,18 +202,18 @@ def test_what_was_told_before_a_kill_is_whole_and_is_kept(
         pytest.importorskip("pyarrow")
     log = tmp_path / "log.swf"
     log.write_text(swf(3, 90))
-    expected = stream_log(log, tmp_path / "whole", 16, format=format, told=10, engine="simpy")
-    tell = EndedJobs.tell
+    expected = stream_log(log, tmp_path / "whole", 16, format=format, batch_size=10, engine="simpy")
+    tell = EndedJobs.write
 
     def killed(self: EndedJobs, records: Any) -> None:
         if self._number == 3:
             raise Killed
         tell(self, records)
 
-    monkeypatch.setattr(EndedJobs, "tell", killed)
+    monkeypatch.setattr(EndedJobs, "write", killed)
     with pytest.raises(Killed):
-        stream_log(log, tmp_path / "out", 16, format=format, told=10, engine="simpy")
-    monkeypatch.setattr(EndedJobs, "tell", tell)
+        stream_log(log, tmp_path / "out", 16, format=format, batch_size=10, engine="simpy")
+    monkeypatch.setattr(EndedJobs, "write", tell)
     parts = sorted((tmp_path / "out" / ENDED).glob("jobs-*"))
     assert len(parts) == 3
     if format == "csv":
@@ -226,8 +226,8 @@ def test_what_was_told_before_a_kill_is_whole_and_is_kept(
     assert [float(row["end"]) for row in rows] == ends[:30]
     # Another call has no right to these parts.
     with pytest.raises(InputError, match="holds jobs of another streamed run"):
-        stream_log(log, tmp_path / "out", 16, format=format, told=10, order="sjf", engine="simpy")
-    again = stream_log(log, tmp_path / "out", 16, format=format, told=10, engine="simpy")
+        stream_log(log, tmp_path / "out", 16, format=format, batch_size=10, order="sjf", engine="simpy")
+    again = stream_log(log, tmp_path / "out", 16, format=format, batch_size=10, engine="simpy")
     assert list(again.records) == list(expected.records)
     assert not (tmp_path / "out" / ENDED).exists()
     name = f"jobs-baseline.{format}"
@@ -238,11 +238,11 @@ def test_parts_that_are_there_already_are_not_written_again(tmp_path: Path, monk
     monkeypatch.setattr(EndedJobs, "remove", lambda self: None)
     log = tmp_path / "log.swf"
     log.write_text(swf(3, 90))
-    stream_log(log, tmp_path / "out", 16, told=10, engine="simpy")
+    stream_log(log, tmp_path / "out", 16, batch_size=10, engine="simpy")
     parts = sorted((tmp_path / "out" / ENDED).glob("jobs-*"))
     before = [part.stat().st_ino for part in parts]
     parts[1].write_text("damaged")
-    stream_log(log, tmp_path / "out", 16, told=10, engine="simpy")
+    stream_log(log, tmp_path / "out", 16, batch_size=10, engine="simpy")
     after = [part.stat().st_ino for part in parts]
     assert [one == other for one, other in zip(before, after, strict=True)] == [True, False, *[True] * (len(parts) - 2)]
     assert parts[1].read_text() != "damaged"

@@ -17,7 +17,7 @@ import pytest
 from experiments import cli
 from experiments.cli import main
 from experiments.commands import reproduce
-from experiments.output.manifest import open_sealed
+from experiments.output.manifest import open_result
 from experiments.study.artefact import _like, write_artefact
 from experiments.study.experiment import all_experiments, find_experiment, measure_experiment
 from experiments.study.limits import FACTOR, check_parameters
@@ -49,7 +49,7 @@ def check(
     data.parent.mkdir(parents=True)
     data.write_bytes(TASKS["tasks.csv"])
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(reproduce, "_carried_out", lambda *_: [])
+    monkeypatch.setattr(reproduce, "_reproduce", lambda *_: [])
     # To make the parsers of all commands takes longer than to read an archive.
     monkeypatch.setattr(cli, "_parser", cache(cli._parser))
 
@@ -212,6 +212,6 @@ def test_the_data_of_a_directory_are_not_opened_either(archive: bytes, tmp_path:
     place.mkdir()
     for name, data in members(archive).items():
         (place / name).write_bytes(data)
-    assert open_sealed(place, f"{NAME}.json").told["parameters"]["tasks"]
+    assert open_result(place, f"{NAME}.json").content["parameters"]["tasks"]
     assert main(["reproduce", "--check", str(place), "-o", str(tmp_path / "out"), "--only", NAME]) == 2
     assert not (tmp_path / "out").exists()

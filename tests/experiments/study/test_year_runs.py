@@ -46,7 +46,7 @@ def test_a_row_is_what_a_plain_simulation_shows() -> None:
     shared = [name for name in COLUMNS if name in summary]
     assert {name: row[name] for name in shared} == {name: summary[name] for name in shared}
     assert len(shared) > 12
-    hours = result.accounting.told()
+    hours = result.accounting.by_state()
     assert row["compute_utilization"] == pytest.approx(hours["compute"] / sum(hours.values()))
 
 

@@ -104,7 +104,7 @@ def test_rows_are_what_simulate_says(done: Path) -> None:
                     assert {
                         name: "" if value != value else str(value) for name, value in given.items()
                     }.items() <= row.items()
-                hours = {name: ticks / 3.6e9 for name, ticks in result.accounting.told().items()}
+                hours = {name: ticks / 3.6e9 for name, ticks in result.accounting.by_state().items()}
                 assert {name: float(accounting[place][f"{name}_node_hours"]) for name in hours} == hours
                 place += 1
 
@@ -405,7 +405,7 @@ def test_a_defect_is_told_with_its_traceback(tmp_path: Path, monkeypatch: pytest
     def defective(*arguments: Any, **options: Any) -> None:
         raise ZeroDivisionError("of all things")
 
-    monkeypatch.setattr(simulations, "simulate_checked", defective)
+    monkeypatch.setattr(simulations, "simulate_table", defective)
     result = run_sweep(make_sweep(workload={"seeds": 0, "jobs": 50}, mechanisms="baseline,N-PAA"), tmp_path, workers=1)
     assert [failure.error for failure in result.failures] == ["a defect of Holdfast or of a plug-in: of all things"] * 2
     assert "in defective" in result.failures[0].trace

@@ -215,7 +215,7 @@ BROKEN: list[tuple[str, Any, str, str, str]] = [
     ("mixed", mixed_keys, "order", "compare", "cannot be compared: '<' not supported between"),
     ("runtime", by_runtime, "order", "runtime", "looks at the true runtime, which no scheduler knows"),
     ("random", at_random, "order", "deterministic", "is not deterministic: asked again it answers"),
-    ("state", Remembering, "order", "state", "kept state between calls"),
+    ("state", Remembering, "order", "state", "keeps state between calls"),
     ("static", Order(ageing, static=True), "order", "static", "says that its keys never change, but that of job"),
     ("set", renaming, "order", "view", "changes what it sees: cannot assign to field 'submit'"),
     ("raises", failing, "order", "raises", "raises ZeroDivisionError"),
@@ -447,9 +447,9 @@ class TestScenarios:
         assert view.queue[0].duration(4) == 300
         assert view.peeks == [3]
         assert not job.peeks
-        assert not view.changed()
+        assert not view.find_change()
         view.free = 7
-        assert view.changed() == "free"
+        assert view.find_change() == "free"
 
 
 def test_a_queue_that_nobody_serves_ends_the_simulation() -> None:

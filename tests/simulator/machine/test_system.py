@@ -36,9 +36,9 @@ class Ignored:
 
     def began(self, run: Run) -> None: ...
 
-    def changed(self, run: Run) -> None: ...
+    def update_end(self, run: Run) -> None: ...
 
-    def vacated(self, job: JobState) -> None:
+    def schedule_requeue(self, job: JobState) -> None:
         self.vacated_jobs.append(job)
 
 

@@ -14,7 +14,7 @@ from policies.notice import NOTICES
 from policies.port import Expand, Expect, Hold, Preempt, Shrink, Start
 from policies.reserved_backfill import TENANCIES
 from simulator import simulate
-from simulator.services.action_checks import described
+from simulator.services.action_checks import describe
 from tests.support.jobs import malleable, on_demand, rigid
 from workloads.ground.errors import InvariantError
 
@@ -192,9 +192,9 @@ def test_an_on_demand_job_is_nobodys_victim() -> None:
 
 
 def test_answers_in_short() -> None:
-    assert described(Start(7, 3, "backfilled", {1: 3})) == "Start(7, nodes=3)"
-    assert described(Preempt(7)) == "Preempt(7)"
-    assert described(Preempt(7, 5)) == "Preempt(7, at=5)"
-    assert described(Expect(7)) == "Expect(7)"
-    assert described(Hold(2)) == "Hold(2)"
-    assert described("soon") == "'soon'"
+    assert describe(Start(7, 3, "backfilled", {1: 3})) == "Start(7, nodes=3)"
+    assert describe(Preempt(7)) == "Preempt(7)"
+    assert describe(Preempt(7, 5)) == "Preempt(7, at=5)"
+    assert describe(Expect(7)) == "Expect(7)"
+    assert describe(Hold(2)) == "Hold(2)"
+    assert describe("soon") == "'soon'"
