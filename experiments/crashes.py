@@ -13,7 +13,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from experiments.terminal import escape
-from workloads.ground.errors import is_foreign, sentence_of
+from workloads.ground.errors import error_sentence, is_foreign
 
 __all__ = ["DEFECT", "REFUSED", "refuse", "report"]
 
@@ -61,13 +61,13 @@ def report(command: str, error: Exception, words: Sequence[str]) -> int:
         The defect itself, where Python runs in its development mode (``python -X dev``).
     """
     if is_foreign(error):
-        refuse(f"holdfast {command}: {sentence_of(error)}")
+        refuse(f"holdfast {command}: {error_sentence(error)}")
         return REFUSED
     if sys.flags.dev_mode:
         raise error
     path = _crash_file(error, words)
     report = "its crash file cannot be written" if path is None else f"please report it with {path}"
-    cause = sentence_of(error)[:_LONGEST]
+    cause = error_sentence(error)[:_LONGEST]
     refuse(
         f"holdfast {command}: {cause} ({type(error).__name__}); {report}; "
         "'python -X dev -m holdfast' shows the traceback"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, TypeVar, get_origin, get_type_hints
 
 from workloads.ground.errors import ParameterError
-from workloads.ground.parameters import Declared, Parameter, declared, read_choice, type_parts
+from workloads.ground.parameters import Declared, Parameter, declared_parameters, read_choice, type_parts
 
 __all__ = ["Reader", "Word", "add_options", "read_arguments"]
 
@@ -91,7 +91,7 @@ def add_options(
         What splits the words of parameters that take several values, by name; None: none does.
     """
     groups: dict[str, argparse._ActionsContainer] = {"": parser}
-    for item in declared(kind):
+    for item in declared_parameters(kind):
         parameter = item.parameter
         if parameter.group not in groups:
             groups[parameter.group] = parser.add_argument_group(parameter.group)
@@ -127,7 +127,7 @@ def read_arguments(kind: type[_T], parsed: argparse.Namespace) -> _T:
     ParameterError
         If the class refuses its values; names the option.
     """
-    options = {item.name: item for item in declared(kind)}
+    options = {item.name: item for item in declared_parameters(kind)}
     try:
         return kind(**dict(_values(kind, parsed, options)))
     except ParameterError as error:

@@ -13,9 +13,9 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.kernels.compiled_or_plain import compiled
+from policies.kernels.compiled_or_plain import compiled_loop
 from policies.kernels.plan_pass import BOUNDS, KINDS, plan_pass
-from policies.list_queue import queue_of
+from policies.list_queue import as_queue
 from policies.port import TOLERANCE, Promise, Start, SystemView, WaitingQueue
 from policies.reservation_depth import Outlook, in_order, plan_queue, releases_beside
 from policies.shadow_time import NEVER
@@ -52,7 +52,7 @@ class ManyJobs:
 
     def __call__(self, view: SystemView) -> list[Start]:
         """The jobs to start now, in this order."""
-        queue = queue_of(view.queue)
+        queue = as_queue(view.queue)
         numbers = self._numbers(queue)
         if numbers is None:
             return plan_queue(view, self._outlook)
@@ -68,7 +68,7 @@ class ManyJobs:
 
     def promises(self, view: SystemView) -> list[Promise]:
         """The reservations of all jobs that must wait, as far as the rule plans."""
-        queue = queue_of(view.queue)
+        queue = as_queue(view.queue)
         numbers = self._numbers(queue)
         code = None if numbers is None else self._code(view, numbers)
         if numbers is None or code is None:
@@ -101,7 +101,7 @@ class ManyJobs:
             return None
         # Two jobs of a queue cost a list about as much as an inner step does; one of several sizes as much as some.
         count = len(nodes)
-        return compiled(plan_pass, KINDS, 8 * count if flexible else count // 2)
+        return compiled_loop(plan_pass, KINDS, 8 * count if flexible else count // 2)
 
     def _plan(
         self, view: SystemView, starts: list[Start], numbers: Numbers, code: Callable[..., int], *, complete: bool

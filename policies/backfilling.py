@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from policies.array_queue_pass import ManyJobs
-from policies.list_queue import queue_of
+from policies.list_queue import as_queue
 from policies.port import TOLERANCE, Promise, Start, SystemView
 from policies.reservation_depth import Outlook, in_order, plan_queue
-from policies.shadow_time import NEVER, shadow_of
+from policies.shadow_time import NEVER, find_shadow
 from policies.slurm_backfill import SlurmBackfill
 from workloads.ground.errors import ParameterError
 from workloads.ground.ranges import Range, legal
-from workloads.ground.registry import Registry, function_of, parameters_of
+from workloads.ground.registry import Registry, function_adapter, plugin_parameters
 from workloads.ground.units import LARGEST_SIZE
 
 __all__ = ["BACKFILLING", "Backfilling", "Conservative", "Easy", "Strict", "backfilling"]
@@ -81,7 +81,7 @@ class Easy:
         What is over before a window need not know of it, and most passes are far from any. One reservation needs no
         plan over time, which would double the processor time of a replay (Theta 2022: 1.35 s instead of 0.59 s).
         """
-        queue, free = queue_of(view.queue), view.free
+        queue, free = as_queue(view.queue), view.free
         window = view.windows[0].start if view.windows else NEVER
         now, whole = view.now, self.head == "requested"
         starts: list[Start] = []
@@ -103,7 +103,7 @@ class Easy:
             return starts
         ends = [(now + job.limit(own.nodes), own.job_id, own.nodes) for own, job in zip(starts, queue, strict=False)]
         needed = head.nodes if whole else head.min_nodes
-        shadow, extra = shadow_of(view, head, free, ends, needed - head.kept)
+        shadow, extra = find_shadow(view, head, free, ends, needed - head.kept)
         if shadow == NEVER and view.kept:
             # It waits for nodes that are held for others, which resume at an unknown time: a job that passes could keep
             # them from it again and again.
@@ -148,7 +148,7 @@ class Easy:
             needed = job.nodes if self.head == "requested" else job.min_nodes
             if needed > free:
                 needed -= job.kept
-                at = shadow_of(view, job, free, sorted(started), needed).time
+                at = find_shadow(view, job, free, sorted(started), needed).time
                 return [Promise(job.job_id, at, needed)] if at < NEVER else []
             size = min(job.nodes, free)
             started.append((view.now + job.limit(size), job.job_id, size))
@@ -189,7 +189,7 @@ class Conservative:
 
 _CONSERVATIVE = Outlook(None, largest=True)
 
-BACKFILLING: Registry[Backfilling] = Registry("backfilling rule", "holdfast.backfilling", function_of("the view"))
+BACKFILLING: Registry[Backfilling] = Registry("backfilling rule", "holdfast.backfilling", function_adapter("the view"))
 BACKFILLING.add("easy", Easy(), "EASY: jobs that do not delay the first depth=1 jobs that must wait")
 BACKFILLING.add("conservative", Conservative(), "jobs that delay no waiting job before them")
 BACKFILLING.add("none", Strict(), "no job passes the first one that must wait")
@@ -215,7 +215,7 @@ def backfilling(name: str, length: str = "walltime", head: str = "minimum") -> B
         ("malleable_head", "head", head, "minimum"),
     ):
         if value != default:
-            if parameter not in parameters_of(rule):
+            if parameter not in plugin_parameters(rule):
                 raise ParameterError(option, f"{default} with the backfilling rule {name}", value)
             changes[parameter] = value
     return cast(Backfilling, replace(cast(Any, rule), **changes)) if changes else rule

@@ -18,9 +18,9 @@ from typing import Literal
 from policies.arrival import even_shares
 from policies.availability_profile import Profile
 from policies.port import Expand, Promise, RunningJob, SystemView
-from policies.reservation_depth import profile_of
+from policies.reservation_depth import availability_profile
 from workloads.ground.errors import ParameterError
-from workloads.ground.registry import Registry, function_of
+from workloads.ground.registry import Registry, function_adapter
 from workloads.table.job import MALLEABLE
 
 __all__ = ["EXPANSIONS", "Expansion", "Grow"]
@@ -62,7 +62,7 @@ class Grow:
         offers = {run.job_id: _spare(run) for run in growing}
         if self.share == "even":
             offers = even_shares(offers, min(free, sum(offers.values())))
-        profile = _promised(view, promises)
+        profile = _profile_with_promises(view, promises)
         actions: list[Expand] = []
         for run in growing:
             nodes = _harmless(profile, view.now, run, min(offers.get(run.job_id, 0), free))
@@ -77,9 +77,9 @@ def _spare(run: RunningJob) -> int:
     return run.max_nodes - run.nodes if run.type is MALLEABLE and not run.borrowed else 0
 
 
-def _promised(view: SystemView, promises: Sequence[Promise]) -> Profile:
+def _profile_with_promises(view: SystemView, promises: Sequence[Promise]) -> Profile:
     """What is left of the future beside the reservations."""
-    profile = profile_of(view)
+    profile = availability_profile(view)
     waiting = {job.job_id: job for job in view.queue} if promises else {}
     for promise in promises:
         job = waiting[promise.job_id]
@@ -103,7 +103,9 @@ def _harmless(profile: Profile, now: int, run: RunningJob, nodes: int) -> int:
     return 0
 
 
-EXPANSIONS: Registry[Expansion] = Registry("expansion", "holdfast.expansions", function_of("the view", "the promises"))
+EXPANSIONS: Registry[Expansion] = Registry(
+    "expansion", "holdfast.expansions", function_adapter("the view", "the promises")
+)
 EXPANSIONS.add("none", _no_expansion, "running jobs grow by returned loans alone")
 EXPANSIONS.add("greedy", Grow("greedy"), "the job that started first grows first, as far as no promise is delayed")
 EXPANSIONS.add("even", Grow("even"), "all grow by the same number of nodes, as far as no promise is delayed")

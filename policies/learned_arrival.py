@@ -140,7 +140,9 @@ class LearnedAtArrival:
         if self.network is not None:
             return self
         scores = "answers to arrivals"
-        return LearnedAtArrival(self.model, ScoringNetwork.named(self.model, features=len(CONSEQUENCES), scores=scores))
+        return LearnedAtArrival(
+            self.model, ScoringNetwork.for_policy(self.model, features=len(CONSEQUENCES), scores=scores)
+        )
 
     def begin(self) -> ArrivalStrategy:
         """The strategy of one simulation."""

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from policies.port import Candidates, WaitingJob, WaitingQueue
 
-__all__ = ["ListQueue", "Sizes", "queue_of"]
+__all__ = ["ListQueue", "Sizes", "as_queue"]
 
 
 class Sizes(dict[int, int]):
@@ -88,6 +88,6 @@ class _Rest:
         """None is left out."""
 
 
-def queue_of(jobs: Sequence[WaitingJob]) -> WaitingQueue:
+def as_queue(jobs: Sequence[WaitingJob]) -> WaitingQueue:
     """The queue of a view: what answers questions itself, or any sequence of jobs."""
     return cast(WaitingQueue, jobs if hasattr(jobs, "fitting") else ListQueue(jobs))

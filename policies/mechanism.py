@@ -80,14 +80,14 @@ def parse_mechanism(name: str) -> Mechanism | None:
     # The names of strategies may have dashes, too.
     for at, mark in enumerate(name):
         if mark in "-&":
-            notice, arrival = _known(NOTICES, name[:at]), _known(ARRIVALS, name[at + 1 :])
+            notice, arrival = _canonical_name(NOTICES, name[:at]), _canonical_name(ARRIVALS, name[at + 1 :])
             if notice and arrival:
                 return Mechanism(notice, arrival)
     known = [f"{notice}-{arrival}" for notice in NOTICES.listing() for arrival in ARRIVALS.listing()]
     raise UnknownNameError("mechanism", name, [BASELINE, *known])
 
 
-def _known(registry: Registry[Any], text: str) -> str:
+def _canonical_name(registry: Registry[Any], text: str) -> str:
     """The text as the registry spells it, if it names a strategy; an import path is one, or says why it is not."""
     spelled = {known.lower(): known for known in registry}
     name, *words = text.split() or [""]

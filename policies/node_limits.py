@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from policies.port import TOLERANCE, SystemView, WaitingJob
 
-__all__ = ["admitted", "spare"]
+__all__ = ["largest_admitted_size", "spare"]
 
 
 def spare(view: SystemView, until: int, started: Sequence[tuple[int, int]] = ()) -> int:
@@ -50,7 +50,7 @@ def spare(view: SystemView, until: int, started: Sequence[tuple[int, int]] = ())
     return least
 
 
-def admitted(view: SystemView, job: WaitingJob, size: int, started: Sequence[tuple[int, int]] = ()) -> int:
+def largest_admitted_size(view: SystemView, job: WaitingJob, size: int, started: Sequence[tuple[int, int]] = ()) -> int:
     """The largest size up to ``size`` at which the windows let a job start; 0: at none. See :func:`spare`."""
     while size >= job.min_nodes:
         room = spare(view, view.now + job.limit(size), started)

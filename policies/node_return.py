@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from policies.node_limits import admitted, spare
+from policies.node_limits import largest_admitted_size, spare
 from policies.port import Expand, Loan, Start, SystemView
 
 __all__ = ["Keep", "give_back"]
@@ -67,7 +67,7 @@ def give_back(
         elif job is not None:
             size = min(job.nodes, lent + free)
             if size >= job.min_nodes and view.windows:
-                size = admitted(view, job, size, given)
+                size = largest_admitted_size(view, job, size, given)
             if size < job.min_nodes:
                 if hold and lent:
                     actions.append(Keep(job.job_id, lent))

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from policies.knapsack import Item, cheapest_cover
-from policies.list_queue import queue_of
+from policies.list_queue import as_queue
 from policies.port import TOLERANCE, Action, Expect, Hold, Preempt, Request, RunningJob, SystemView
 from workloads.ground.ranges import Range, legal
-from workloads.ground.registry import Registry, function_of
+from workloads.ground.registry import Registry, function_adapter
 from workloads.ground.units import SECOND
 from workloads.table.job import MALLEABLE, ON_DEMAND
 
@@ -109,7 +109,7 @@ class Weigh:
         now, arrival = view.now, request.estimated_arrival
         price = self.price if view.queue else 0.0
         holdable = _holdable(view, request)
-        unwanted = min(holdable, view.free - _wanted(view))
+        unwanted = min(holdable, view.free - _usable_nodes(view))
         missing = request.nodes - unwanted
         due = arrival + TOLERANCE
         eligible = [run for run in view.running if not run.planned and not run.borrowed]
@@ -185,10 +185,10 @@ def _cheapest(items: list[Item], missing: int) -> list[Item]:
     return cheapest_cover(items, min(missing, sum(item.weight for item in items)))
 
 
-def _wanted(view: SystemView) -> int:
+def _usable_nodes(view: SystemView) -> int:
     """Free nodes that the waiting jobs could use, those that find enough of them, in queue order."""
     free = view.free
-    for job in queue_of(view.queue).fitting(0, free):
+    for job in as_queue(view.queue).fitting(0, free):
         if job.min_nodes <= free:
             free -= min(job.nodes, free)
             if not free:
@@ -202,7 +202,7 @@ def _holdable(view: SystemView, request: Request) -> int:
 
 
 NOTICES: Registry[NoticeStrategy] = Registry(
-    "notice strategy", "holdfast.notices", function_of("the view", "the on-demand job")
+    "notice strategy", "holdfast.notices", function_adapter("the view", "the on-demand job")
 )
 NOTICES.add("N", ignore, "the notice is ignored")
 NOTICES.add("CUA", collect, "collect until actual arrival: reserve free nodes, then what others release")

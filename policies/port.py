@@ -251,7 +251,7 @@ class SystemView(Protocol):
     @property
     def queue(self) -> Sequence[WaitingJob]:
         """Waiting jobs in queue order: on-demand jobs that could not start come first. In a simulation it answers the
-        questions of a :class:`WaitingQueue`; :func:`policies.list_queue.queue_of` asks them of any sequence."""
+        questions of a :class:`WaitingQueue`; :func:`policies.list_queue.as_queue` asks them of any sequence."""
 
     @property
     def on_demand_waits(self) -> bool:

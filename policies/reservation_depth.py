@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from policies.availability_profile import Profile
-from policies.list_queue import queue_of
+from policies.list_queue import as_queue
 from policies.port import Promise, Start, SystemView, WaitingJob
 from policies.shadow_time import NEVER, arriving
 from workloads.table.job import ON_DEMAND
 
-__all__ = ["Outlook", "in_order", "plan_queue", "profile_of", "releases_beside"]
+__all__ = ["Outlook", "availability_profile", "in_order", "plan_queue", "releases_beside"]
 
 #: (time, tie-break, nodes).
 Release = tuple[int, int, int]
@@ -49,7 +49,7 @@ def in_order(view: SystemView, *, whole: bool = False) -> list[Start]:
     """The jobs that start before any has to wait; ``whole``: at their requested sizes only."""
     starts: list[Start] = []
     free = view.free
-    profile = profile_of(view) if view.windows and view.queue else None
+    profile = availability_profile(view) if view.windows and view.queue else None
     for job in view.queue:
         size = job.nodes if job.nodes < free else free
         if profile is not None:
@@ -83,7 +83,7 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
     for start in starts:
         free -= start.nodes
     # Jobs that may still start. No job behind the last of them need be planned.
-    if promises is None and free < queue_of(view.queue).least:
+    if promises is None and free < as_queue(view.queue).least:
         return starts
     candidates = [place for place in range(heads + 1, len(queue)) if queue[place].min_nodes <= free] if free else []
     if not candidates and promises is None:
@@ -91,10 +91,10 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
     started = [
         (now + job.limit(start.nodes), job.job_id, start.nodes) for job, start in zip(queue, starts, strict=False)
     ]
-    profile = profile_of(view, started, queue[heads])
+    profile = availability_profile(view, started, queue[heads])
     by_runtime = outlook.by_runtime
     # Windows look at no runtimes: this one knows neither runtimes nor reservations.
-    bare = profile_of(view, started, queue[heads]) if by_runtime and view.windows else None
+    bare = availability_profile(view, started, queue[heads]) if by_runtime and view.windows else None
 
     def fitting(job: WaitingJob) -> int:
         if job.min_nodes > free:
@@ -145,7 +145,7 @@ def _reserve(profile: Profile, job: WaitingJob, outlook: Outlook) -> Promise:
     return Promise(job.job_id, at, size)
 
 
-def profile_of(view: SystemView, started: Sequence[Release] = (), head: WaitingJob | None = None) -> Profile:
+def availability_profile(view: SystemView, started: Sequence[Release] = (), head: WaitingJob | None = None) -> Profile:
     """The future of a machine, nothing reserved for waiting jobs.
 
     Parameters

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from policies.list_queue import queue_of
-from policies.node_limits import admitted
+from policies.list_queue import as_queue
+from policies.node_limits import largest_admitted_size
 from policies.port import TOLERANCE, Reservation, Start, SystemView, WaitingJob
-from workloads.ground.registry import Registry, function_of
+from workloads.ground.registry import Registry, function_adapter
 from workloads.table.job import ON_DEMAND
 
 __all__ = ["TENANCIES", "Tenancy"]
@@ -59,7 +59,7 @@ def _tenancy(admit: Admission) -> Tenancy:
         if not idle:
             return starts
         available = sum(nodes for _, nodes in idle)
-        for job in queue_of(view.queue).fitting(0, available):
+        for job in as_queue(view.queue).fitting(0, available):
             if job.min_nodes > available or job.type is ON_DEMAND:
                 continue
             admission = admit(view, job, idle)
@@ -67,7 +67,7 @@ def _tenancy(admit: Admission) -> Tenancy:
                 continue
             size, sources = admission
             if view.windows:
-                if admitted(view, job, size, started) < size:
+                if largest_admitted_size(view, job, size, started) < size:
                     continue
                 started.append((view.now + job.limit(size), size))
             draws: dict[int, int] = {}
@@ -88,7 +88,7 @@ def _tenancy(admit: Admission) -> Tenancy:
     return tenants
 
 
-TENANCIES: Registry[Tenancy] = Registry("tenants rule", "holdfast.tenancies", function_of("the view"))
+TENANCIES: Registry[Tenancy] = Registry("tenants rule", "holdfast.tenancies", function_adapter("the view"))
 TENANCIES.add("any", _tenancy(_any), "any job that fits on the idle reserved nodes")
 TENANCIES.add("fits", _tenancy(_fits), "a job whose walltime ends before the estimated arrival")
 TENANCIES.add("none", _no_tenants, "no jobs: reserved nodes stay idle")

@@ -122,7 +122,7 @@ class ScoringNetwork:
             raise InputError(f"{path}: is no network that was saved as npz") from None
 
     @classmethod
-    def named(cls, model: str, *, features: int, scores: str) -> ScoringNetwork:
+    def for_policy(cls, model: str, *, features: int, scores: str) -> ScoringNetwork:
         """The network of a policy, which has the file as its parameter ``model``.
 
         Parameters

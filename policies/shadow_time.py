@@ -9,7 +9,7 @@ from typing import NamedTuple
 from policies.port import TOLERANCE, SystemView, WaitingJob
 from workloads.table.job import ON_DEMAND
 
-__all__ = ["NEVER", "Shadow", "arriving", "shadow_of"]
+__all__ = ["NEVER", "Shadow", "arriving", "find_shadow"]
 
 #: Later than every event.
 NEVER = 1 << 62
@@ -22,7 +22,7 @@ class Shadow(NamedTuple):
     extra: int
 
 
-def shadow_of(
+def find_shadow(
     view: SystemView, head: WaitingJob, free: int, started: Sequence[tuple[int, int, int]], nodes: int = 0
 ) -> Shadow:
     """The earliest time at which the head of the queue finds its nodes, and what is left over then.

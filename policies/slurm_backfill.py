@@ -273,7 +273,7 @@ def named_plan(
     for number, wish in enumerate(queue):
         if not able or able[-1] < number:
             break
-        found = _place_of(wish, now, everything, in_use, ends, table, lag if starts or again else 0, rule)
+        found = _find_place(wish, now, everything, in_use, ends, table, lag if starts or again else 0, rule)
         if found is None:
             continue
         if found.start <= now:
@@ -328,7 +328,7 @@ class _Table:
             place += 1
         return free
 
-    def tried(self, start: int, end: int) -> tuple[int, int]:
+    def try_interval(self, start: int, end: int) -> tuple[int, int]:
         """Nodes that are free between two times, and when to try again.
 
         That is the end of the first interval after which one of the nodes comes back; 0: there is none.
@@ -365,7 +365,7 @@ class _Table:
         return place + 1
 
 
-def _place_of(
+def _find_place(
     wish: Wish,
     now: int,
     everything: int,
@@ -379,7 +379,7 @@ def _place_of(
     earliest = now
     for _ in range(_TRIES):
         until = earliest + wish.walltime + (lag if earliest == now else 0)
-        allowed, later = table.tried(earliest, until)
+        allowed, later = table.try_interval(earliest, until)
         if allowed.bit_count() < wish.nodes:
             if not later:
                 return None

@@ -22,7 +22,7 @@ from workloads.ground.units import to_seconds, to_ticks
 from workloads.outages.failures import FailureRate
 from workloads.outages.outage import Outage
 from workloads.table.job import Job
-from workloads.table.job_lifecycle import beginning_of
+from workloads.table.job_lifecycle import replay_start
 from workloads.table.validation import check_jobs
 
 __all__ = ["first_starts", "is_blind", "starts_by_walltime"]
@@ -182,7 +182,7 @@ def _simulate_until_starts(
 ) -> tuple[list[JobState], int]:
     """The states of the jobs when all awaited ones have started, and where the simulated clock stands at 0."""
     check_jobs(table, nodes=nodes)
-    zero, latest = origin_of(table), beginning_of(table)
+    zero, latest = origin_of(table), replay_start(table)
     zero = zero if origin is None else min(zero, to_ticks(origin))
     if latest is not None and to_ticks(latest) > to_ticks(begin):
         raise ParameterError("begin", f"a time from the latest start of a running job, {latest:g} s, on", begin)

@@ -102,7 +102,7 @@ class _Task:
 
 
 def _measure(parameters: OtherMachines, seed: int, resources: Resources) -> Tables:
-    orders = parameters.orders or tuple(item.name for item in ORDERS.known() if item.origin == "built in")
+    orders = parameters.orders or tuple(item.name for item in ORDERS.entries() if item.origin == "built in")
     for name in orders:
         ORDERS[name]  # an unknown one is refused before anything is computed
     repeated = range(seed, seed + parameters.traces)

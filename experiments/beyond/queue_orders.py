@@ -86,7 +86,7 @@ class _Task:
 
 
 def _built_in_names(registry: Registry[Any]) -> tuple[str, ...]:
-    return tuple(item.name for item in registry.known() if item.origin == "built in")
+    return tuple(item.name for item in registry.entries() if item.origin == "built in")
 
 
 def _measure(parameters: QueueOrders, seed: int, resources: Resources) -> Tables:

@@ -186,7 +186,7 @@ def _advantages(rows: Sequence[Row], metric: str) -> tuple[Floats, Floats]:
         point = order[row["trajectory"], row["step"]]
         places[point] = [row[f"place_{name}"] for name in FACTORS]
         if row[metric] is not None:
-            sums[point, SIX.index(row["mechanism"])] += float(find_metric(metric).scaled(row[metric]))
+            sums[point, SIX.index(row["mechanism"])] += float(find_metric(metric).scale_value(row[metric]))
             counts[point, SIX.index(row["mechanism"])] += 1
     if not counts.all():
         raise LookupError(f"{metric} at every point")

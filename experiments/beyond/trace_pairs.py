@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from workloads.ground.errors import ParameterError
-from workloads.ground.files import sha256_of
+from workloads.ground.files import file_sha256
 from workloads.hybrid.groups import group_jobs
 from workloads.logs.machine_size import with_assumed_size
 from workloads.logs.readers import read_trace
@@ -72,7 +72,7 @@ def find_source(path: str, nodes: int, most: int, stand_in: Trace, directory: Pa
     if most and most < len(trace.jobs):
         trace = cut(trace, most)
         return TraceSource(
-            trace, write_trace(trace, directory / f"first-{most}-of-{sha256_of(path)[:12]}.swf"), real=True
+            trace, write_trace(trace, directory / f"first-{most}-of-{file_sha256(path)[:12]}.swf"), real=True
         )
     return TraceSource(trace, Path(path).resolve(), real=True)
 

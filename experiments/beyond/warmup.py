@@ -252,7 +252,7 @@ def _levels(rows: Sequence[Row], metric: str, mechanism: str, cut: float) -> Flo
     own = sorted(rows_where(rows, mechanism=mechanism, cut_days=cut), key=lambda row: int(row["trace"]))
     if not own:
         raise LookupError(f"replays of more than {2 * cut:g} days")
-    values: Floats = find_metric(metric).scaled(column(own, metric))
+    values: Floats = find_metric(metric).scale_value(column(own, metric))
     return values
 
 

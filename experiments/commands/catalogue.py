@@ -86,7 +86,7 @@ def catalogue(names: Iterable[str] | None = None) -> dict[Kind, list[Known]]:
     for name in KINDS if names is None else names:
         if name not in KINDS:
             raise UnknownNameError("kind of plug-in", name, KINDS)
-        found[KINDS[name]] = [_with_keywords(KINDS[name].registry, item) for item in KINDS[name].registry.known()]
+        found[KINDS[name]] = [_with_keywords(KINDS[name].registry, item) for item in KINDS[name].registry.entries()]
     return found
 
 

@@ -16,7 +16,7 @@ from experiments.commands.asking.arguments import (
     machine_size,
     read_options,
 )
-from workloads.ground.parameters import Nodes, Parameter, changed
+from workloads.ground.parameters import Nodes, Parameter, changed_parameters
 
 if TYPE_CHECKING:
     from experiments.planning.wait_pairs import WaitPairs
@@ -81,7 +81,7 @@ def _read_pairs(arguments: Arguments) -> WaitPairs:
     from workloads.logs.trace import Trace
 
     if Path(arguments.input).is_dir():
-        for item in changed(arguments):
+        for item in changed_parameters(arguments):
             if item.name == "nodes" or (item.owner is LogReading and item.name != "trust"):
                 raise InputError(f"{item.option} requires a trace, but INPUT is a directory")
         return pairs_of_results(arguments.input, arguments.mechanism, trust=arguments.reading.trust)

@@ -102,11 +102,11 @@ def _simulate(trace: Trace, nodes: int) -> Result:
 
 def _processors(trace: Trace) -> str:
     """How to count nodes, where the header says how many processors each has."""
-    from workloads.logs.swf_header import sizes_of
+    from workloads.logs.swf_header import header_sizes
 
     if "MachineFile" in trace.header:
         return f"; {trace.header['MachineFile']}"
-    procs, nodes = sizes_of(trace.header)
+    procs, nodes = header_sizes(trace.header)
     if trace.unit == "nodes" or not procs or not nodes or procs % nodes:
         return ""
     each = procs // nodes

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from experiments.commands.asking.arguments import check_outputs
 from experiments.planning.plan_inputs import LAWS, LawOptions
 from workloads.ground.errors import ParameterError
-from workloads.ground.parameters import Group, Parameter, Positive, Seconds, Values, changed, number, wholes
+from workloads.ground.parameters import Group, Parameter, Positive, Seconds, Values, changed_parameters, number, wholes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -198,7 +198,7 @@ def main(arguments: Arguments) -> None:
         print(prices.describe())
     print(outcome(entry, float(plan.expected_reservations(law))))
     if plan.growth is not None:
-        print(plan.growth.told())
+        print(plan.growth.describe())
     print(f"\n{plan_table(entry)}")
     doubt = prices.doubt(entry["reservations"]) if prices is not None else ""
     if doubt:
@@ -228,7 +228,7 @@ def _check_words(arguments: Arguments) -> None:
     if arguments.restart is not None and arguments.checkpoint is None:
         raise InputError("--restart reads a checkpoint; give the time to write one with --checkpoint TIME")
     if arguments.costs is not None:
-        twice = next(changed(arguments.prices), None)
+        twice = next(changed_parameters(arguments.prices), None)
         if twice is not None:
             raise InputError(f"--costs FILE contains {twice.option}; give only one of them")
     elif arguments.nodes is not None:

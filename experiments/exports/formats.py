@@ -11,14 +11,14 @@ from experiments.exports.perfetto import export_perfetto
 from experiments.exports.swf import SwfExport
 from simulator.results.recording import Recording
 from workloads.ground.errors import InputError
-from workloads.ground.registry import Registry, function_of
+from workloads.ground.registry import Registry, function_adapter
 
 __all__ = ["EXPORTS", "Export", "export_result", "find_format"]
 
 #: Writes a recording to a file, or a directory, and says in words what is in it.
 Export = Callable[[Recording, Path], str]
 
-EXPORTS: Registry[Export] = Registry("export format", "holdfast.exports", function_of("a recording", "a path"))
+EXPORTS: Registry[Export] = Registry("export format", "holdfast.exports", function_adapter("a recording", "a path"))
 EXPORTS.add("swf", SwfExport(), "Standard Workload Format, a line a job; if partial, also one for each run")
 EXPORTS.add("batsim", BatsimExport(), "Batsim's jobs.csv, with nodes, for evalys; times to 1/grid s, 0: exact")
 EXPORTS.add("perfetto", export_perfetto, "Trace Event Format (JSON), for ui.perfetto.dev and chrome://tracing")

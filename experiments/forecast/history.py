@@ -25,7 +25,7 @@ from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.numbers import is_whole
 from workloads.laws import DiscreteLaw, discretise, from_samples
 from workloads.laws.batch import Bundle
-from workloads.logs.cancellations import keep_cancelled
+from workloads.logs.cancellations import keep_cancelled_jobs
 
 if TYPE_CHECKING:
     from workloads.logs.trace import Trace, TraceJob
@@ -273,7 +273,7 @@ def read_history(trace: Trace, at: float, *, fit: str = "discrete", least: int =
     InputError
         If no run had ended.
     """
-    known = [(place, job) for place, job in enumerate(keep_cancelled(trace).jobs, start=1) if job.queued <= at]
+    known = [(place, job) for place, job in enumerate(keep_cancelled_jobs(trace).jobs, start=1) if job.queued <= at]
     ended = [
         (start + job.runtime, job) for _, job in known if (start := job.start) is not None and start + job.runtime <= at
     ]

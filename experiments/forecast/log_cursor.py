@@ -13,7 +13,7 @@ from experiments.forecast.history import History, past_run
 from experiments.forecast.machine_state import MachineState, SeenJob
 from experiments.forecast.prior_usage import node_names, past_usage
 from simulator.machine.prior_state import PriorState
-from workloads.logs.cancellations import keep_cancelled
+from workloads.logs.cancellations import keep_cancelled_jobs
 from workloads.logs.node_names import NodeNumbers
 from workloads.logs.trace import Trace
 
@@ -49,7 +49,7 @@ class Past:
     """
 
     def __init__(self, trace: Trace, nodes: int, fit: str = "discrete", least: int = 10) -> None:
-        jobs = keep_cancelled(trace).jobs.rows()
+        jobs = keep_cancelled_jobs(trace).jobs.rows()
         places = sorted(range(len(jobs)), key=lambda place: (jobs[place].submit, place))
         unique = len({job.job_id for job in jobs}) == len(jobs)
         chosen = [jobs[place] for place in places]

@@ -14,7 +14,7 @@ from experiments.forecast.prior_usage import node_names, past_usage, usage_by_ru
 from simulator.machine.prior_state import PastUsage, PriorState
 from workloads.ground.errors import InputError
 from workloads.ground.job_ids import job_id_text, job_number
-from workloads.logs.cancellations import keep_cancelled
+from workloads.logs.cancellations import keep_cancelled_jobs
 from workloads.logs.clock import LogClock
 from workloads.logs.node_names import NamedNodes, NodeNumbers
 from workloads.logs.squeue import QueueRow
@@ -196,7 +196,7 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
     InputError
         If the log records no waits, the time lies outside it, or the running jobs need more nodes than there are.
     """
-    jobs = keep_cancelled(trace).jobs
+    jobs = keep_cancelled_jobs(trace).jobs
     submits = [job.submit for job in jobs]
     if not submits or not min(submits) <= at <= max(submits):
         clock = LogClock.of_trace(trace)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from policies.orders.fairshare import group_of
+from policies.orders.fairshare import account_name
 from simulator.machine.prior_state import PastUsage, PriorState
 from workloads.logs.node_names import NamedNodes, NodeNumbers
-from workloads.logs.starting_state import state_of
+from workloads.logs.starting_state import find_starting_state
 from workloads.logs.trace import Trace, TraceJob
 
 __all__ = ["node_names", "past_usage", "prior_state", "usage_by_runs"]
@@ -37,7 +37,7 @@ def usage_by_runs(runs: Iterable[tuple[_Holder, float, float]]) -> PastUsage:
     """Usage of jobs with their starts and ends [s]."""
     held = list(runs)
     columns = ([job.nodes for job, _, _ in held], [start for _, start, _ in held], [end for _, _, end in held])
-    return PastUsage.from_runs((group_of(job) for job, _, _ in held), *columns)
+    return PastUsage.from_runs((account_name(job) for job, _, _ in held), *columns)
 
 
 def node_names(jobs: Iterable[TraceJob]) -> frozenset[str]:
@@ -63,7 +63,7 @@ def prior_state(trace: Trace) -> PriorState | None:
         Usage of the jobs that had ended and of those that run, the nodes of these where the log names them, and the
         first submit; None: no job runs.
     """
-    state = state_of(trace.jobs)
+    state = find_starting_state(trace.jobs)
     if state is None or trace.nodes is None:
         return None
     running = [job for job in trace.jobs if job.running_since is not None]

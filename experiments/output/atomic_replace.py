@@ -16,7 +16,7 @@ from pathlib import Path
 from experiments.output.manifest import Sealed, arriving, open_result
 from experiments.output.signals import hold_interruptions
 from workloads.ground.errors import InputError, OutputError
-from workloads.ground.files import digests_noted, is_plain_file, partial_name, sha256_of, sync
+from workloads.ground.files import file_sha256, is_plain_file, partial_name, record_digests, sync
 
 __all__ = ["handover", "settle", "settle_all"]
 
@@ -40,7 +40,7 @@ def handover(directory: Path, manifest: str) -> Iterator[Path]:
     new = directory / partial_name(manifest)
     try:
         new.mkdir()
-        with digests_noted():
+        with record_digests():
             yield new
         _check_places(new, directory)
         with hold_interruptions():
@@ -103,7 +103,7 @@ def _remove_former(directory: Path, manifest: str, coming: set[str]) -> None:
         return
     for name, digest in (former.files or {}).items():
         path = directory / name
-        if name not in coming and is_plain_file(path) and sha256_of(path) == digest:
+        if name not in coming and is_plain_file(path) and file_sha256(path) == digest:
             path.unlink(missing_ok=True)
     for name in former.derived:
         path = directory / name

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.checksums import begins_sealed, digest_holds, has_digest, with_digest
+from workloads.ground.checksums import digest_holds, has_digest, has_leading_seal, with_digest
 from workloads.ground.errors import InputError, TraceError
-from workloads.ground.files import atomic_open, is_plain_file, is_plain_name, read_bytes, sha256_of, written_digest
+from workloads.ground.files import atomic_open, file_sha256, is_plain_file, is_plain_name, read_bytes, written_digest
 
 __all__ = ["SWEEP", "Sealed", "arriving", "check_files", "file_faults", "is_manifest", "open_result", "seal"]
 
@@ -82,7 +82,7 @@ def is_manifest(path: Path) -> bool:
     if not is_plain_file(path):
         return False
     with path.open("rb") as file:
-        if begins_sealed(file.read(100)):
+        if has_leading_seal(file.read(100)):
             return False
         file.seek(0, os.SEEK_END)
         file.seek(max(0, file.tell() - 100))
@@ -182,7 +182,7 @@ def file_faults(sealed: Sealed) -> Iterator[TraceError]:
         problem = ""
         if not is_plain_file(path):
             problem = "is a link or no file" if path.is_symlink() or path.exists() else "is missing"
-        elif sha256_of(path) != digest:
+        elif file_sha256(path) != digest:
             problem = "was changed after it was written"
         if problem and _rewritten(sealed):
             raise InputError(f"{sealed.directory}: was replaced while it was read; run the command again")

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from experiments.terminal import warn
 from workloads.ground.checksums import UNSEALED
-from workloads.ground.errors import InputError, ParameterError, TraceError, UnknownNameError, shown
+from workloads.ground.errors import InputError, ParameterError, TraceError, UnknownNameError, format_value
 from workloads.ground.numbers import decimal
-from workloads.ground.parameters import Parameter, Values, declared
+from workloads.ground.parameters import Parameter, Values, declared_parameters
 from workloads.ground.units import parse_duration
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class LawOptions:
         return {name: text for name, text in vars(self).items() if text is not None}
 
 
-_NUMBERS = {item.name: item.values for item in declared(LawOptions)}
+_NUMBERS = {item.name: item.values for item in declared_parameters(LawOptions)}
 
 
 @dataclass(frozen=True)
@@ -130,12 +130,12 @@ def _gamma(of: Mapping[str, float]) -> Law:
 
 
 def _lognormal(of: Mapping[str, float]) -> Law:
-    from workloads.laws.named import lognormal, lognormal_of
+    from workloads.laws.named import lognormal, lognormal_from_moments
 
     if "mu" in of:
         # ln(seconds) = ln(unit) + ln(units)
         return _cut(lognormal(of["mu"] + math.log(of["unit"]), of["sigma"]), of)
-    return _cut(lognormal_of(of["mean"], of["std"]), of)
+    return _cut(lognormal_from_moments(of["mean"], of["std"]), of)
 
 
 def _pareto(of: Mapping[str, float]) -> Law:
@@ -361,5 +361,5 @@ def _runtime(path: str | Path, line: int, text: str, unit: float) -> float:
             hint = "; name the column of a CSV file with --column" if "," in text else ""
             raise TraceError(path, line, f"is not a runtime: {text[:40]!r}{hint}") from None
     if not 0 < value < _LONGEST:
-        raise TraceError(path, line, f"a runtime must be positive and below {_LONGEST:g} s, not {shown(text)}")
+        raise TraceError(path, line, f"a runtime must be positive and below {_LONGEST:g} s, not {format_value(text)}")
     return value

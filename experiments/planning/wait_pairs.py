@@ -18,15 +18,15 @@ from experiments.traces.description import describe_reading
 from policies.mechanism import BASELINE
 from simulator.machine.actual_outcomes import PREEMPTED
 from simulator.results.schema import LARGEST_SECONDS
-from workloads.ground.errors import InputError, TraceError, shown
+from workloads.ground.errors import InputError, TraceError, format_value
 from workloads.ground.fields import number, whole
-from workloads.ground.files import sha256_of
+from workloads.ground.files import file_sha256
 from workloads.ground.trust import trust as trusting
 from workloads.ground.units import to_ticks
 from workloads.logs.cleaning import NO_WALLTIME
 from workloads.logs.trace import Trace
 from workloads.table.job import Job
-from workloads.table.job_lifecycle import beginning_of
+from workloads.table.job_lifecycle import replay_start
 
 __all__ = ["WaitPairs", "pairs_of_results", "pairs_of_trace"]
 
@@ -37,21 +37,21 @@ _STOCHASTIC = "stochastic"
 def _time(cell: str, name: str) -> float:
     value = number(cell, name)
     if abs(value) > LARGEST_SECONDS:
-        raise ValueError(f"{name} must be a number of at most {LARGEST_SECONDS:g}, not {shown(cell)}")
+        raise ValueError(f"{name} must be a number of at most {LARGEST_SECONDS:g}, not {format_value(cell)}")
     return value
 
 
 def _at_least_0(cell: str, name: str) -> float:
     value = _time(cell, name)
     if value < 0:
-        raise ValueError(f"{name} must be at least 0, not {shown(cell)}")
+        raise ValueError(f"{name} must be at least 0, not {format_value(cell)}")
     return value
 
 
 def _at_least_1(cell: str, name: str) -> int:
     value = whole(cell, name)
     if value < 1:
-        raise ValueError(f"{name} must be at least 1, not {shown(cell)}")
+        raise ValueError(f"{name} must be at least 1, not {format_value(cell)}")
     return value
 
 
@@ -113,7 +113,7 @@ def pairs_of_trace(trace: Trace) -> WaitPairs:
         )
     return WaitPairs.of(
         rows,
-        source={"path": path, "sha256": sha256_of(path)},
+        source={"path": path, "sha256": file_sha256(path)},
         title=f"{Path(path).name}, recorded",
         about=describe_reading(trace),
         left_out={"wait not recorded": len(trace.jobs) - len(rows)},
@@ -157,7 +157,7 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
             raise TraceError(table, line, f"job {row['job_id']} does not start before its submit")
     with trusting(trust):
         simulated = simulated_jobs(result)
-    measured = _window(place, content, jobs, beginning_of(simulated))
+    measured = _window(place, content, jobs, replay_start(simulated))
     walltimes = _walltimes(simulated, name == BASELINE)
     without: Counter[str] = Counter()
     pairs: list[tuple[float, float, int]] = []

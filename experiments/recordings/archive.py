@@ -48,7 +48,7 @@ from workloads.ground.trust import trust as trusting
 from workloads.ground.units import SECOND, to_ticks
 from workloads.logs.node_names import nodes_in
 from workloads.table.job import Job, JobType
-from workloads.table.job_lifecycle import beginning_of
+from workloads.table.job_lifecycle import replay_start
 
 __all__ = ["read_recording", "table_rows"]
 
@@ -105,7 +105,7 @@ def read_recording(
         jobs = simulated_jobs(result)
     table = result.need(table_name("jobs", name), "the jobs of that mechanism: run it again")
     records = _records(table, jobs, variant.mechanism)
-    origin, begin, prior = origin_of(jobs), beginning_of(jobs), read_prior(place, content)
+    origin, begin, prior = origin_of(jobs), replay_start(jobs), read_prior(place, content)
     if prior is not None and prior.origin is not None:
         origin = min(origin, to_ticks(prior.origin))
     entries: list[Entry] = []

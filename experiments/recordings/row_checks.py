@@ -15,7 +15,7 @@ import numpy as np
 from simulator.machine.decisions import Decision
 from simulator.machine.event_log import Entry, Sample
 from simulator.results.records import ABSENT, STATUSES, TYPES, Records
-from workloads.ground.errors import TraceError, shown
+from workloads.ground.errors import TraceError, format_value
 from workloads.ground.units import LARGEST_SIZE
 from workloads.table.job import JobType
 
@@ -62,7 +62,7 @@ def sound_records(columns: Mapping[str, Any], runtimes: Any, path: Path, lines: 
 
     for row, status in enumerate(columns["status"]):
         if status not in STATUSES:
-            raise refuse(row, f"must have one of the states {', '.join(STATUSES)}, not {shown(status)}")
+            raise refuse(row, f"must have one of the states {', '.join(STATUSES)}, not {format_value(status)}")
     coded = {
         "type": np.array([TYPES.index(JobType(kind)) for kind in columns["type"]], np.int8),
         "status": np.array([STATUSES.index(status) for status in columns["status"]], np.int8),
@@ -163,7 +163,7 @@ def _fault(entry: Entry, last: int | None, holdings: _Holdings, ended: set[int],
     if not 0 <= min(entry.before, entry.after) <= max(entry.before, entry.after) <= LARGEST_SIZE:
         return f"numbers of nodes must be from 0 to {LARGEST_SIZE:,}"
     if event not in (_OF_JOBS if is_job else _OF_OUTAGES):
-        return f"{shown(event)} is no event of {'a job' if is_job else 'an outage, and there is no such job'}"
+        return f"{format_value(event)} is no event of {'a job' if is_job else 'an outage, and there is no such job'}"
     if not is_job:
         if job >= 0:
             return f"job {job} is not among the jobs that were simulated"

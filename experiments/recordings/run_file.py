@@ -15,7 +15,7 @@ from policies.mechanism import BASELINE, parse_mechanism
 from simulator.machine.prior_state import PastUsage, PriorState
 from simulator.options import Options
 from workloads.ground.errors import InputError, TraceError
-from workloads.ground.files import is_plain_file, is_plain_name, sha256_of
+from workloads.ground.files import file_sha256, is_plain_file, is_plain_name
 from workloads.ground.numbers import is_number, is_whole
 from workloads.ground.trust import admit
 from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
@@ -146,7 +146,7 @@ def simulated_jobs(result: Sealed) -> Sequence[Job]:
         # An input that lay there was left as it was.
         if not is_plain_name(kept) or not is_plain_file(path):
             raise InputError(f"{directory}: has no {path.name}, the simulated job table; run the simulation again")
-        if result.files is not None and sha256_of(path) != content["input"]["sha256"]:
+        if result.files is not None and file_sha256(path) != content["input"]["sha256"]:
             raise TraceError(path, None, "was changed after the simulation; run the simulation again")
     return read_job_table(path).jobs
 
@@ -231,7 +231,7 @@ def _recorded_input(directory: Path, content: Mapping[str, Any]) -> Path:
     path = Path(content["input"]["path"])
     if not path.is_file():
         raise InputError(f"{directory}: the input of the run, {path}, is missing")
-    if sha256_of(path) != content["input"]["sha256"]:
+    if file_sha256(path) != content["input"]["sha256"]:
         raise InputError(f"{directory}: the input of the run, {path}, has changed; run the simulation again")
     return path
 

@@ -18,7 +18,7 @@ from simulator.plain_replay import rigid_records
 from simulator.results.result import Result
 from simulator.streaming import BATCH_SIZE, stream
 from workloads.ground.errors import InputError
-from workloads.ground.files import sha256_of
+from workloads.ground.files import file_sha256
 from workloads.hybrid.assignment import as_rigid
 from workloads.logs.swf import read_long_swf
 from workloads.logs.trace import Trace
@@ -101,7 +101,7 @@ def stream_log(
     if size is None:
         raise InputError("give nodes: this log does not name the size of its machine")
     settings = Options.of(**options)
-    of = {"log": trace.source if isinstance(log, Trace) else sha256_of(log), "jobs": len(trace.jobs)}
+    of = {"log": trace.source if isinstance(log, Trace) else file_sha256(log), "jobs": len(trace.jobs)}
     place = make_directory(Path(directory))
     with writing(place):
         ended = EndedJobs(place, stream_identity(of, size, settings, batch_size, format), format, force=force)

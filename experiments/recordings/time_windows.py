@@ -10,7 +10,7 @@ from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.parameters import Parameter, Values
 from workloads.ground.units import LARGEST_TIME, SECOND, parse_duration, to_ticks
 from workloads.logs.clock import LogClock, is_date
-from workloads.logs.trace import epoch_of
+from workloads.logs.trace import trace_epoch
 
 if TYPE_CHECKING:
     from simulator.results.recording import Recording
@@ -26,7 +26,7 @@ def unix_origin(recording: Recording) -> int | None:
 
     A log says it in its header (``UnixStartTime``), or its seconds are so many that they count from 1970.
     """
-    known = epoch_of({}, recording.origin / SECOND) if recording.epoch is None else recording.epoch
+    known = trace_epoch({}, recording.origin / SECOND) if recording.epoch is None else recording.epoch
     return None if known is None else recording.origin + to_ticks(known)
 
 

@@ -13,8 +13,8 @@ from workloads.ground.errors import TraceError
 from workloads.ground.fields import Columns, number
 from workloads.ground.files import read_text
 from workloads.ground.numbers import integer
-from workloads.logs.sacct_formats import form_of
-from workloads.logs.sacct_values import clock_of, is_missing, state_of_job, time_of
+from workloads.logs.sacct_formats import detect_form
+from workloads.logs.sacct_values import is_missing, parse_clock, parse_time, state_of_job
 
 __all__ = ["AccountedJob", "parse_entries", "query_accounting", "read_entries"]
 
@@ -92,7 +92,7 @@ def read_entries(path: str | Path) -> dict[int, AccountedJob]:
 
 def parse_entries(text: str, path: str | Path) -> dict[int, AccountedJob]:
     """Entries by job; of several executions of a job the last. ``path`` is for messages."""
-    form = form_of(text, path)
+    form = detect_form(text, path)
     try:
         columns = Columns(form.names)
         job = columns.need("JobIDRaw", "JobID")
@@ -116,9 +116,9 @@ def parse_entries(text: str, path: str | Path) -> dict[int, AccountedJob]:
                 integer(row[job]),
                 state_of_job(row[state]),
                 ended,
-                None if submit is None else time_of(row[submit], "Submit"),
-                None if eligible is None else time_of(row[eligible], "Eligible"),
-                time_of(row[start], "Start"),
+                None if submit is None else parse_time(row[submit], "Submit"),
+                None if eligible is None else parse_time(row[eligible], "Eligible"),
+                parse_time(row[start], "Start"),
                 used or 0.0,
                 asked,
             )
@@ -146,7 +146,7 @@ def _minutes(cell: str) -> float:
 
 
 def _clock(cell: str) -> float:
-    return clock_of(cell, "a time")
+    return parse_clock(cell, "a time")
 
 
 def _status(cell: str) -> int:

@@ -12,9 +12,9 @@ from experiments.slurm.job_chain import MINUTE
 from experiments.slurm.site_parameters import AFFECTING, HARMLESS, HARMLESS_SCHEDULING, SCHEDULING
 from experiments.slurm.site_resources import has_whole_nodes, node_remarks, partition_remarks, unknown_words
 from experiments.terminal import escape
-from workloads.ground.errors import TraceError, shown
+from workloads.ground.errors import TraceError, format_value
 from workloads.ground.numbers import decimal
-from workloads.logs.sacct_values import clock_of
+from workloads.logs.sacct_values import parse_clock
 from workloads.machines.slurm_conf import SiteConfiguration, is_set, read_configuration
 
 __all__ = ["SiteOptions", "site_options"]
@@ -177,7 +177,7 @@ def _judge(site: SiteConfiguration, name: str, value: str, found: SiteOptions) -
     if not is_set(value) or plain in HARMLESS:
         found.harmless += 1
     elif plain not in AFFECTING:
-        found.unknown.append(f"{site.names[name]} {shown(value)}")
+        found.unknown.append(f"{site.names[name]} {format_value(value)}")
     else:
         harmless, why = AFFECTING[plain]
         words = [word.strip().lower() for word in value.split(",")]
@@ -185,7 +185,7 @@ def _judge(site: SiteConfiguration, name: str, value: str, found: SiteOptions) -
         if whole or value.lower() in harmless or all(word in harmless for word in words):
             found.harmless += 1
         else:
-            found.left_out.append((f"{site.names[name]} {shown(value)}", why))
+            found.left_out.append((f"{site.names[name]} {format_value(value)}", why))
 
 
 def _order(path: str | Path, site: SiteConfiguration, found: SiteOptions) -> None:
@@ -201,7 +201,7 @@ def _order(path: str | Path, site: SiteConfiguration, found: SiteOptions) -> Non
             )
     if kind != "priority/multifactor":
         if kind != "priority/basic":
-            found.left_out.append((f"PriorityType {shown(kind)}", "taken as first come, first served"))
+            found.left_out.append((f"PriorityType {format_value(kind)}", "taken as first come, first served"))
         found.add("order", "fcfs", f"PriorityType={kind}")
         return
     told = f"{kind} with " + (", ".join(f"{factor} {weights[factor]:g}" for factor in used) or "no weight")
@@ -259,14 +259,14 @@ def _backfilling(path: str | Path, site: SiteConfiguration, found: SiteOptions) 
         if name:
             parameters[name.lower()] = value
         elif value:
-            found.unknown.append(f"SchedulerParameters {shown(word)}")
+            found.unknown.append(f"SchedulerParameters {format_value(word)}")
     if kind == "sched/builtin":
         found.add("backfilling", "none", "SchedulerType=sched/builtin")
         # Of the backfill scheduler, which does not run.
         parameters = {name: value for name, value in parameters.items() if not name.startswith("bf_")}
     else:
         if kind != "sched/backfill":
-            found.left_out.append((f"SchedulerType {shown(kind)}", "taken as sched/backfill"))
+            found.left_out.append((f"SchedulerType {format_value(kind)}", "taken as sched/backfill"))
         words, source = _rule(path, parameters, found)
         found.add("backfilling", " ".join(["slurm", *words]), ", ".join([f"SchedulerType={kind}", *source]))
         if not is_set(parameters.get("bf_interval", "")):
@@ -276,7 +276,7 @@ def _backfilling(path: str | Path, site: SiteConfiguration, found: SiteOptions) 
         if name in SCHEDULING:
             found.left_out.append((told, SCHEDULING[name]))
         elif name not in (*_RULE, "bf_busy_nodes", *HARMLESS_SCHEDULING):
-            found.unknown.append(f"SchedulerParameters {shown(told)}")
+            found.unknown.append(f"SchedulerParameters {format_value(told)}")
 
 
 def _rule(path: str | Path, parameters: Mapping[str, str], found: SiteOptions) -> tuple[list[str], list[str]]:
@@ -301,7 +301,7 @@ def _rule(path: str | Path, parameters: Mapping[str, str], found: SiteOptions) -
 
 def _number(path: str | Path, name: str, text: str) -> float:
     if not re.fullmatch(r"\d{1,12}", text):
-        raise TraceError(path, None, f"{name} must be a whole number, not {shown(text)}")
+        raise TraceError(path, None, f"{name} must be a whole number, not {format_value(text)}")
     return float(text)
 
 
@@ -316,7 +316,7 @@ def _seconds(path: str | Path, name: str, text: str) -> float:
         parts = map(decimal, rest.split(":"))
         return _DAY * decimal(days) + sum(part * unit for part, unit in zip(parts, (3600.0, 60.0, 1.0), strict=False))
     try:
-        return clock_of(text, name)
+        return parse_clock(text, name)
     except ValueError:
-        message = f"{name} must be a time such as 7-0, 12:00:00 or INFINITE, not {shown(text)}"
+        message = f"{name} must be a time such as 7-0, 12:00:00 or INFINITE, not {format_value(text)}"
         raise TraceError(path, None, message) from None

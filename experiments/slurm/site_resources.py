@@ -12,7 +12,7 @@ from experiments.slurm.site_parameters import (
     NODE_KINDS,
     PARTITION_LIMITS,
 )
-from workloads.ground.errors import shown
+from workloads.ground.errors import format_value
 from workloads.machines.slurm_conf import SiteConfiguration, is_set
 
 __all__ = ["has_whole_nodes", "node_remarks", "partition_remarks", "unknown_words"]
@@ -102,5 +102,5 @@ def unknown_words(site: SiteConfiguration) -> list[str]:
         for line in lines:
             for name, value in line.items():
                 if name not in known and is_set(value):
-                    found.setdefault(f"{kind} ... {name}", shown(value))
+                    found.setdefault(f"{kind} ... {name}", format_value(value))
     return [f"{name} {value}" for name, value in found.items()]

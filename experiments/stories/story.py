@@ -23,7 +23,7 @@ from workloads.ground.errors import InputError
 from workloads.ground.job_ids import job_id_text
 from workloads.ground.units import to_ticks
 from workloads.ground.wording import in_unit
-from workloads.logs.trace import epoch_of
+from workloads.logs.trace import trace_epoch
 
 __all__ = ["Stories", "Story", "explain"]
 
@@ -100,7 +100,7 @@ class Stories:
         submits = [record.submit for record in recording.records if record.submit is not None]
         self._first = min(submits, default=recording.origin)
         # Without a stated epoch the table's seconds may be too large to count from anything but 1970.
-        guessed = epoch_of({}, min(submits, default=0) / to_ticks(1))
+        guessed = trace_epoch({}, min(submits, default=0) / to_ticks(1))
         self._zone, self._unit = recording.zone, recording.unit
         self._epoch = guessed if recording.epoch is None else recording.epoch
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.errors import TraceError, shown
+from workloads.ground.errors import TraceError, format_value
 from workloads.ground.numbers import is_number
 from workloads.ground.trust import admit
 
@@ -91,4 +91,4 @@ def _check_number(own: Sequence[float], value: Any, name: str, path: Path) -> No
 
 
 def _refusal(path: Path, name: str, legal: str, value: Any) -> TraceError:
-    return TraceError(path, None, f"{name} must be {legal}, not {shown(value)}")
+    return TraceError(path, None, f"{name} must be {legal}, not {format_value(value)}")

@@ -87,7 +87,7 @@ class Measured:
             If no metric has that name.
         """
         chosen = {"mechanism": mechanism, "mix": mix, **where}
-        shown: Floats = find_metric(metric).scaled(self._table(metric, chosen, np.mean))
+        shown: Floats = find_metric(metric).scale_value(self._table(metric, chosen, np.mean))
         return shown
 
     def total(self, metric: str, mechanism: Any = None) -> Floats:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workloads.ground.errors import ParameterError, TraceError, UnknownNameError
-from workloads.ground.files import sha256_of
+from workloads.ground.files import file_sha256
 
 __all__ = ["data_digests", "data_file", "data_files", "or_none", "with_data", "with_recorded_data", "with_settings"]
 
@@ -94,7 +94,7 @@ def data_digests(parameters: Any) -> dict[str, str]:
         If one cannot be read.
     """
     paths = {name: getattr(parameters, name) for name in data_files(parameters)}
-    return {name: sha256_of(path) for name, path in paths.items() if path}
+    return {name: file_sha256(path) for name, path in paths.items() if path}
 
 
 def with_settings(parameters: Any, settings: Iterable[str]) -> Any:

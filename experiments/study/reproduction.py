@@ -36,7 +36,7 @@ from experiments.study.experiment import (
 from experiments.study.parameters import with_data
 from experiments.study.report_pictures import Picture, render_picture
 from experiments.study.verdicts import Verdict
-from workloads.ground.errors import MissingPackageError, TraceError, sentence_of
+from workloads.ground.errors import MissingPackageError, TraceError, error_sentence
 from workloads.ground.trust import Trusting
 
 __all__ = ["Done", "Reproduction", "reproduce"]
@@ -247,7 +247,12 @@ def _reproduce(name: str, how: Reproduction, processes: int) -> Done:
         return Done(name, record, missing=str(error), workers=processes)
     except Exception as error:
         return Done(
-            name, record, error=sentence_of(error), details=traceback.format_exc(), seconds=seconds, workers=processes
+            name,
+            record,
+            error=error_sentence(error),
+            details=traceback.format_exc(),
+            seconds=seconds,
+            workers=processes,
         )
     note = "; ".join(notes)
     if pictures:

@@ -18,7 +18,7 @@ from experiments.sweeps.execution import spread
 from experiments.sweeps.fingerprint import experiment_fingerprint, year_fingerprint
 from experiments.sweeps.progress import follow
 from workloads.ground.errors import TraceError
-from workloads.ground.files import atomic_open, sha256_of
+from workloads.ground.files import atomic_open, file_sha256
 
 __all__ = ["PIECES", "SOURCES", "collect_rows", "piece_content", "piece_fault", "piece_of"]
 
@@ -74,7 +74,7 @@ def collect_rows(
             yield from work(task)
         return
     read = files or [""] * len(tasks)
-    contents = {path: sha256_of(path) if path else "" for path in set(read)}
+    contents = {path: file_sha256(path) if path else "" for path in set(read)}
     told = [[asdict(task), contents[path]] for task, path in zip(tasks, read, strict=True)]
     digest = SOURCES[sources]()
     pieces = []

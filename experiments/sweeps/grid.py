@@ -18,7 +18,7 @@ from experiments.sweeps.fingerprint import model_fingerprint
 from experiments.sweeps.plugins import Sources, find_sources
 from simulator.options import Options
 from workloads.ground.errors import InputError, TraceError
-from workloads.ground.files import sha256_of
+from workloads.ground.files import file_sha256
 from workloads.hybrid.assignment import Assignment
 from workloads.theta.presets import preset_year
 from workloads.theta.year import ThetaYear
@@ -219,7 +219,7 @@ def _workloads(sweep: Sweep) -> Iterator[GeneratedYear | Log]:
         lenient = bool(trace.lenient)
         label = " ".join((trace.path, *(trace.where or ())))
         yield Log(
-            label, str(path), sha256_of(path), trace.nodes, trace.format, trace.procs_per_node, lenient,
+            label, str(path), file_sha256(path), trace.nodes, trace.format, trace.procs_per_node, lenient,
             trace.where, trace.unit, trace.columns,
         )  # fmt: skip
 

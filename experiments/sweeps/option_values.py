@@ -17,8 +17,8 @@ from workloads.ground.errors import UnknownNameError
 from workloads.ground.numbers import is_whole
 from workloads.hybrid.assignment import Assignment
 from workloads.hybrid.parameters import is_mix, parameter_value, whole, wrong
-from workloads.logs.column_roles import roles_of
-from workloads.logs.filters import conditions_of, unit_of
+from workloads.logs.column_roles import parse_roles
+from workloads.logs.filters import parse_conditions, parse_unit
 from workloads.logs.readers import READERS
 
 __all__ = [
@@ -119,17 +119,17 @@ def format_name(raw: Any, _: Any) -> str:
 
 def conditions(raw: Any, _: Any) -> tuple[str, ...]:
     given = tuple(text(part) for part in several(raw))
-    conditions_of(given)
+    parse_conditions(given)
     return given
 
 
 def unit(raw: Any, _: Any) -> str:
-    return str(unit_of(text(raw)))
+    return str(parse_unit(text(raw)))
 
 
 def column_names(raw: Any, _: Any) -> str:
     given = text(raw)
-    roles_of(given)
+    parse_roles(given)
     return given
 
 

@@ -16,7 +16,7 @@ from policies.order import ORDERS
 from policies.reserved_backfill import TENANCIES
 from simulator.options import Options
 from workloads.ground.errors import InputError
-from workloads.ground.files import sha256_of
+from workloads.ground.files import file_sha256
 from workloads.ground.registry import Registry
 from workloads.hybrid.assignment import Assignment
 from workloads.logs.readers import READERS
@@ -42,7 +42,7 @@ def find_sources(mechanism: str, options: Options, assignment: Assignment, reade
                 f"the {registry.kind} {text} was added in this process only, and the workers of a sweep do not know "
                 "it: name it by its import path, my.module:mine, or install it as an entry point"
             )
-        module = registry.module_of(text)
+        module = registry.module_name(text)
         if module is not None:
             registry[text]  # now it is imported
             found[text.split()[0]] = _digest(module)
@@ -78,7 +78,7 @@ def _digest(name: str) -> str:
     """The digest of the file of a module that has been imported; empty if it has none."""
     module = sys.modules.get(name)
     path, spec = getattr(module, "__file__", None), getattr(module, "__spec__", None)
-    digest = "" if path is None else sha256_of(path)
+    digest = "" if path is None else file_sha256(path)
     before = _loaded.get(name)
     if before is None or before[0] is not spec:
         _loaded[name] = spec, digest

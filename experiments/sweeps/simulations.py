@@ -23,8 +23,8 @@ from simulator.results.integrals import integral
 from simulator.results.metrics import summaries
 from simulator.results.order_statistics import Ranked
 from simulator.simulation import checked_table, pause_collector, simulate_table
-from workloads.ground.errors import HoldfastError, InputError, TraceError, sentence_of
-from workloads.ground.files import sha256_of
+from workloads.ground.errors import HoldfastError, InputError, TraceError, error_sentence
+from workloads.ground.files import file_sha256
 from workloads.ground.units import SECOND
 from workloads.hybrid.assignment import Assignment, assign
 from workloads.hybrid.type_balance import imbalance
@@ -84,7 +84,7 @@ def simulate_run(run: RunConfiguration) -> RunOutcome:
     except InputError as error:
         return RunOutcome(run.key, {}, {}, str(error))
     except Exception as error:  # whatever it is, the other runs can go on; nothing is swallowed
-        return RunOutcome(run.key, {}, {}, sentence_of(error), traceback.format_exc())
+        return RunOutcome(run.key, {}, {}, error_sentence(error), traceback.format_exc())
 
 
 def _simulate(run: RunConfiguration) -> RunOutcome:
@@ -197,7 +197,7 @@ def _trace(workload: GeneratedYear | Log) -> Trace:
 @lru_cache(maxsize=2)
 def _log(workload: Log) -> Trace:
     """The log as it was read."""
-    if sha256_of(workload.path) != workload.sha256:
+    if file_sha256(workload.path) != workload.sha256:
         raise TraceError(workload.label, None, "has changed since the sweep began")
     return read_trace(
         workload.path,

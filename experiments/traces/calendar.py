@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from experiments.recordings.run_file import LOCAL
 from workloads.ground.numbers import integer
 from workloads.logs.clock import records_local_time
-from workloads.logs.trace import Trace, epoch_of
+from workloads.logs.trace import Trace, trace_epoch
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ def submits_between(trace: Trace) -> str:
     """
     submits = [job.submit for job in trace.jobs]
     first, last = min(submits, default=0.0), max(submits, default=0.0)
-    epoch = epoch_of(trace.header, first)
+    epoch = trace_epoch(trace.header, first)
     if epoch is None:
         return ""
     zone, name = find_zone(trace.format, trace.header)

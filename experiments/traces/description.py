@@ -12,7 +12,7 @@ import numpy as np
 from workloads.ground.errors import TraceError
 from workloads.logs.clock import LogClock
 from workloads.logs.machine_size import ASSUMED
-from workloads.logs.starting_state import state_of
+from workloads.logs.starting_state import find_starting_state
 from workloads.logs.trace import Trace
 from workloads.table.job import Job, JobType
 
@@ -71,7 +71,7 @@ def life_of_trace(trace: Trace) -> list[str]:
     ['starting state at 60 s: 1 job runs on 128 of 256 nodes, 1 waits']
     """
     told = []
-    state = state_of(trace.jobs)
+    state = find_starting_state(trace.jobs)
     if state is not None:
         machine = "" if trace.nodes is None else f" of {trace.nodes:,}"
         running = f"{state.running:,} job{'s run' if state.running != 1 else ' runs'}"

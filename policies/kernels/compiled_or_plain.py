@@ -10,7 +10,7 @@ import numpy as np
 
 from workloads.ground.object_code import object_code
 
-__all__ = ["COMPILE_FROM", "LOAD_FROM", "compiled", "run"]
+__all__ = ["COMPILE_FROM", "LOAD_FROM", "compiled_loop", "run"]
 
 #: Inner steps, all that a process asks of a loop together, from which loading its code takes less than going on.
 LOAD_FROM = 10_000
@@ -20,7 +20,7 @@ COMPILE_FROM = 1_000_000
 _steps: Counter[str] = Counter()
 
 
-def compiled(loop: Callable[..., int], kinds: str, steps: int) -> Callable[..., int] | None:
+def compiled_loop(loop: Callable[..., int], kinds: str, steps: int) -> Callable[..., int] | None:
     """The object code of a loop, if it is worth loading for so many inner steps more.
 
     Parameters
@@ -56,7 +56,7 @@ def run(loop: Callable[..., int], kinds: str, steps: int, **given: Any) -> int:
     int
         What the loop returns.
     """
-    code = compiled(loop, kinds, steps)
+    code = compiled_loop(loop, kinds, steps)
     if code is not None:
         return code(*(given[name] for name in loop.__code__.co_varnames[: len(kinds)]))
     # Python reads lists in half the time that it takes for arrays.

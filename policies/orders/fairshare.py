@@ -13,7 +13,7 @@ from policies.port import Ranking, SystemView, WaitingJob
 from workloads.ground.ranges import DURATION, PATIENCE, legal
 from workloads.ground.units import SECOND
 
-__all__ = ["FairShare", "group_of"]
+__all__ = ["FairShare", "account_name"]
 
 Numbers = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ class _Owned(Protocol):
     def project(self) -> str: ...
 
 
-def group_of(job: _Owned) -> str:
+def account_name(job: _Owned) -> str:
     """The account of a job: its project, else its user; jobs without either share the empty name."""
     return job.project or job.user
 
@@ -99,7 +99,7 @@ class _FairShareRanking:
 
     def traits(self, job: WaitingJob) -> tuple[float, ...]:
         """Submit, the time at which it was eligible, and the number of the group."""
-        group = group_of(job)
+        group = account_name(job)
         number = self._numbers.get(group)
         if number is None:
             number = self._numbers[group] = len(self._groups)

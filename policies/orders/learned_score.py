@@ -11,14 +11,14 @@ from policies.score_network import ScoringNetwork
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 
-__all__ = ["FEATURES", "Learned", "features_of"]
+__all__ = ["FEATURES", "Learned", "job_features"]
 
 #: What the network sees of a job: logarithms to base 10 of 1 + seconds over 6, and the size as a share of the machine
 #: and as a share of its logarithm.
 FEATURES = ("wait", "walltime", "nodes", "log_nodes")
 
 
-def features_of(job: WaitingJob, now: int, nodes: int) -> tuple[float, float, float, float]:
+def job_features(job: WaitingJob, now: int, nodes: int) -> tuple[float, float, float, float]:
     """What the network sees of a job on a machine of ``nodes`` nodes, in the order of :data:`FEATURES`."""
     return (
         log10(1.0 + (now - job.eligible) / SECOND) / 6.0,
@@ -51,7 +51,7 @@ class Learned:
         """
         if self.network is not None:
             return self
-        return Learned(self.model, ScoringNetwork.named(self.model, features=len(FEATURES), scores="waiting jobs"))
+        return Learned(self.model, ScoringNetwork.for_policy(self.model, features=len(FEATURES), scores="waiting jobs"))
 
     def at(self, view: SystemView) -> Callable[[WaitingJob], float]:
         """Less the score of a job at this instant."""
@@ -61,6 +61,6 @@ class Learned:
         now, nodes = view.now, view.nodes
 
         def key(job: WaitingJob) -> float:
-            return -float(network.scores(features_of(job, now, nodes)))
+            return -float(network.scores(job_features(job, now, nodes)))
 
         return key

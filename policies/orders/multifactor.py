@@ -9,7 +9,7 @@ from math import floor
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.orders.fairshare import group_of
+from policies.orders.fairshare import account_name
 from policies.port import Ranking, SystemView, WaitingJob
 from workloads.ground.errors import ParameterError
 from workloads.ground.numbers import decimal
@@ -82,7 +82,7 @@ class Multifactor:
         known: dict[str, float] = {}
 
         def key(job: WaitingJob) -> tuple[float, int]:
-            group = group_of(job)
+            group = account_name(job)
             weight = known.get(group)
             if weight is None:
                 weight = known[group] = self._of_account(view, group)
@@ -121,7 +121,7 @@ class _MultifactorRanking:
 
     def traits(self, job: WaitingJob) -> tuple[float, ...]:
         """Submit, the time at which it was eligible, nodes, and the number of the account."""
-        group = group_of(job)
+        group = account_name(job)
         number = self._numbers.get(group)
         if number is None:
             number = self._numbers[group] = len(self._groups)

@@ -107,13 +107,13 @@ class Spending:
 
     def ppf(self, q: ArrayLike) -> Floats:
         """Cost that is not exceeded with probability q."""
-        return self._of(self.law.ppf(np.asarray(q, float)))
+        return self._paid_costs(self.law.ppf(np.asarray(q, float)))
 
     def isf(self, q: ArrayLike) -> Floats:
         """Cost that is exceeded with probability q."""
-        return self._of(self.law.isf(np.asarray(q, float)))
+        return self._paid_costs(self.law.isf(np.asarray(q, float)))
 
-    def _of(self, runtimes: ArrayLike) -> Floats:
+    def _paid_costs(self, runtimes: ArrayLike) -> Floats:
         times = np.asarray(runtimes, float)
         known = np.isfinite(times)
         return np.where(known, self.plan.paid_cost(np.where(known, times, 0.0)), times)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from policies.planning.costs import CostModel
 from workloads.ground.errors import ParameterError
 from workloads.ground.numbers import check_whole
-from workloads.laws import DiscreteLaw, Law, algorithm_1_size, bounded, discretise, from_samples
+from workloads.laws import DiscreteLaw, Law, algorithm_1_size, bound_support, discretise, from_samples
 from workloads.laws.grids import MOST_CELLS
 
 __all__ = ["GRID", "MOST_OPTIMAL", "SIZE", "as_discrete", "as_law", "last_runs"]
@@ -32,7 +32,7 @@ def as_law(law_or_runs: Law | ArrayLike) -> Law:
         If it is neither a law nor a sequence of runtimes.
     """
     if isinstance(law_or_runs, Law):
-        return bounded(law_or_runs)
+        return bound_support(law_or_runs)
     return from_samples(_runs(law_or_runs))
 
 

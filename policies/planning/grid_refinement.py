@@ -51,7 +51,7 @@ class Growth:
     gain: float
     settled: bool
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """It in a sentence."""
         why = f"The grid of {self.first:,} cells was used up and grew to {self.cells:,}"
         if self.settled:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.registry import parameters_of, value_of
+from workloads.ground.registry import parse_parameter, plugin_parameters
 
 if TYPE_CHECKING:
     import numpy as np
@@ -139,7 +139,7 @@ def parse_strategy(text: str) -> tuple[str, dict[str, Any]]:
 
     name, *words = text.split() or [""]
     strategy = STRATEGIES[name]
-    if words and parameters_of(strategy):
+    if words and plugin_parameters(strategy):
         # A dataclass has its parameters as fields; the registry gives them their values.
         strategy, name, words = STRATEGIES[text], text, []
     more = _further_parameters(strategy)
@@ -181,7 +181,7 @@ def _try(strategy: Any, parameters: Mapping[str, Any]) -> None:
 def _parse_value(strategy: Any, key: str, text: str) -> Any:
     if key == "grid":
         return text
-    value = value_of(strategy, key, text)
+    value = parse_parameter(strategy, key, text)
     if isinstance(value, str):
         raise ParameterError(key, "a number", text)
     return value

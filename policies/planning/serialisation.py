@@ -28,21 +28,23 @@ def arguments(text: str) -> dict[str, Any]:
     """
     shown = _object(parse_json(text), "this plan")
     is_sealed(text.encode(), shown)
-    rows = _of(shown, "reservations", "")
+    rows = _require(shown, "reservations", "")
     if not isinstance(rows, list) or not rows:
         raise ParameterError("reservations", "a list of at least one", rows)
     reservations = [_object(row, f"reservations[{place}]") for place, row in enumerate(rows)]
 
     def column(name: str, read: Any) -> list[Any]:
         places = [f"reservations[{place}]." for place in range(len(rows))]
-        return [read(_of(row, name, where), f"{where}{name}") for row, where in zip(reservations, places, strict=True)]
+        return [
+            read(_require(row, name, where), f"{where}{name}") for row, where in zip(reservations, places, strict=True)
+        ]
 
     milestones = column("milestone", _number)
-    costs = _costs(_object(_of(shown, "costs", ""), "costs"))
+    costs = _costs(_object(_require(shown, "costs", ""), "costs"))
     # A table of durations is only looked at where it is needed; a broken one is refused here.
     costs.checkpoint_at(milestones)
     costs.restart_at(milestones)
-    strategy = _of(shown, "strategy", "")
+    strategy = _require(shown, "strategy", "")
     if not isinstance(strategy, str):
         raise ParameterError("strategy", "a text", strategy)
     return {
@@ -51,15 +53,15 @@ def arguments(text: str) -> dict[str, Any]:
         "costs": costs,
         "strategy": strategy,
         "memory": column("memory", _number) if any("memory" in row for row in reservations) else None,
-        "extension": _number(_of(shown, "extension", ""), "extension"),
-        "extension_checkpointed": _flag(_of(shown, "extension_checkpointed", ""), "extension_checkpointed"),
+        "extension": _number(_require(shown, "extension", ""), "extension"),
+        "extension_checkpointed": _flag(_require(shown, "extension_checkpointed", ""), "extension_checkpointed"),
         "growth": _growth(_object(shown["growth"], "growth")) if "growth" in shown else None,
     }
 
 
 def _growth(shown: dict[str, Any]) -> Growth:
     def read(name: str, reader: Any) -> Any:
-        return reader(_of(shown, name, "growth."), f"growth.{name}")
+        return reader(_require(shown, name, "growth."), f"growth.{name}")
 
     first, cells = int(read("first", _number)), int(read("cells", _number))
     return Growth(first, cells, read("gain", _number), read("settled", _flag))
@@ -77,7 +79,7 @@ def _duration(value: Any, name: str) -> Duration:
     """A time, or a table of times at milestones."""
     if not isinstance(value, dict):
         return _number(value, name)
-    columns = [_of(value, key, f"{name}.") for key in ("milestones", "durations")]
+    columns = [_require(value, key, f"{name}.") for key in ("milestones", "durations")]
     for key, column in zip(("milestones", "durations"), columns, strict=True):
         if not isinstance(column, list) or not column or len(column) != len(columns[0]):
             raise ParameterError(f"{name}.{key}", "a list of as many numbers as there are milestones", column)
@@ -93,7 +95,7 @@ def _object(value: Any, name: str) -> dict[str, Any]:
     return value
 
 
-def _of(shown: dict[str, Any], name: str, where: str) -> Any:
+def _require(shown: dict[str, Any], name: str, where: str) -> Any:
     if name not in shown:
         raise InputError(f"{where}{name} is missing: this is not a reservation plan")
     return shown[name]

@@ -18,7 +18,7 @@ from policies.planning.optimal import cheapest
 from policies.planning.periodic import all_checkpoint_periodic, no_checkpoint_periodic
 from policies.planning.plan import ReservationPlan
 from workloads.ground.errors import ParameterError
-from workloads.ground.registry import Registry, function_of
+from workloads.ground.registry import Registry, function_adapter
 from workloads.laws import DiscreteLaw, Law
 from workloads.laws.grids import MOST_CELLS
 
@@ -120,7 +120,7 @@ def _cheapest(
 
 
 STRATEGIES: Registry[Strategy] = Registry(
-    "planning strategy", "holdfast.strategies", function_of("a law or past runs", "costs")
+    "planning strategy", "holdfast.strategies", function_adapter("a law or past runs", "costs")
 )
 STRATEGIES.add("optimal", optimal, "the cheapest plan of all, with a checkpoint where it pays")
 STRATEGIES.add("all-ckpt", all_checkpoint, "the cheapest plan with all checkpoints but the last")

@@ -27,7 +27,7 @@ from simulator.conformance.scenario import Scenario, View
 from simulator.conformance.starts import ask_starts, judge_backfilling, judge_tenants
 from simulator.conformance.strategies import ask_arrival, ask_notice, judge_arrival, judge_notice
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.registry import Registry, parameters_of
+from workloads.ground.registry import Registry, plugin_parameters
 
 __all__ = ["KINDS", "MOST_SCENARIOS", "check_policy"]
 
@@ -171,13 +171,13 @@ def _maker(policy: Any, registry: Registry[Any]) -> Callable[[], Any]:
         pristine = copy.deepcopy(first)
         return lambda: copy.deepcopy(pristine)
     if isinstance(policy, type):
-        return lambda: registry.adapted(policy)
+        return lambda: registry.adapt(policy)
     pristine = copy.deepcopy(policy)
-    return lambda: registry.adapted(copy.deepcopy(pristine))
+    return lambda: registry.adapt(copy.deepcopy(pristine))
 
 
 def _claims(policy: Any, kind: str, easy: bool | None) -> Claims:
-    by_runtime = parameters_of(policy).get("length") == "runtime"
+    by_runtime = plugin_parameters(policy).get("length") == "runtime"
     promises = callable(getattr(policy, "promises", None))
     return Claims(head=(promises and not by_runtime) if easy is None else easy, runtime=by_runtime)
 

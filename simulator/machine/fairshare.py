@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from math import expm1, log
 
-from policies.orders.fairshare import group_of
+from policies.orders.fairshare import account_name
 from simulator.machine.job_state import JobState
 from simulator.machine.prior_state import PastUsage
 from workloads.ground.units import SECOND, to_seconds
@@ -73,7 +73,7 @@ class UsageLedger:
             self._held[job.job_id] = nodes
         elif before:
             del self._held[job.job_id]
-        for group in (group_of(job), None):
+        for group in (account_name(job), None):
             usage = self._groups.get(group)
             if usage is None:
                 usage = self._groups[group] = _Usage(now)

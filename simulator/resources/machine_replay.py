@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from policies.kernels.compiled_or_plain import compiled
+from policies.kernels.compiled_or_plain import compiled_loop
 from policies.order import ORDERS, fcfs
 from policies.port import TOLERANCE
 from simulator.resources import resource_loop
@@ -360,7 +360,7 @@ class _Columns:
         )
         # Of wagap-2013, 1.4 million: 25 s in Python, 0.5 s compiled, and 18 s to compile.
         steps = count * (nodes + 10)
-        code = compiled(resource_loop.replay_resources, resource_loop.KINDS, steps)
+        code = compiled_loop(resource_loop.replay_resources, resource_loop.KINDS, steps)
         run: Any = resource_loop.replay_resources if code is None else code
 
         def sequence(array: Ints) -> Any:

@@ -1,6 +1,7 @@
 """Choosing nodes for a job: by their free resources over its walltime, beside the jobs that hold reservations.
 
-A loop over whole numbers, which runs compiled or as it stands (:func:`policies.kernels.compiled_or_plain.compiled`).
+A loop over whole numbers, which runs compiled or as plain Python
+(:func:`policies.kernels.compiled_or_plain.compiled_loop`).
 """
 
 from __future__ import annotations

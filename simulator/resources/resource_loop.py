@@ -1,7 +1,7 @@
 """A replay of rigid jobs on named nodes with vectors of resources: one loop over whole numbers.
 
 The rules are those of docs/reference/machines.md. One plain source, which is compiled where there is much to simulate
-(:func:`policies.kernels.compiled_or_plain.compiled`). Jobs are numbered in the order of their arrivals.
+(:func:`policies.kernels.compiled_or_plain.compiled_loop`). Jobs are numbered in the order of their arrivals.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ __all__ = ["ALL", "DONE", "FULL", "KINDS", "STUCK", "replay_resources"]
 DONE, STUCK, FULL = 0, 1, 2
 #: As many reservations as there are waiting jobs.
 ALL = 1 << 40
-#: What the arguments of :func:`replay_resources` are (:func:`policies.kernels.compiled_or_plain.compiled`).
+#: What the arguments of :func:`replay_resources` are (:func:`policies.kernels.compiled_or_plain.compiled_loop`).
 KINDS = 9 * "n" + 60 * "a"
 
 

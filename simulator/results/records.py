@@ -233,7 +233,7 @@ class Records(ColumnRows[JobRecord]):
         """As :attr:`JobRecord.bounded_slowdown`, only of jobs that came."""
         return np.maximum(1.0, self.turnaround / np.maximum(self.columns["runtime"], SLOWDOWN_BOUND))
 
-    def _made(self, rows: slice) -> list[JobRecord]:
+    def _make_rows(self, rows: slice) -> list[JobRecord]:
         fields: list[Any] = []
         for name in JobRecord._fields:
             values = self.column(name)[rows].tolist()
@@ -280,7 +280,7 @@ class Samples(ColumnRows[Sample]):
         """One of the five columns."""
         return self.table[:, place]
 
-    def _made(self, rows: slice) -> list[Sample]:
+    def _make_rows(self, rows: slice) -> list[Sample]:
         return [(time, busy, held, jobs, nodes) for time, busy, held, jobs, nodes in self.table[rows].tolist()]
 
 

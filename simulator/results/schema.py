@@ -18,7 +18,7 @@ import numpy as np
 from simulator.results.recording import Recording
 from simulator.results.records import ABSENT, SLOWDOWN_BOUND, STATUSES, TYPES, Records, Samples, whole_column
 from simulator.results.run_table import runs
-from workloads.ground.errors import ParameterError, shown
+from workloads.ground.errors import ParameterError, format_value
 from workloads.ground.fields import number, whole
 from workloads.ground.ticks import in_ticks
 from workloads.ground.units import COSTS, LARGEST_TIME, SECOND, format_seconds, to_ticks
@@ -205,7 +205,7 @@ class Field(NamedTuple):
         if self.kind == "number":
             return value
         if abs(value) > LARGEST_SECONDS:
-            raise ValueError(f"{name} must be a number of at most {LARGEST_SECONDS:g}, not {shown(text)}")
+            raise ValueError(f"{name} must be a number of at most {LARGEST_SECONDS:g}, not {format_value(text)}")
         ticks = to_ticks(value)
         return ticks if -_INEXACT < ticks < _INEXACT else round(Decimal(text.strip()) * SECOND)
 

@@ -6,7 +6,7 @@ Source: Fan et al., IPDPS 2022, sections III-B.3 and V-A (observation 2); docs/m
 
 from __future__ import annotations
 
-from policies.node_limits import admitted
+from policies.node_limits import largest_admitted_size
 from simulator.machine.cluster import Account
 from simulator.machine.job_state import JobState
 from simulator.machine.node_accounts import Kept
@@ -40,7 +40,7 @@ def resume(system: System) -> None:
         if size < job.min_nodes <= size + sum(other.nodes for other in later):
             size = job.min_nodes
         if size >= job.min_nodes and system.windows:
-            size = admitted(system, job, size)
+            size = largest_admitted_size(system, job, size)
         if size < job.min_nodes:
             continue
         sources: list[tuple[Account, int]] = []

@@ -17,7 +17,7 @@ from policies.planning.costs import CostModel
 from policies.planning.discretisation import GRID, SIZE
 from policies.planning.optimal import cheapest
 from policies.planning.strategies import optimal
-from workloads.laws import GRIDS, TABLE_1, Law, bounded, discretise, exponential
+from workloads.laws import GRIDS, TABLE_1, Law, bound_support, discretise, exponential
 
 COSTS = CostModel(checkpoint=0.1, restart=0.1)
 SIZES = (100, 200, 500, 1000)
@@ -40,7 +40,7 @@ def speed(quick: bool) -> None:
     """Print how long plans take after warm-up."""
     print("time of a plan after warm-up [s]")
     for n in (1000, 5000) if quick else (1000, 5000, 20_000):
-        law = discretise(bounded(exponential(1.0)), n, "equal-time")
+        law = discretise(bound_support(exponential(1.0)), n, "equal-time")
         v, f = law.values, law.probabilities
         took = seconds(lambda v=v, f=f: cheapest(v, f, COSTS), repeats=3 if n < 20_000 else 1)  # type: ignore[misc]
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -48,7 +48,7 @@ def speed(quick: bool) -> None:
     for label, restart in (("", 0.1), (" restart varies", lambda t: 0.1 + 0.001 * t)):
         for which in ("all", "none"):
             costs = CostModel(checkpoint=0.1, restart=restart)
-            law = discretise(bounded(exponential(1.0)), 100_000, "equal-time")
+            law = discretise(bound_support(exponential(1.0)), 100_000, "equal-time")
             v, f = law.values, law.probabilities
             took = seconds(lambda v=v, f=f, c=costs, w=which: cheapest(v, f, c, w))  # type: ignore[misc]
             print(f"  {which:9} n = {v.size:7,}  {took:8.4f}  {label}")
@@ -59,7 +59,7 @@ def threshold() -> None:
     print("plain source against compiled [s]")
     usual = kernel.COMPILE_FROM
     for n in (100, 200, 500, 1000):
-        law = discretise(bounded(exponential(1.0)), n, "equal-time")
+        law = discretise(bound_support(exponential(1.0)), n, "equal-time")
         took = []
         for kernel.COMPILE_FROM in (10**18, 0):
             took.append(seconds(lambda law=law: cheapest(law.values, law.probabilities, COSTS)))  # type: ignore[misc]
@@ -82,7 +82,7 @@ def accuracy(quick: bool) -> None:
     print(f"{'':18}" + "".join(f"{n:9}" for _ in GRIDS for n in SIZES) + f"{'cost':>12}{'default':>9}")
     worst = 0.0
     for name, given in TABLE_1.items():
-        law = bounded(given)
+        law = bound_support(given)
         best = min(_cost(law, 4000 if quick else CONVERGED, grid) for grid in GRIDS)
         excess = [100 * (_cost(law, n, grid) / best - 1) for grid in GRIDS for n in SIZES]
         default = 100 * (optimal(law, COSTS).expected_cost(law) / best - 1)

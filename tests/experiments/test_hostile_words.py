@@ -8,7 +8,7 @@ import pytest
 
 from experiments import cli
 from workloads.ground.documents import parse_json, parse_toml, read_json
-from workloads.ground.errors import InputError, UnknownNameError, sentence_of, shown
+from workloads.ground.errors import InputError, UnknownNameError, error_sentence, format_value
 
 pytestmark = pytest.mark.pictures("png", "pdf")
 
@@ -86,13 +86,13 @@ def test_values_and_failures_are_told_without_python() -> None:
     deep: list[object] = []
     for _ in range(3000):
         deep = [deep]
-    assert shown(deep) == "[[[...]]]"
-    assert shown(10**5000) == "a number of about 5,000 digits"
-    assert len(shown({"a": "x" * 10_000})) == 60
+    assert format_value(deep) == "[[[...]]]"
+    assert format_value(10**5000) == "a number of about 5,000 digits"
+    assert len(format_value({"a": "x" * 10_000})) == 60
     assert len(str(UnknownNameError("key", "k" * 9999, [f"name-{n}" for n in range(500)]))) < 600
-    assert sentence_of(MemoryError()) == "the memory of this machine is not enough"
-    assert sentence_of(FileNotFoundError(2, "No such file", "a b")) == "a b: No such file"
-    assert sentence_of(KeyError("x\ny")) == "a defect of Holdfast or of a plug-in: 'x\\ny'"
+    assert error_sentence(MemoryError()) == "the memory of this machine is not enough"
+    assert error_sentence(FileNotFoundError(2, "No such file", "a b")) == "a b: No such file"
+    assert error_sentence(KeyError("x\ny")) == "a defect of Holdfast or of a plug-in: 'x\\ny'"
 
 
 @pytest.mark.parametrize("command", ["explain r 1", "plan exponential"])

@@ -12,7 +12,7 @@ import pytest
 from experiments.cli import COMMANDS, main
 from experiments.option_parser import Reader
 from tests.test_docs import command_parser
-from workloads.ground.parameters import Declared, declared
+from workloads.ground.parameters import Declared, declared_parameters
 
 #: What stands for a value in the help: the kind of thing, never a question.
 METAVARS = re.compile(
@@ -51,7 +51,7 @@ def declarations() -> Iterator[tuple[str, Declared]]:
         module = import_module(f"experiments.commands.{command.replace('-', '_')}")
         names = getattr(module, "SUBCOMMANDS", None)
         for holder in [module] if names is None else map(module.subcommand, names):
-            for item in declared(holder.Arguments):
+            for item in declared_parameters(holder.Arguments):
                 yield f"{holder.__name__} {item.option}", item
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from experiments import cli
 from experiments.planning.plan_inputs import LAWS, LawOptions
 from policies.planning.strategies import STRATEGIES
-from workloads.ground.parameters import declared
+from workloads.ground.parameters import declared_parameters
 
 __all__ = ["Slow", "command_line", "fault"]
 
@@ -53,7 +53,7 @@ _EXTREMES = (
 )
 _CELLS = ("1", "2", "3", "17", "60", "0", "-1", "1e3", "20001", "100000000", "9" * 30, "9" * 5000, "inf", "nan", "1.5")
 #: Options of distributions, and whether each is a duration.
-_OPTIONS = {item.name: item.metavar == "TIME" for item in declared(LawOptions)}
+_OPTIONS = {item.name: item.metavar == "TIME" for item in declared_parameters(LawOptions)}
 _NEEDED = {name: [option for needs in law.needs for option in needs] for name, law in LAWS.items()}
 
 

@@ -23,7 +23,7 @@ from workloads.ground.errors import InputError
 from workloads.hybrid.assignment import as_rigid, assign
 from workloads.hybrid.groups import GROUPINGS
 from workloads.hybrid.type_balance import imbalance
-from workloads.logs.cancellations import keep_cancelled
+from workloads.logs.cancellations import keep_cancelled_jobs
 from workloads.logs.dependencies import follow_dependencies
 from workloads.logs.one_pool import caveats
 from workloads.logs.readers import read_workload
@@ -252,7 +252,7 @@ def _read(data: bytes, options: dict[str, Any], place: Path) -> Iterator[str]:
         yield from _told(workload)
         if isinstance(workload, Trace):
             yield from caveats(workload)
-            yield from _told(keep_cancelled(workload))
+            yield from _told(keep_cancelled_jobs(workload))
             yield from map(_row, follow_dependencies(workload, as_rigid(workload))[0])
     except InputError as error:
         yield str(error).replace(str(place), "")
@@ -322,7 +322,7 @@ def real_cases(find: Callable[[str], Path]) -> dict[str, Case]:
             yield from _told(trace)
             yield from caveats(trace)
             nodes = trace.nodes or max(job.nodes for job in trace.jobs)
-            kept = keep_cancelled(trace).on_machine(nodes)
+            kept = keep_cancelled_jobs(trace).on_machine(nodes)
             jobs, remarks = follow_dependencies(kept, as_rigid(kept))
             yield str(remarks)
             yield from map(_row, jobs)

@@ -18,7 +18,7 @@ from policies import array_queue_pass
 from policies.array_queue_pass import ManyJobs
 from policies.backfilling import BACKFILLING, Conservative, Easy
 from policies.kernels import compiled_or_plain
-from policies.list_queue import queue_of
+from policies.list_queue import as_queue
 from policies.mechanism import BASELINE, MECHANISMS
 from policies.port import Promise, Start, SystemView
 from policies.reservation_depth import Outlook, plan_queue
@@ -52,7 +52,7 @@ class Checked:
         found = self.loop(view)
         # Causes, too: whether a job has passed another one.
         assert [(start, start.cause) for start in found] == [(start, start.cause) for start in expected]
-        self.told["short" if queue_of(view.queue).numbers() is None else "long"] += 1
+        self.told["short" if as_queue(view.queue).numbers() is None else "long"] += 1
         return found
 
     def compare_promises(self, view: SystemView) -> None:
@@ -91,7 +91,7 @@ def checked(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(compiled_or_plain, "LOAD_FROM", 0)
         if not compiled:
-            patch.setattr(array_queue_pass, "compiled", interpreted)
+            patch.setattr(array_queue_pass, "compiled_loop", interpreted)
         BACKFILLING.add("checked", Rule())
         try:
             yield "checked"

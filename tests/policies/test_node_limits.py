@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.node_limits import admitted, spare
+from policies.node_limits import largest_admitted_size, spare
 from policies.port import Window
 from simulator import Result, simulate
 from tests.policies.test_policies import View, Waiting
@@ -118,7 +118,7 @@ class TestSpare:
         assert spare(self.view, 35, [(19, 3), (27, 1)]) == 10 - 4 - 7 - 1
 
     def test_admitted(self) -> None:
-        assert admitted(self.view, Waiting(1, 3, 20), 3) == 3
-        assert admitted(self.view, Waiting(1, 1, 24), 1) == 1
-        assert admitted(self.view, Waiting(1, 2, 24), 2) == 0
-        assert admitted(self.view, Waiting(1, 1, 60), 1) == 0
+        assert largest_admitted_size(self.view, Waiting(1, 3, 20), 3) == 3
+        assert largest_admitted_size(self.view, Waiting(1, 1, 24), 1) == 1
+        assert largest_admitted_size(self.view, Waiting(1, 2, 24), 2) == 0
+        assert largest_admitted_size(self.view, Waiting(1, 1, 60), 1) == 0

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policies.order import ORDERS, Order
-from policies.orders.fairshare import FairShare, group_of
+from policies.orders.fairshare import FairShare, account_name
 from policies.orders.multifactor import Multifactor
 from simulator import simulate
 from simulator.machine.fairshare import UsageLedger
@@ -155,8 +155,8 @@ class TestFairShare:
         assert key("fairshare patience=40", job, 60, used={"a": 30.0, None: 40.0}) == (0.0, 30 * SECOND)
 
     def test_the_user_where_there_is_no_project(self) -> None:
-        assert group_of(waiting(user="ann")) == "ann"
-        assert group_of(waiting(user="ann", project="p")) == "p"
+        assert account_name(waiting(user="ann")) == "ann"
+        assert account_name(waiting(user="ann", project="p")) == "p"
         used = {"ann": 1.0, "p": 0.5, None: 2.0}
         assert key("fairshare", waiting(user="ann"), 9, used=used) == (0.5, 0)
         assert key("fairshare", waiting(user="ann", project="p"), 9, used=used) == (0.25, 0)
@@ -292,7 +292,7 @@ def _starts(t: Mapping[str, Any], order: str, origin: float = 0.0) -> list[float
 
 
 def test_every_built_in_order_is_in_the_plain_reference() -> None:
-    assert {*PLAIN, "fairshare"} == {item.name for item in ORDERS.known() if item.origin == "built in"}
+    assert {*PLAIN, "fairshare"} == {item.name for item in ORDERS.entries() if item.origin == "built in"}
 
 
 @pytest.mark.parametrize("name", [*PLAIN, "fairshare"])

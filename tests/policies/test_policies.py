@@ -20,7 +20,7 @@ from policies.notice import collect, ignore, plan
 from policies.order import ORDERS, fcfs
 from policies.port import Expand, Expect, Hold, Preempt, Promise, Shrink, Start, Window
 from policies.reserved_backfill import TENANCIES
-from policies.shadow_time import NEVER, shadow_of
+from policies.shadow_time import NEVER, find_shadow
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
@@ -171,41 +171,41 @@ class TestEasy:
         reserved = Reserved(9, requested=4, idle=0, estimated_arrival=10, walltime=10)
         view = View(4, queue, reservations=[reserved], on_demand_waits=True, releases=[(50, 8, 96)])
         # It takes the two nodes of job 1 at 10 and releases them at 20; two are free.
-        assert shadow_of(view, queue[1], 2, [(10, 1, 2)]) == (20, 0)  # type: ignore[arg-type]
+        assert find_shadow(view, queue[1], 2, [(10, 1, 2)]) == (20, 0)  # type: ignore[arg-type]
 
 
 class TestShadow:
     def test_all_that_end_at_the_shadow_time_count(self) -> None:
         view = View(1, releases=[(5, 1, 1), (7, 2, 2), (7, 3, 4), (9, 4, 8)])
-        assert shadow_of(view, Waiting(9, 4), 1, []) == (7, 4)  # type: ignore[arg-type]
+        assert find_shadow(view, Waiting(9, 4), 1, []) == (7, 4)  # type: ignore[arg-type]
 
     def test_never(self) -> None:
-        assert shadow_of(View(1), Waiting(9, 4), 1, []) == (NEVER, 0)  # type: ignore[arg-type]
+        assert find_shadow(View(1), Waiting(9, 4), 1, []) == (NEVER, 0)  # type: ignore[arg-type]
 
     def test_tests_find_nodes_that_are_promised_twice(self) -> None:
         """The check of conftest.py: one node is free and two come back, of two."""
         with pytest.raises(AssertionError, match="3 of 2 nodes"):
-            shadow_of(View(1, nodes=2, releases=[(5, 1, 2)]), Waiting(9, 4), 1, [])  # type: ignore[arg-type]
+            find_shadow(View(1, nodes=2, releases=[(5, 1, 2)]), Waiting(9, 4), 1, [])  # type: ignore[arg-type]
 
     def test_reservations_fill_up_first(self) -> None:
         reserved = Reserved(8, requested=3, idle=1, estimated_arrival=10, walltime=100)
         view = View(0, reservations=[reserved], releases=[(5, 1, 4), (8, 2, 2)])
-        assert shadow_of(view, Waiting(9, 2), 0, []) == (5, 0)  # type: ignore[arg-type]
-        assert shadow_of(view, Waiting(9, 4), 0, []) == (8, 0)  # type: ignore[arg-type]
-        assert shadow_of(view, Waiting(9, 5), 0, []) == (110, 2)  # type: ignore[arg-type]
+        assert find_shadow(view, Waiting(9, 2), 0, []) == (5, 0)  # type: ignore[arg-type]
+        assert find_shadow(view, Waiting(9, 4), 0, []) == (8, 0)  # type: ignore[arg-type]
+        assert find_shadow(view, Waiting(9, 5), 0, []) == (110, 2)  # type: ignore[arg-type]
 
     def test_reservations_release_what_they_have_by_then(self) -> None:
         """Of the four nodes that it misses it collects the one that comes back before 20; at 110 all nine are free."""
         reserved = Reserved(8, requested=5, idle=1, estimated_arrival=10, walltime=10)
         view = View(0, nodes=9, reservations=[reserved], releases=[(5, 1, 1), (30, 2, 7)])
-        assert shadow_of(view, Waiting(9, 2), 0, []) == (20, 0)  # type: ignore[arg-type]
-        assert shadow_of(view, Waiting(9, 3), 0, []) == (30, 6)  # type: ignore[arg-type]
+        assert find_shadow(view, Waiting(9, 2), 0, []) == (20, 0)  # type: ignore[arg-type]
+        assert find_shadow(view, Waiting(9, 3), 0, []) == (30, 6)  # type: ignore[arg-type]
 
     def test_while_an_on_demand_job_waits_they_count_with_what_they_have(self) -> None:
         reserved = Reserved(8, requested=3, idle=1, estimated_arrival=10, walltime=100)
         view = View(0, reservations=[reserved], releases=[(5, 1, 4), (8, 2, 2)])
         head = Waiting(9, 6, type=JobType.ON_DEMAND)
-        assert shadow_of(view, head, 0, []) == (8, 0)  # type: ignore[arg-type]
+        assert find_shadow(view, head, 0, []) == (8, 0)  # type: ignore[arg-type]
 
 
 class TestArrival:

@@ -264,10 +264,10 @@ def test_code_that_cannot_be_kept_is_compiled_for_much_work_alone(
 ) -> None:
     fresh.write_text("a file where the directory should be")
     with pytest.warns(MachineCodeWarning, match="cannot be kept"):
-        assert compiled_or_plain.compiled(replay_loop.replay, replay_loop.KINDS, 1) is None
+        assert compiled_or_plain.compiled_loop(replay_loop.replay, replay_loop.KINDS, 1) is None
     assert_same(*busy())
     monkeypatch.setattr(compiled_or_plain, "COMPILE_FROM", 0)
-    assert compiled_or_plain.compiled(replay_loop.replay, replay_loop.KINDS, 1) is not None
+    assert compiled_or_plain.compiled_loop(replay_loop.replay, replay_loop.KINDS, 1) is not None
     assert_same(*busy())
 
 

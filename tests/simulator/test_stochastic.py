@@ -33,7 +33,7 @@ from workloads.chains.device import CheckpointDevice
 from workloads.chains.runs import TaskRuns
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import SECOND, to_ticks
-from workloads.laws import Law, lognormal_of, truncate, uniform
+from workloads.laws import Law, lognormal_from_moments, truncate, uniform
 from workloads.laws.named import gamma
 from workloads.table.job import Job, JobType
 
@@ -413,7 +413,7 @@ def test_alone_a_job_pays_what_the_planner_says(case: tuple[ReservationPlan, flo
 
 LAWS: dict[str, Law] = {
     "uniform": uniform(60.0, 3600.0),
-    "lognormal": truncate(lognormal_of(1200.0, 900.0), upper=20_000.0),
+    "lognormal": truncate(lognormal_from_moments(1200.0, 900.0), upper=20_000.0),
     "gamma": truncate(gamma(2.0, 400.0), upper=9_000.0),
 }
 

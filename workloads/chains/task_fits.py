@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.laws import Array, ContinuousLaw, Law, gamma, lognormal_of
+from workloads.laws import Array, ContinuousLaw, Law, gamma, lognormal_from_moments
 
-__all__ = ["FITS", "Kernel", "Normal", "choose_fit", "fit_law", "held_out_score"]
+__all__ = ["FITS", "Kernel", "Normal", "choose_fit", "fit_law", "leave_one_out_score"]
 
 #: Durations that differ by less than this part of their mean are equal: clocks of such runs tick every two seconds.
 _LEAST_SPREAD = 1e-6
@@ -154,7 +154,7 @@ def _gamma(samples: Array) -> Law:
 
 
 def _lognormal(samples: Array) -> Law:
-    return lognormal_of(*_mean_and_std(samples))
+    return lognormal_from_moments(*_mean_and_std(samples))
 
 
 def _kernel(samples: Array) -> Law:
@@ -207,7 +207,7 @@ def fit_law(samples: npt.ArrayLike, fit: str = "normal") -> Law:
     return FITS[fit](values)
 
 
-def held_out_score(samples: npt.ArrayLike, fit: str) -> float:
+def leave_one_out_score(samples: npt.ArrayLike, fit: str) -> float:
     """Mean log probability that a fit to the other runs gives to a narrow window around each run.
 
     Notes
@@ -233,7 +233,7 @@ def choose_fit(samples: npt.ArrayLike) -> str:
     if values.size < 10:
         return "normal"
     usable = [fit for fit in FITS if np.all(values > 0) or fit in ("normal", "kernel")]
-    return max(usable, key=lambda fit: held_out_score(values, fit))
+    return max(usable, key=lambda fit: leave_one_out_score(values, fit))
 
 
 def _mean_and_std(samples: Array) -> tuple[float, float]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.ground.errors import ParameterError
-from workloads.laws import Array, DiscreteLaw, Law, bounded, discretise, has_mean
+from workloads.laws import Array, DiscreteLaw, Law, bound_support, discretise, has_mean
 from workloads.laws.checks import runtimes
 
 __all__ = ["FARTHEST", "Fit", "Samples", "check_fit", "quiet"]
@@ -187,7 +187,7 @@ def _reason(law: Law, samples: Samples) -> str | None:
     # Before anything that a law without mean would take long for.
     if not has_mean(law):
         return "its mean is infinite"
-    cut = bounded(law)
+    cut = bound_support(law)
     if not math.isfinite(cut.upper):
         return "no finite plan covers it"
     if cut.upper < largest:

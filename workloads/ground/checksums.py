@@ -14,7 +14,7 @@ from typing import Any
 
 from workloads.ground.errors import InputError
 
-__all__ = ["UNSEALED", "begins_sealed", "digest_holds", "has_digest", "is_sealed", "seal_json", "with_digest"]
+__all__ = ["UNSEALED", "digest_holds", "has_digest", "has_leading_seal", "is_sealed", "seal_json", "with_digest"]
 
 #: What to say of a file without a seal.
 UNSEALED = "has no digest (earlier versions wrote none), so a change to it would not be noticed"
@@ -58,7 +58,7 @@ def seal_json(told: Mapping[str, Any], *, allow_nan: bool = True) -> str:
     return with_digest(text).decode()
 
 
-def begins_sealed(raw: bytes) -> bool:
+def has_leading_seal(raw: bytes) -> bool:
     """Whether bytes begin as :func:`seal_json` makes them: the document seals itself and nothing else."""
     return raw.lstrip(b"{ \r\n").startswith(f'"{_MARK}"'.encode())
 

@@ -124,10 +124,10 @@ class Metric(Quantity):
         """Unit of a difference: per cents differ by points."""
         return "points" if self.percent else self.unit
 
-    def scaled(self, value: Any) -> Any:
+    def scale_value(self, value: Any) -> Any:
         """A stored number, or an array, as it is shown.
 
-        >>> Metric("utilization", unit="%", scale=100.0).scaled(0.25)
+        >>> Metric("utilization", unit="%", scale=100.0).scale_value(0.25)
         25.0
         """
         return self.scale * value

@@ -114,11 +114,11 @@ def assembly(function: Callable[..., Any], kinds: str) -> str | None:
     bare: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     made: dict[FunctionType, Any] = {}
 
-    def linked(item: FunctionType, **flags: Any) -> Any:
+    def link(item: FunctionType, **flags: Any) -> Any:
         if item not in made:
             # Inlined, unless a function says that it is called from many places: each copy takes as long to compile.
             others = {
-                other.__name__: linked(
+                other.__name__: link(
                     other, **(bare if getattr(other, "stands_alone", False) else {"forceinline": True})
                 )
                 for other in _callees(item)
@@ -129,7 +129,7 @@ def assembly(function: Callable[..., Any], kinds: str) -> str | None:
             made[item] = njit(error_model="numpy", **flags)(copy)
         return made[item]
 
-    dispatcher = linked(cast(FunctionType, function), **bare)
+    dispatcher = link(cast(FunctionType, function), **bare)
     dispatcher.compile(tuple(known[kind] for kind in kinds))
     (signature,) = dispatcher.signatures
     text: str = dispatcher.inspect_llvm(signature)

@@ -38,10 +38,10 @@ __all__ = [
     "ParameterError",
     "TraceError",
     "UnknownNameError",
+    "error_sentence",
+    "format_value",
     "installation",
     "is_foreign",
-    "sentence_of",
-    "shown",
 ]
 
 #: Characters of a value that a message shows.
@@ -52,17 +52,19 @@ _OURS = ("holdfast", "workloads", "policies", "simulator", "experiments")
 _MOST_NAMES = 40
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """A value for a message: as a configuration file has it, in one line, and cut where it is long.
 
-    >>> shown("a"), shown(1.5), shown(True), shown(None), shown([1, "a"]), shown("x" * 80)[-6:]
-    ("'a'", '1.5', 'true', 'nothing', "[1, 'a']", 'xxx...')
+    >>> format_value("a"), format_value(1.5), format_value(True), format_value(None)
+    ("'a'", '1.5', 'true', 'nothing')
+    >>> format_value([1, "a"]), format_value("x" * 80)[-6:]
+    ("[1, 'a']", 'xxx...')
     """
-    quoted = _quoted(value, 3)
+    quoted = _quote(value, 3)
     return quoted if len(quoted) <= _LONGEST else f"{quoted[: _LONGEST - 3]}..."
 
 
-def _quoted(value: object, depth: int) -> str:
+def _quote(value: object, depth: int) -> str:
     if value is None or isinstance(value, bool):
         return {None: "nothing", True: "true", False: "false"}[value]
     if isinstance(value, str):
@@ -72,11 +74,11 @@ def _quoted(value: object, depth: int) -> str:
     if isinstance(value, dict | list | tuple) and depth == 0:
         return "..."
     if isinstance(value, dict):
-        parts = [f"{_quoted(key, 0)}: {_quoted(part, depth - 1)}" for key, part in list(value.items())[:_LONGEST]]
+        parts = [f"{_quote(key, 0)}: {_quote(part, depth - 1)}" for key, part in list(value.items())[:_LONGEST]]
         return f"{{{', '.join(parts)}}}"
     if isinstance(value, list | tuple):
         left, right = "[]" if isinstance(value, list) else "()"
-        return f"{left}{', '.join(_quoted(part, depth - 1) for part in value[:_LONGEST])}{right}"
+        return f"{left}{', '.join(_quote(part, depth - 1) for part in value[:_LONGEST])}{right}"
     return repr(value)
 
 
@@ -89,10 +91,10 @@ def installation(extra: str) -> str:
     return f'pip install "holdfast[{extra}]"'
 
 
-def sentence_of(error: BaseException) -> str:
+def error_sentence(error: BaseException) -> str:
     """Why something failed, in one sentence without a traceback, whatever the exception.
 
-    >>> sentence_of(InputError("a.swf: is empty")), sentence_of(ZeroDivisionError("division by zero"))
+    >>> error_sentence(InputError("a.swf: is empty")), error_sentence(ZeroDivisionError("division by zero"))
     ('a.swf: is empty', 'a defect of Holdfast or of a plug-in: division by zero')
     """
     if isinstance(error, HoldfastError) and not isinstance(error, InvariantError):
@@ -164,7 +166,7 @@ class ParameterError(InputError):
     """
 
     def __init__(self, parameter: str, legal: str, received: object) -> None:
-        super().__init__(f"{parameter} must be {legal}, not {shown(received)}")
+        super().__init__(f"{parameter} must be {legal}, not {format_value(received)}")
         self.parameter = parameter
         self.legal = legal
         self.received = received
@@ -191,7 +193,7 @@ class UnknownNameError(InputError):
         listed = ", ".join(name[:_LONGEST] for name in names[:_MOST_NAMES])
         if len(names) > _MOST_NAMES:
             listed += f" and {len(names) - _MOST_NAMES:,} others"
-        super().__init__(f"unknown {kind} {shown(received)}: {hint}known are {listed}")
+        super().__init__(f"unknown {kind} {format_value(received)}: {hint}known are {listed}")
 
 
 class TraceError(InputError):

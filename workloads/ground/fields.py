@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from workloads.ground.errors import shown
+from workloads.ground.errors import format_value
 from workloads.ground.numbers import decimal, integer
 
 __all__ = ["LARGEST_WHOLE", "Columns", "number", "seconds_of_date", "whole"]
@@ -38,7 +38,7 @@ def number(text: str, name: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ValueError(f"{name} must be a finite number, not {shown(text)}")
+        raise ValueError(f"{name} must be a finite number, not {format_value(text)}")
     return value
 
 
@@ -53,9 +53,9 @@ def whole(text: str, name: str) -> int:
                 written = number(text, name)
                 value = int(written) if written.is_integer() else None
     if value is None:
-        raise ValueError(f"{name} must be a whole number, not {shown(text)}")
+        raise ValueError(f"{name} must be a whole number, not {format_value(text)}")
     if not -LARGEST_WHOLE - 1 <= value <= LARGEST_WHOLE:
-        raise ValueError(f"{name} must be a whole number up to {LARGEST_WHOLE:,}, not {shown(text)}")
+        raise ValueError(f"{name} must be a whole number up to {LARGEST_WHOLE:,}, not {format_value(text)}")
     return value
 
 
@@ -73,7 +73,7 @@ def seconds_of_date(text: str, name: str) -> float:
         date = datetime.fromisoformat(text.strip())
         return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):  # the first and last days have no time in some zones
-        raise ValueError(f"{name} must be a time such as 2019-01-31 23:59:59, not {shown(text)}") from None
+        raise ValueError(f"{name} must be a time such as 2019-01-31 23:59:59, not {format_value(text)}") from None
 
 
 class Columns:

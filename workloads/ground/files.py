@@ -21,29 +21,29 @@ from typing import IO, Any, Literal, overload
 
 from workloads.ground.errors import OutputError, TraceError
 from workloads.ground.lines import lines_with_ends
-from workloads.ground.safe_read import TooLargeError, content_of
+from workloads.ground.safe_read import TooLargeError, read_content
 
 __all__ = [
     "atomic_open",
     "blocks_of_file",
     "csv_rows",
     "decode_text",
-    "digests_noted",
+    "file_sha256",
     "is_plain_file",
     "is_plain_name",
     "partial_name",
     "plain_bytes",
     "read_bytes",
     "read_text",
+    "record_digests",
     "remove_partials",
-    "sha256_of",
     "sync",
     "written_digest",
 ]
 
 #: Bytes of a block.
 _BLOCK = 1 << 22
-#: Digests, by path, of the files that are written in a block of :func:`digests_noted`.
+#: Digests, by path, of the files that are written in a block of :func:`record_digests`.
 _NOTED: ContextVar[dict[str, str] | None] = ContextVar("noted", default=None)
 #: Names of files and directories that are being written, as :func:`partial_name` makes them.
 _PARTIAL = re.compile(r"\..+\.[0-9a-f]{8}\.part")
@@ -79,7 +79,7 @@ def read_bytes(path: str | Path) -> bytes:
         1 GiB (:data:`workloads.ground.safe_read.LARGEST_INPUT`), of gzip beyond 64 MiB also 50 times its packed size.
     """
     with _reading(path):
-        data = content_of(path)
+        data = read_content(path)
     if not data or data.isspace():
         raise TraceError(path, None, "is empty")
     return data
@@ -173,7 +173,7 @@ def read_text(path: str | Path) -> str:
     return decode_text(read_bytes(path), path)
 
 
-def sha256_of(path: str | Path) -> str:
+def file_sha256(path: str | Path) -> str:
     """SHA-256 of a file as it stands on the disk, in hexadecimal digits; empty for a pipe or a device.
 
     These cannot be read twice, and need not end.
@@ -264,7 +264,7 @@ def _atomic_open(path: str | Path, mode: str, follow: bool) -> Iterator[IO[Any]]
 
 
 @contextmanager
-def digests_noted() -> Iterator[None]:
+def record_digests() -> Iterator[None]:
     """Let :func:`atomic_open` work out the digests of files while it writes them, for :func:`written_digest`."""
     token = _NOTED.set({})
     try:
@@ -274,8 +274,8 @@ def digests_noted() -> Iterator[None]:
 
 
 def written_digest(path: Path) -> str:
-    """SHA-256 of a file; one that was written in a block of :func:`digests_noted` is not read for that."""
-    return (_NOTED.get() or {}).get(os.path.realpath(path)) or sha256_of(path)
+    """SHA-256 of a file; one that was written in a block of :func:`record_digests` is not read for that."""
+    return (_NOTED.get() or {}).get(os.path.realpath(path)) or file_sha256(path)
 
 
 class _Noting(io.RawIOBase):

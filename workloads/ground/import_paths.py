@@ -9,12 +9,12 @@ import sys
 from importlib import import_module
 from typing import Any
 
-from workloads.ground.errors import InputError, UnknownNameError, shown
+from workloads.ground.errors import InputError, UnknownNameError, format_value
 
-__all__ = ["imported"]
+__all__ = ["import_attribute"]
 
 
-def imported(kind: str, path: str, name: str | None = None) -> Any:
+def import_attribute(kind: str, path: str, name: str | None = None) -> Any:
     """What stands at ``module:attribute``.
 
     Parameters
@@ -33,11 +33,11 @@ def imported(kind: str, path: str, name: str | None = None) -> Any:
     """
     module_name, _, attribute = path.partition(":")
     if not module_name or not attribute:
-        raise InputError(f"{kind} {shown(name or path)} must be given as module:name")
+        raise InputError(f"{kind} {format_value(name or path)} must be given as module:name")
     try:
         found: Any = _module(module_name)
     except Exception as error:  # a foreign module may raise anything while it is imported
-        raise InputError(f"{kind} {shown(name or path)} cannot be imported: {_reason(error)}") from None
+        raise InputError(f"{kind} {format_value(name or path)} cannot be imported: {_reason(error)}") from None
     for part in attribute.split("."):
         if not hasattr(found, part):
             public = [item for item in vars(found) if not item.startswith("_")] if hasattr(found, "__dict__") else []
@@ -49,9 +49,9 @@ def imported(kind: str, path: str, name: str | None = None) -> Any:
 def _reason(error: Exception) -> str:
     """Why a module cannot be imported."""
     if isinstance(error, ModuleNotFoundError) and error.name is not None:
-        return f"there is no module {shown(error.name)}"
+        return f"there is no module {format_value(error.name)}"
     said = " ".join(str(error).split())
-    return f"its module fails with {type(error).__name__} {shown(said)}"
+    return f"its module fails with {type(error).__name__} {format_value(said)}"
 
 
 def _module(name: str) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from workloads.ground.errors import shown
+from workloads.ground.errors import format_value
 from workloads.ground.fields import whole
 
 __all__ = ["LARGEST_JOB", "LARGEST_TASK", "component_id", "job_id_text", "job_number", "parse_job_id", "task_id"]
@@ -82,9 +82,9 @@ def parse_job_id(text: str, name: str = "the job id") -> int:
     match = _PARTS.fullmatch(text)
     if match is None:
         if "_" in text or "+" in text.strip()[1:]:
-            raise ValueError(f"{name} must be a number, or one such as 123_4, not {shown(text)}")
+            raise ValueError(f"{name} must be a number, or one such as 123_4, not {format_value(text)}")
         return whole(text, name)
     job, part = int(match[1]), int(match[3])
     if max(job, part) > LARGEST_JOB:
-        raise ValueError(f"the numbers of {name} must be at most {LARGEST_JOB:,}, not those of {shown(text)}")
+        raise ValueError(f"the numbers of {name} must be at most {LARGEST_JOB:,}, not those of {format_value(text)}")
     return task_id(job, part) if match[2] == "_" else component_id(job, part)

@@ -22,11 +22,11 @@ def late_names(package: str, places: Mapping[str, str]) -> tuple[Callable[[str],
         ``__getattr__``: with it, every name would be legal and of any type.
     """
 
-    def value_of(name: str) -> Any:
+    def load_name(name: str) -> Any:
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(places[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 
-    return value_of, lambda: sorted(places)
+    return load_name, lambda: sorted(places)

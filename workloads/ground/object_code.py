@@ -86,15 +86,15 @@ def object_code(function: Callable[..., Any], kinds: str, *, compiles: bool = Tr
     if content is None:
         if not compiles and (path is None or getattr(function, "slow_to_compile", False)):
             return None
-        content = _compiled(function, kinds, llvm, machine)
+        content = _compile(function, kinds, llvm, machine)
         if content is None:
             return None
         if path is not None:
             write_code(path, stamp, content)
-    return _loaded(content, kinds, llvm, machine)
+    return _load(content, kinds, llvm, machine)
 
 
-def _compiled(function: Callable[..., Any], kinds: str, llvm: Any, machine: Any) -> bytes | None:
+def _compile(function: Callable[..., Any], kinds: str, llvm: Any, machine: Any) -> bytes | None:
     """The name of the function and its object code; None where numba is missing, or with a warning."""
     try:
         text = assembly(function, kinds)
@@ -115,7 +115,7 @@ def _compiled(function: Callable[..., Any], kinds: str, llvm: Any, machine: Any)
     return str(name).encode() + b"\0" + code
 
 
-def _loaded(content: bytes, kinds: str, llvm: Any, machine: Any) -> Callable[..., Any] | None:
+def _load(content: bytes, kinds: str, llvm: Any, machine: Any) -> Callable[..., Any] | None:
     """The function with this name and object code."""
     name, _, code = content.partition(b"\0")
     try:

@@ -7,7 +7,7 @@ A field is annotated with a :class:`Parameter`, and where a plain type does not 
 >>> @dataclass(frozen=True)
 ... class Notice:
 ...     lead: Annotated[Seconds, Parameter("time from the notice to the arrival")] = 900.0
->>> [(item.name, item.help) for item in declared(Notice)]
+>>> [(item.name, item.help) for item in declared_parameters(Notice)]
 [('lead', 'time from the notice to the arrival [s] (default 15m)')]
 """
 
@@ -36,15 +36,15 @@ __all__ = [
     "Seed",
     "Share",
     "Values",
-    "changed",
+    "changed_parameters",
     "check_choices",
     "choices",
-    "declared",
+    "declared_parameters",
     "duration",
     "number",
     "read_choice",
     "share",
-    "shortened",
+    "shorten",
     "times",
     "type_parts",
     "whole",
@@ -184,18 +184,18 @@ class Declared:
         if self.default in (None, "", ()):
             words = parameter.default
             return f"{text} (default {words[1:]})" if words.startswith("=") else f"{text} (default: {words})"
-        return f"{text} (default {self.written(self.default)}{parameter.default})"
+        return f"{text} (default {self.write(self.default)}{parameter.default})"
 
-    def written(self, value: Any) -> str:
+    def write(self, value: Any) -> str:
         """A value as the word that a user writes."""
         if isinstance(value, tuple):
-            return ",".join(map(self.written, value))
+            return ",".join(map(self.write, value))
         if self.values is not None:
             return self.values.write(value)
         return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def declared(kind: type[Any], group: str = "") -> Iterator[Declared]:
+def declared_parameters(kind: type[Any], group: str = "") -> Iterator[Declared]:
     """The declared parameters of a dataclass, those of dataclasses in its fields in their place.
 
     Parameters
@@ -207,19 +207,19 @@ def declared(kind: type[Any], group: str = "") -> Iterator[Declared]:
     """
     for _, part, own in _parts(kind):  # type: ignore[arg-type]  # a class is hashable
         if not isinstance(part, Declared):
-            yield from declared(part, own or group)
+            yield from declared_parameters(part, own or group)
         elif part.parameter.group:
             yield part
         else:
             yield replace(part, parameter=replace(part.parameter, group=own or group))
 
 
-def changed(instance: Any) -> Iterator[Declared]:
+def changed_parameters(instance: Any) -> Iterator[Declared]:
     """The declared parameters of a dataclass, and of dataclasses in its fields, that have no default value."""
     for name, part, _ in _parts(type(instance)):  # type: ignore[arg-type]
         value = getattr(instance, name)
         if not isinstance(part, Declared):
-            yield from changed(value)
+            yield from changed_parameters(value)
         elif value != part.default:
             yield part
 
@@ -265,7 +265,7 @@ def check_choices(instance: Any) -> None:
 def read_choice(legal: tuple[str, ...], text: str) -> str:
     """Read one of several names."""
     if text not in legal:
-        raise ParameterError("", _either(legal), shortened(text))
+        raise ParameterError("", _either(legal), shorten(text))
     return text
 
 
@@ -289,7 +289,7 @@ def type_parts(hint: Any) -> tuple[Any, list[Any]]:
     return hint, []
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Cut a long word of the command line for a message."""
     return text if len(text) <= 60 else f"{text[:57]}..."
 
@@ -301,9 +301,9 @@ def whole(text: str, option: str = "", least: int = 0, most: int = LARGEST_WHOLE
     except ValueError:  # also of thousands of digits
         value = most + 1 if text.isascii() and text.strip().isdecimal() else least - 1
     if value < least:
-        raise ParameterError(option, f"a whole number of at least {least}", shortened(text))
+        raise ParameterError(option, f"a whole number of at least {least}", shorten(text))
     if value > most:
-        raise ParameterError(option, f"a whole number of at most {most:,}", shortened(text))
+        raise ParameterError(option, f"a whole number of at most {most:,}", shorten(text))
     return value
 
 
@@ -348,7 +348,7 @@ def _or_0(text: str) -> float:
     return 0.0 if text.strip() in ("0", "0.0") else number(text)
 
 
-def _shown(value: float) -> str:
+def _format_number(value: float) -> str:
     return f"{value:g}"
 
 
@@ -364,8 +364,8 @@ def times(most: float) -> Values:
 
 Seconds = Annotated[float, Values("TIME", duration, duration_text, "s")]
 SecondsAbove0 = Annotated[float, Values("TIME", _above_0, duration_text, "s")]
-Share = Annotated[float, Values("SHARE", share, _shown)]
-Positive = Annotated[float, Values("NUMBER", number, _shown)]
-NonNegative = Annotated[float, Values("NUMBER", _or_0, _shown)]
+Share = Annotated[float, Values("SHARE", share, _format_number)]
+Positive = Annotated[float, Values("NUMBER", number, _format_number)]
+NonNegative = Annotated[float, Values("NUMBER", _or_0, _format_number)]
 Nodes = Annotated[int, wholes(1, LARGEST_SIZE)]
 Seed = Annotated[int, wholes(metavar="SEED"), Parameter("seed of every random choice")]

@@ -17,7 +17,7 @@ from workloads.ground.errors import ParameterError
 from workloads.ground.numbers import is_number, is_whole
 from workloads.ground.units import LARGEST_TIME, SECOND
 
-__all__ = ["DURATION", "PATIENCE", "PLAIN", "Range", "legal", "range_of"]
+__all__ = ["DURATION", "PATIENCE", "PLAIN", "Range", "declared_range", "legal"]
 
 T = TypeVar("T")
 
@@ -140,7 +140,7 @@ def legal(**ranges: Range) -> Callable[[T], T]:
     return declare
 
 
-def range_of(owner: object, parameter: str) -> Range:
+def declared_range(owner: object, parameter: str) -> Range:
     """The declared range of a parameter of a plug-in; :data:`PLAIN` where there is none."""
     found: Range = getattr(owner, "__ranges__", {}).get(parameter, PLAIN)
     return found

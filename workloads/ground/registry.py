@@ -19,10 +19,10 @@ from functools import lru_cache
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.import_paths import imported
-from workloads.ground.ranges import range_of
+from workloads.ground.import_paths import import_attribute
+from workloads.ground.ranges import declared_range
 
-__all__ = ["Known", "Registry", "check_function", "function_of", "parameters_of", "value_of"]
+__all__ = ["Known", "Registry", "check_function", "function_adapter", "parse_parameter", "plugin_parameters"]
 
 T = TypeVar("T")
 
@@ -112,7 +112,7 @@ class Registry(Generic[T]):
         caller = str(sys._getframe(1).f_globals.get("__name__", ""))
         if _is_ours(self._origins.get(name, "")) and not _is_ours(caller):
             raise ParameterError("name", f"one that no built-in {self.kind} has", name)
-        self._made(name, _instance(self.kind, name, plugin))
+        self._adapt_plugin(name, _instance(self.kind, name, plugin))
         if _is_ours(caller):
             _KINDS.setdefault(_identity(plugin), set()).add(self.kind)
         self._known[name] = plugin
@@ -152,8 +152,8 @@ class Registry(Generic[T]):
             If it cannot be imported, is no plug-in of this kind, or has no such parameter.
         """
         name, *words = text.split() or [""]
-        plugin = _instance(self.kind, name, self._found(name))
-        return self._made(name, self._with_parameters(name, plugin, words) if words else plugin)
+        plugin = _instance(self.kind, name, self._find(name))
+        return self._adapt_plugin(name, self._with_parameters(name, plugin, words) if words else plugin)
 
     def __contains__(self, name: object) -> bool:
         return name in self._known
@@ -165,7 +165,7 @@ class Registry(Generic[T]):
         """The names that have been added; entry points are not looked for."""
         return iter(self._known)
 
-    def adapted(self, plugin: Any) -> T:
+    def adapt(self, plugin: Any) -> T:
         """The plug-in that the registry makes of a name that was not added.
 
         Raises
@@ -174,14 +174,14 @@ class Registry(Generic[T]):
             If it cannot be one.
         """
         name = getattr(plugin, "__name__", type(plugin).__name__)
-        return self._made(name, _instance(self.kind, name, plugin))
+        return self._adapt_plugin(name, _instance(self.kind, name, plugin))
 
     def only_here(self, text: str) -> bool:
         """Whether a name was added in this process, so that other processes do not know it."""
         name = text.split()[0] if text.split() else ""
         return name in self._known and not _is_ours(self._origins[name])
 
-    def module_of(self, text: str) -> str | None:
+    def module_name(self, text: str) -> str | None:
         """The module of a plug-in that is found by import path or entry point; None: it was added under its name."""
         name = text.split()[0] if text.split() else ""
         if name in self._known or name in self._aliases:
@@ -194,19 +194,19 @@ class Registry(Generic[T]):
 
         A package that cannot be imported is listed with the reason.
         """
-        return {item.name: item.about for item in self.known()}
+        return {item.name: item.about for item in self.entries()}
 
-    def known(self) -> list[Known]:
+    def entries(self) -> list[Known]:
         """All that there are: those that were added in their order, then those of installed packages by name."""
         found = []
         for name, plugin in self._known.items():
             origin = self._origins[name]
             made = _instance(self.kind, name, plugin)
             found.append(
-                Known(name, self._about[name], parameters_of(made), "built in" if _is_ours(origin) else origin)
+                Known(name, self._about[name], plugin_parameters(made), "built in" if _is_ours(origin) else origin)
             )
         for name, (path, about) in self._aliases.items():
-            parameters = parameters_of(_instance(self.kind, name, imported(self.kind, path, name)))
+            parameters = plugin_parameters(_instance(self.kind, name, import_attribute(self.kind, path, name)))
             found.append(Known(name, about, parameters, "built in, needs a parameter"))
         for name, item in sorted(self._entry_points().items()):
             if name in self._known or name in self._aliases:
@@ -214,23 +214,23 @@ class Registry(Generic[T]):
             origin = item.dist.name if item.dist is not None else item.value
             try:
                 self[name]
-                plugin = self._found(name)
-                parameters = parameters_of(_instance(self.kind, name, plugin))
+                plugin = self._find(name)
+                parameters = plugin_parameters(_instance(self.kind, name, plugin))
                 found.append(Known(name, _first_line(plugin), parameters, origin))
             except InputError as error:
                 found.append(Known(name, f"not usable: {error}", {}, origin, False))
         return found
 
-    def _found(self, name: str) -> Any:
+    def _find(self, name: str) -> Any:
         if name in self._known:
             return self._known[name]
         if name in self._aliases:
-            return imported(self.kind, self._aliases[name][0], name)
+            return import_attribute(self.kind, self._aliases[name][0], name)
         if ":" in name:
-            return imported(self.kind, name)
+            return import_attribute(self.kind, name)
         installed = self._entry_points()
         if name in installed:
-            return imported(self.kind, installed[name].value, name)
+            return import_attribute(self.kind, installed[name].value, name)
         raise UnknownNameError(self.kind, name, [*self._known, *self._aliases, *installed])
 
     def _entry_points(self) -> dict[str, Any]:
@@ -241,7 +241,7 @@ class Registry(Generic[T]):
 
         return {item.name: item for item in entry_points(group=self.group)}
 
-    def _made(self, name: str, plugin: Any) -> T:
+    def _adapt_plugin(self, name: str, plugin: Any) -> T:
         others = _KINDS.get(_identity(plugin), ())
         if others and self.kind not in others:
             raise InputError(f"{self.kind} {name!r}: is another kind of plug-in: {' or '.join(sorted(others))}")
@@ -253,7 +253,7 @@ class Registry(Generic[T]):
             raise InputError(f"{self.kind} {name!r}: {error}") from None
 
     def _with_parameters(self, name: str, plugin: Any, words: list[str]) -> Any:
-        legal = parameters_of(plugin)
+        legal = plugin_parameters(plugin)
         if not legal:
             raise InputError(f"the {self.kind} {name} has no parameters, and {' '.join(words)!r} came")
         values: dict[str, Any] = {}
@@ -263,7 +263,7 @@ class Registry(Generic[T]):
                 raise UnknownNameError(f"parameter of the {self.kind} {name}", key, legal)
             if not mark or not value:
                 raise ParameterError(key, "given as name=value", word)
-            values[key] = value_of(plugin, key, value)
+            values[key] = parse_parameter(plugin, key, value)
         return replace(plugin, **values)
 
 
@@ -272,7 +272,7 @@ def _identity(plugin: object) -> int:
     return id(type(plugin) if is_dataclass(plugin) and not isinstance(plugin, type) else plugin)
 
 
-def function_of(*arguments: str) -> Callable[[Any], Any]:
+def function_adapter(*arguments: str) -> Callable[[Any], Any]:
     """What a registry of functions asks of a plug-in, to be given as its ``adapt``; one phrase for each argument."""
 
     def adapt(plugin: Any) -> Any:
@@ -324,7 +324,7 @@ def _accepts(function: Callable[..., Any], count: int) -> bool:
     return True
 
 
-def parameters_of(plugin: Any) -> dict[str, Any]:
+def plugin_parameters(plugin: Any) -> dict[str, Any]:
     """The parameters of a plug-in that is a dataclass, with their values; numbers, texts and yes or no only."""
     if not is_dataclass(plugin) or isinstance(plugin, type):
         return {}
@@ -354,7 +354,7 @@ def _needs(plugin: type) -> str:
     return f": {', '.join(names)}" if names else ""
 
 
-def value_of(plugin: object, parameter: str, text: str) -> Any:
+def parse_parameter(plugin: object, parameter: str, text: str) -> Any:
     """The value of a parameter of a plug-in: a number where it is one, else the text.
 
     A number must be in the range that the plug-in declares, else in one that any can compute with
@@ -375,7 +375,7 @@ def value_of(plugin: object, parameter: str, text: str) -> Any:
         except ValueError:  # of a whole number with thousands of digits, too, which then is an infinite one
             continue
     if value is not text:
-        range_of(plugin, parameter).check(parameter, value, text)
+        declared_range(plugin, parameter).check(parameter, value, text)
     return value
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from workloads.ground.errors import InputError
 
-__all__ = ["Codes", "ColumnRows", "Rows", "column_of"]
+__all__ = ["Codes", "ColumnRows", "Rows", "as_column"]
 
 Row = TypeVar("Row")
 Column = NDArray[Any]
@@ -33,12 +33,12 @@ class ColumnRows(Sequence[Row]):
     """A sequence of rows over columns; a class of its own says how many rows there are, and makes them."""
 
     @abstractmethod
-    def _made(self, rows: slice) -> list[Row]:
+    def _make_rows(self, rows: slice) -> list[Row]:
         """Make the rows of these places."""
 
     def __iter__(self) -> Iterator[Row]:
         for begin in range(0, len(self), _BLOCK):
-            yield from self._made(slice(begin, begin + _BLOCK))
+            yield from self._make_rows(slice(begin, begin + _BLOCK))
 
     @overload
     def __getitem__(self, index: int) -> Row: ...
@@ -46,9 +46,9 @@ class ColumnRows(Sequence[Row]):
     def __getitem__(self, index: slice) -> Sequence[Row]: ...
     def __getitem__(self, index: int | slice) -> Row | Sequence[Row]:
         if isinstance(index, slice):
-            return self._made(index)
+            return self._make_rows(index)
         place = range(len(self))[index]
-        return self._made(slice(place, place + 1))[0]
+        return self._make_rows(slice(place, place + 1))[0]
 
 
 class Rows(ColumnRows[Row]):
@@ -159,12 +159,12 @@ class Rows(ColumnRows[Row]):
                 return type(self)(given[places])
             chosen = np.flatnonzero(places) if places.dtype == np.bool_ else places
             return type(self)(given[place] for place in chosen.tolist())
-        return self._of({name: column[places] for name, column in self.columns.items()})
+        return self._from_columns({name: column[places] for name, column in self.columns.items()})
 
     def with_columns(self, **columns: Column | None) -> Self:
         """The same rows with other columns; None: with defaults."""
         kept = {**self.columns, **columns}
-        return self._of({name: column for name, column in kept.items() if column is not None})
+        return self._from_columns({name: column for name, column in kept.items() if column is not None})
 
     def __len__(self) -> int:
         if self._rows is not None or self._columns is None:
@@ -204,7 +204,7 @@ class Rows(ColumnRows[Row]):
             return type(self), (self._rows,)
         return type(self), ((), self._columns, self._names)
 
-    def _of(self, columns: Mapping[str, Column]) -> Self:
+    def _from_columns(self, columns: Mapping[str, Column]) -> Self:
         return type(self)((), columns, self._names)
 
     def _code(self, text: str) -> int:
@@ -213,7 +213,7 @@ class Rows(ColumnRows[Row]):
             self._names = [*self._names, text]
         return self._names.index(text)
 
-    def _made(self, rows: slice) -> list[Row]:
+    def _make_rows(self, rows: slice) -> list[Row]:
         """Make the rows of these places."""
         columns = self.columns
         given: list[Iterable[Any]] = []
@@ -250,7 +250,7 @@ class Rows(ColumnRows[Row]):
             if number and values.count(default) == len(values):
                 continue
             try:
-                columns[name] = column_of(values, self.kinds[name], codes)
+                columns[name] = as_column(values, self.kinds[name], codes)
             except (TypeError, ValueError, OverflowError) as error:
                 raise InputError(f"a job holds a value of the wrong kind ({error})") from None
         return columns, codes.names
@@ -305,7 +305,7 @@ class Codes:
 _TABLE = 1 << 20
 
 
-def column_of(values: Sequence[Any], kind: Any, codes: Codes) -> Column:
+def as_column(values: Sequence[Any], kind: Any, codes: Codes) -> Column:
     """Values of a field as a column of that kind (:class:`Rows`)."""
     if kind == "text":
         return np.array(list(map(codes.code, values)), np.int32)

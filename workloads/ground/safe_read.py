@@ -13,7 +13,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO
 
-__all__ = ["LARGEST_INPUT", "TooLargeError", "content_of"]
+__all__ = ["LARGEST_INPUT", "TooLargeError", "read_content"]
 
 #: The most that is read of one input, unpacked [bytes].
 LARGEST_INPUT = 1 << 30
@@ -31,7 +31,7 @@ class TooLargeError(Exception):
     """An input holds more than is read; the text is a sentence about it."""
 
 
-def content_of(path: str | Path) -> bytes:
+def read_content(path: str | Path) -> bytes:
     """What a file holds; what is packed in it, if its first bytes are those of gzip.
 
     Parameters
@@ -51,7 +51,7 @@ def content_of(path: str | Path) -> bytes:
         if stat.S_ISREG(status.st_mode) and status.st_size > LARGEST_INPUT:
             raise TooLargeError(f"is {status.st_size:,} bytes long, and at most {LARGEST_INPUT:,} are read")
         first = file.read(_PIECE)
-        pieces = _unpacked(file, first) if first.startswith(_GZIP) else _plain(file, first)
+        pieces = _unpack(file, first) if first.startswith(_GZIP) else _plain(file, first)
         content = BytesIO()
         length = 0
         for piece in pieces:
@@ -69,7 +69,7 @@ def _plain(file: IO[bytes], piece: bytes) -> Iterator[bytes]:
         piece = file.read(_PIECE)
 
 
-def _unpacked(file: IO[bytes], piece: bytes) -> Iterator[bytes]:
+def _unpack(file: IO[bytes], piece: bytes) -> Iterator[bytes]:
     """What one gzip file after the other holds, as gzip itself reads files that were joined."""
     member = zlib.decompressobj(31)
     packed = unpacked = 0

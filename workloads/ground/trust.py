@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.errors import TraceError, shown
+from workloads.ground.errors import TraceError, format_value
 
 __all__ = ["Trusting", "admit", "is_trusted", "trust"]
 
@@ -81,8 +81,8 @@ def admit(kind: str, name: str, path: str | Path, line: int | None = None, *, ke
         raise TraceError(
             path,
             line,
-            f"{key}{': ' if key else ''}the {kind} {shown(name)} is code that a file names; legal without trust are "
-            "names that are built in or of an installed package",
+            f"{key}{': ' if key else ''}the {kind} {format_value(name)} is code that a file names; legal without "
+            "trust are names that are built in or of an installed package",
             "look at the code, then add --trust (in Python: hf.trust())",
         )
     return name

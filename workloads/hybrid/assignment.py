@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
 from workloads.ground.units import to_ticks
-from workloads.hybrid.groups import groups_of
+from workloads.hybrid.groups import job_groups
 from workloads.hybrid.job_types import TypedJobs
 from workloads.hybrid.notices import notice_shares, notice_times
 from workloads.hybrid.type_mix import Assignment
@@ -63,13 +63,13 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
     >>> [(job.job_id, job.type.value, job.runtime) for job in assign(trace, seed=4)]
     [(1, 'rigid', 3600.0)]
     """
-    how = _changed(parameters or Assignment(), changes)
+    how = _replace_parameters(parameters or Assignment(), changes)
     if trace.nodes is None:
         raise ParameterError("nodes", "given, because this trace does not record the size of its machine", None)
     if not isinstance(seed, int) or seed < 0:
         raise ParameterError("seed", "an integer >= 0", seed)
     count = len(trace.jobs)
-    names, groups = groups_of(trace, how.group_by)
+    names, groups = job_groups(trace, how.group_by)
     types = _types(trace, trace.nodes, groups, how, seed)
     setups = stream(seed, "overheads").random(count)
     # One column for each use, and the category apart: a mix never moves the times of another category.
@@ -120,7 +120,7 @@ def as_rigid(trace: Trace) -> Jobs:
     return TypedJobs(trace.jobs).jobs()
 
 
-def _changed(parameters: Assignment, changes: dict[str, Any]) -> Assignment:
+def _replace_parameters(parameters: Assignment, changes: dict[str, Any]) -> Assignment:
     legal = [field.name for field in fields(Assignment)]
     for name, value in changes.items():
         if name not in legal:

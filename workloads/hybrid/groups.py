@@ -14,7 +14,7 @@ from workloads.ground.parameters import choices
 from workloads.hybrid.type_mix import Assignment
 from workloads.logs.trace import Trace
 
-__all__ = ["GROUPINGS", "campaigns", "group_jobs", "group_names", "grouping_of", "groups_of"]
+__all__ = ["GROUPINGS", "campaigns", "group_jobs", "group_names", "job_groups", "resolve_grouping"]
 
 #: What jobs may be grouped by; ``auto`` is the first of the others that tells jobs of the trace apart.
 GROUPINGS = choices(Assignment)["group_by"]
@@ -66,7 +66,7 @@ def group_jobs(trace: Trace, group_by: str = "auto") -> list[int]:
     ParameterError
         If ``group_by`` is none of these, or if the trace has no project, or no user, to group by.
     """
-    numbers: list[int] = groups_of(trace, group_by)[1].tolist()
+    numbers: list[int] = job_groups(trace, group_by)[1].tolist()
     return numbers
 
 
@@ -75,11 +75,11 @@ def group_names(trace: Trace, group_by: str = "auto") -> list[str]:
 
     Parameters, order and errors are those of :func:`group_jobs`.
     """
-    names, numbers = groups_of(trace, group_by)
+    names, numbers = job_groups(trace, group_by)
     return [names[number] for number in numbers.tolist()]
 
 
-def grouping_of(trace: Trace, group_by: str = "auto") -> str:
+def resolve_grouping(trace: Trace, group_by: str = "auto") -> str:
     """What jobs are grouped by, ``auto`` resolved: ``project``, ``user`` or ``campaign``; see :func:`group_jobs`."""
     if group_by not in GROUPINGS:
         raise ParameterError("group_by", f"one of {', '.join(GROUPINGS)}", group_by)
@@ -97,9 +97,9 @@ def _tells_apart(trace: Trace, key: str) -> bool:
     return codes is not None and len(codes) > 0 and bool((codes != codes[0]).any())
 
 
-def groups_of(trace: Trace, group_by: str = "auto") -> tuple[list[str], NDArray[np.int64]]:
+def job_groups(trace: Trace, group_by: str = "auto") -> tuple[list[str], NDArray[np.int64]]:
     """The name of each group, and the group of each job, shape (n,); see :func:`group_jobs`."""
-    group_by = grouping_of(trace, group_by)
+    group_by = resolve_grouping(trace, group_by)
     by_user = group_by == "user" or (group_by == "project" and _tells_apart(trace, "user"))
     jobs = trace.jobs
     empty = np.array([not name for name in jobs.names] or [True])

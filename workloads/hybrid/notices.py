@@ -118,14 +118,16 @@ def notice_times(
     category = np.searchsorted(np.array(list(accumulate(shares))[:-1]), categories, side="right")
     ahead, shift, show = moments.T
     noticed = category != _CATEGORIES.index(NoticeCategory.NONE)
-    notice = estimated - _rounded(lead[0] + ahead * (lead[1] - lead[0]))
+    notice = estimated - _round_ticks(lead[0] + ahead * (lead[1] - lead[0]))
     arrival = np.where(
-        category == _CATEGORIES.index(NoticeCategory.EARLY), notice + _rounded(shift * (estimated - notice)), estimated
+        category == _CATEGORIES.index(NoticeCategory.EARLY),
+        notice + _round_ticks(shift * (estimated - notice)),
+        estimated,
     )
     late = category == _CATEGORIES.index(NoticeCategory.LATE)
-    arrival = np.where(late, estimated + _rounded(shift * lateness), arrival)
+    arrival = np.where(late, estimated + _round_ticks(shift * lateness), arrival)
     return notice, arrival, noticed, ~(noticed & (show < no_show_share))
 
 
-def _rounded(ticks: Floats) -> Ints:
+def _round_ticks(ticks: Floats) -> Ints:
     return np.rint(ticks).astype(np.int64)

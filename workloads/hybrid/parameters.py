@@ -148,9 +148,9 @@ def option_value(kind: type[Any], name: str, text: str) -> Any:
     several = isinstance(default, tuple) or (name in _NAMED and "," in text)
     raw: Any = text
     if several:
-        raw = [_told(part, timed=timed) for part in text.split(",")]
+        raw = [_parse_word(part, timed=timed) for part in text.split(",")]
     elif not isinstance(default, str):
-        raw = _told(text, timed=timed)
+        raw = _parse_word(text, timed=timed)
     shown = text if len(text) <= 60 else f"{text[:57]}..."
     option = f"--{name.replace('_', '-')}"
     try:
@@ -162,7 +162,7 @@ def option_value(kind: type[Any], name: str, text: str) -> Any:
         raise ParameterError(option, f"{error.legal}{how}", shown) from None
 
 
-def _told(text: str, *, timed: bool) -> Any:
+def _parse_word(text: str, *, timed: bool) -> Any:
     """A number or a duration in a word of the command line, as a configuration file would have it."""
     if timed:
         return text.strip()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from workloads.hybrid.assignment import Assignment
-from workloads.hybrid.groups import grouping_of, groups_of
+from workloads.hybrid.groups import job_groups, resolve_grouping
 from workloads.logs.trace import Trace
 from workloads.table.job import Job, JobType
 from workloads.table.jobs import Jobs
@@ -45,8 +45,8 @@ def imbalance(trace: Trace, jobs: Sequence[Job], parameters: Assignment | None =
     how = parameters or Assignment()
     if not jobs:
         return ""
-    kind = grouping_of(trace, how.group_by)
-    names, groups = groups_of(trace, how.group_by)
+    kind = resolve_grouping(trace, how.group_by)
+    names, groups = job_groups(trace, how.group_by)
     counts = np.bincount(groups)
     largest = int(counts.argmax())
     name, most = names[largest], int(counts[largest])

@@ -9,7 +9,7 @@ from workloads.laws.named import (
     exponential,
     gamma,
     lognormal,
-    lognormal_of,
+    lognormal_from_moments,
     normal,
     pareto,
     truncated_normal,
@@ -17,7 +17,7 @@ from workloads.laws.named import (
     weibull,
 )
 from workloads.laws.scipy_adapter import from_scipy
-from workloads.laws.truncated import TAIL, bounded, has_mean, truncate
+from workloads.laws.truncated import TAIL, bound_support, has_mean, truncate
 
 __all__ = [
     "GRIDS",
@@ -29,7 +29,7 @@ __all__ = [
     "Law",
     "algorithm_1_size",
     "beta",
-    "bounded",
+    "bound_support",
     "bounded_pareto",
     "discretise",
     "exponential",
@@ -38,7 +38,7 @@ __all__ = [
     "gamma",
     "has_mean",
     "lognormal",
-    "lognormal_of",
+    "lognormal_from_moments",
     "normal",
     "pareto",
     "truncate",

@@ -14,7 +14,7 @@ from workloads.laws.atoms import find_atoms
 from workloads.laws.checks import nonnegative, positive, runtimes
 from workloads.laws.distribution import Array, DiscreteLaw, Law
 from workloads.laws.tail import body_end, tail_grid
-from workloads.laws.truncated import bounded
+from workloads.laws.truncated import bound_support
 
 __all__ = ["GRIDS", "MOST_CELLS", "algorithm_1_size", "discretise", "from_samples"]
 
@@ -52,8 +52,8 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
     Parameters
     ----------
     law
-        A law; an infinite support is bounded first (:func:`workloads.laws.truncated.bounded`). A discrete law is its
-        own grid and comes back as it is.
+        A distribution; an infinite support is bounded first (:func:`workloads.laws.truncated.bound_support`). A
+        discrete distribution is its own grid and is returned unchanged.
     n
         Number of cells, 1 to 200,000.
     grid
@@ -88,7 +88,7 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
         raise ParameterError("n", f"a whole number of cells from 1 to {MOST_CELLS:,}", n)
     if isinstance(law, DiscreteLaw):
         return law
-    law = bounded(law)
+    law = bound_support(law)
     with np.errstate(all="ignore"):  # what is not finite is refused
         ends = np.asarray(GRIDS[grid](law, np.arange(int(n) + 1) / int(n)), dtype=float)
     ends[0], ends[-1] = law.lower, law.upper
@@ -169,7 +169,7 @@ def algorithm_1_size(
     weight = nonnegative("alpha", alpha) + nonnegative("beta", beta)
     gamma = nonnegative("gamma", gamma)
     overhead = min(nonnegative("checkpoint", checkpoint), nonnegative("restart", restart))
-    law = bounded(law)
+    law = bound_support(law)
     shortest = min(max(law.lower, epsilon * law.mean() / 3.0), overhead)
     branches = [1.0 / shortest if shortest > 0.0 else math.inf, weight / gamma if gamma > 0.0 else math.inf]
     count = 3.0 * (law.upper - law.lower) * min(branches) / epsilon

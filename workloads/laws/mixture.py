@@ -35,12 +35,12 @@ class Mixture(ContinuousLaw):
         return np.unique(np.concatenate([find_atoms(part) for part in self.parts]))
 
     def _cdf(self, x: Array) -> Array:
-        return self._averaged("cdf", x)
+        return self._weighted_sum("cdf", x)
 
     def _sf(self, x: Array) -> Array:
-        return self._averaged("sf", x)
+        return self._weighted_sum("sf", x)
 
-    def _averaged(self, method: str, x: Array) -> Array:
+    def _weighted_sum(self, method: str, x: Array) -> Array:
         total: Any = 0.0
         for part, weight in zip(self.parts, self.weights, strict=True):
             total = total + weight * getattr(part, method)(x)

@@ -22,7 +22,7 @@ __all__ = [
     "exponential",
     "gamma",
     "lognormal",
-    "lognormal_of",
+    "lognormal_from_moments",
     "normal",
     "pareto",
     "truncated_normal",
@@ -223,10 +223,10 @@ def lognormal(mu: float, sigma: float) -> Law:
     return _LogNormal(finite("mu", mu), positive("sigma", sigma))
 
 
-def lognormal_of(mean: float, std: float) -> Law:
+def lognormal_from_moments(mean: float, std: float) -> Law:
     """The lognormal law of that mean and standard deviation, those of the law before any truncation.
 
-    >>> law = lognormal_of(21.0, 20.0)
+    >>> law = lognormal_from_moments(21.0, 20.0)
     >>> round(law.mu, 4), round(law.sigma, 4)
     (2.7217, 0.8035)
     """

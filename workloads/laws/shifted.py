@@ -9,12 +9,12 @@ from workloads.laws.atoms import find_atoms
 from workloads.laws.checks import nonnegative
 from workloads.laws.distribution import Array, ContinuousLaw, DiscreteLaw, Law
 
-__all__ = ["Shifted", "shifted"]
+__all__ = ["Shifted", "shift"]
 
 
 @dataclass(frozen=True)
 class Shifted(ContinuousLaw):
-    """A law of X + location; made by :func:`shifted`."""
+    """A law of X + location; made by :func:`shift`."""
 
     law: Law
     location: float
@@ -43,7 +43,7 @@ class Shifted(ContinuousLaw):
         return self.law.mean() + self.location
 
 
-def shifted(law: Law, location: float) -> Law:
+def shift(law: Law, location: float) -> Law:
     """The law of X + location, X of the given law.
 
     Parameters
@@ -61,7 +61,7 @@ def shifted(law: Law, location: float) -> Law:
     Examples
     --------
     >>> from workloads.laws.named import exponential
-    >>> law = shifted(exponential(2.0), 1.0)
+    >>> law = shift(exponential(2.0), 1.0)
     >>> law.mean(), law.lower, float(law.sf(1.0))
     (3.0, 1.0, 1.0)
     """

@@ -12,7 +12,7 @@ from workloads.ground.errors import ParameterError
 from workloads.laws.atoms import find_atoms
 from workloads.laws.distribution import Array, ContinuousLaw, DiscreteLaw, Law, integrate_mean
 
-__all__ = ["TAIL", "Truncated", "bounded", "has_mean", "truncate"]
+__all__ = ["TAIL", "Truncated", "bound_support", "has_mean", "truncate"]
 
 #: Infinite supports end at the quantile 1 - TAIL ([R] section 4.2, nu).
 TAIL = 1e-7
@@ -166,7 +166,7 @@ def _truncate_discrete(law: DiscreteLaw, low: float, high: float, name: str | No
     return replace(law, values=law.values[kept], probabilities=law.probabilities[kept] / mass, name=name or law.name)
 
 
-def bounded(law: Law, tail: float = TAIL) -> Law:
+def bound_support(law: Law, tail: float = TAIL) -> Law:
     """A law on a finite support of runtimes: an infinite tail ends at Q(1 - tail), and nothing is below 0.
 
     Parameters
@@ -189,7 +189,7 @@ def bounded(law: Law, tail: float = TAIL) -> Law:
     Examples
     --------
     >>> from workloads.laws.named import exponential
-    >>> round(bounded(exponential(1.0)).upper, 3)
+    >>> round(bound_support(exponential(1.0)).upper, 3)
     16.118
     """
     if not 0.0 < tail < 1.0:

@@ -15,7 +15,7 @@ from workloads.ground.fields import Columns, number, seconds_of_date, whole
 from workloads.ground.files import read_text
 from workloads.ground.lines import lines_with_ends
 from workloads.logs.cleaning import BROKEN_LINE, Intake
-from workloads.logs.filters import Choice, places_of
+from workloads.logs.filters import Choice, find_columns
 from workloads.logs.trace import Trace
 
 __all__ = ["looks_like_alcf", "parse_alcf", "read_alcf"]
@@ -123,7 +123,7 @@ class _CobaltRecord:
 
     def __init__(self, columns: Columns, choice: Choice) -> None:
         self.width = len(columns.names)
-        self.chosen = places_of(choice.conditions, columns, _FIELDS)
+        self.chosen = find_columns(choice.conditions, columns, _FIELDS)
         self.debugging = choice.asks_for("queue", "partition", "queue_name")
         self.job_id = columns.need(*_JOB_ID)
         self.queued = columns.need("QUEUED_TIMESTAMP")

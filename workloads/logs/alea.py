@@ -11,12 +11,12 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from workloads.ground.errors import TraceError, shown
+from workloads.ground.errors import TraceError, format_value
 from workloads.ground.fields import whole
 from workloads.ground.files import read_text
 from workloads.ground.units import LARGEST_SIZE
 
-__all__ = ["Further", "further_of", "machine_beside"]
+__all__ = ["Further", "machine_beside", "parse_further"]
 
 _FURTHER = re.compile(r"\{[\d,\s-]*\}|.*(?:^|[\s:+])ppn=\d")
 _REQUEST = re.compile(r"\d+:ppn=\d")
@@ -40,11 +40,13 @@ class Further(NamedTuple):
     properties: bool = False
 
 
-def further_of(text: str) -> Further | None:
+def parse_further(text: str) -> Further | None:
     """Alea's columns after the 18 of a job; None: others.
 
-    >>> further_of("{7,7} q_1d 1:ppn=2:cl_zewura"), further_of("{7} q_2h 1:ppn=1").properties, further_of("512 node17")
-    (Further(queue='q_1d', properties=True), False, None)
+    >>> parse_further("{7,7} q_1d 1:ppn=2:cl_zewura")
+    Further(queue='q_1d', properties=True)
+    >>> parse_further("{7} q_2h 1:ppn=1").properties, parse_further("512 node17")
+    (False, None)
     """
     if _FURTHER.match(text) is None:
         return None
@@ -85,7 +87,7 @@ def machine_beside(path: str | Path) -> tuple[int, str] | None:
         except ValueError as error:
             raise TraceError(place, number, str(error)) from None
         if nodes < 1 or each < 1 or nodes * each > LARGEST_SIZE:
-            raise TraceError(place, number, f"nodes and processors must be positive, not {shown(line)}")
+            raise TraceError(place, number, f"nodes and processors must be positive, not {format_value(line)}")
         processors += nodes * each
         clusters.append(f"{nodes:,} x {each:,}")
     return (processors, f"{' + '.join(clusters)} by {place.name}") if 0 < processors <= LARGEST_SIZE else None

@@ -8,13 +8,13 @@ from dataclasses import replace
 from workloads.ground.errors import TraceError
 from workloads.logs.trace import Trace, TraceJob, TraceJobs
 
-__all__ = ["keep_cancelled"]
+__all__ = ["keep_cancelled_jobs"]
 
 #: A line of a log may stand for millions of jobs.
 _MOST = 5_000_000
 
 
-def keep_cancelled(trace: Trace) -> Trace:
+def keep_cancelled_jobs(trace: Trace) -> Trace:
     """The trace with the jobs that waited until their users withdrew them, each in its place in the file.
 
     Parameters
@@ -38,7 +38,7 @@ def keep_cancelled(trace: Trace) -> Trace:
     --------
     >>> from workloads.logs.swf import parse_swf
     >>> log = "1 0 5 60 4 -1 -1 4 90 -1 1 7 3 -1 -1 -1 -1 -1\\n2 10 30 0 4 -1 -1 4 90 -1 5 7 3 -1 -1 -1 -1 -1"
-    >>> [(job.job_id, job.cancelled_at) for job in keep_cancelled(parse_swf(log, "a.swf")).jobs]
+    >>> [(job.job_id, job.cancelled_at) for job in keep_cancelled_jobs(parse_swf(log, "a.swf")).jobs]
     [(1, None), (2, 40.0)]
     """
     if not trace.withdrawn:

@@ -345,10 +345,10 @@ class Intake:
         TraceError
             If no job is left.
         """
-        jobs = self._collected()
+        jobs = self._collect()
         if not jobs:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in self.excluded.most_common())
-            advice = "; ".join(f"{name} is {_listed(list(cells))}" for name, cells in self._others.items())
+            advice = "; ".join(f"{name} is {_list_values(list(cells))}" for name, cells in self._others.items())
             raise TraceError(path, None, f"no job is left ({reasons})" if reasons else "holds no job", advice)
         ids = np.sort(jobs.column("job_id"))
         repeated = int(np.count_nonzero(ids[1:] == ids[:-1]))
@@ -362,7 +362,7 @@ class Intake:
         """How many jobs have been kept of those taken in columns."""
         return self._taken
 
-    def _collected(self) -> TraceJobs:
+    def _collect(self) -> TraceJobs:
         if not self._parts:
             return TraceJobs(self.jobs)
         columns: dict[str, NDArray[Any]] = {}
@@ -379,7 +379,7 @@ class Intake:
         return found.with_columns(**{name: None for name in _RARE if not found.has(name)})
 
 
-def _listed(cells: list[str]) -> str:
+def _list_values(cells: list[str]) -> str:
     """The first values of a column."""
     names = [cell[:_LONG] or "empty" for cell in cells[:_SHOWN]]
     return " or ".join([*names, "something else"] if len(cells) > _SHOWN else names)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import parse_duration
-from workloads.logs.trace import Trace, epoch_of
+from workloads.logs.trace import Trace, trace_epoch
 
 __all__ = ["LOCAL", "LogClock", "is_date", "records_local_time"]
 
@@ -55,7 +55,7 @@ class LogClock:
         """The clock of a trace."""
         first = float(trace.jobs.column("submit").min()) if trace.jobs else 0.0
         local = records_local_time(trace.format, trace.header)
-        return cls(first, epoch_of(trace.header, first), LOCAL if local else "UTC", trace.source or "the log")
+        return cls(first, trace_epoch(trace.header, first), LOCAL if local else "UTC", trace.source or "the log")
 
     def date(self, text: str, name: str, legal: str = _DATE) -> float:
         """Read a date, on the clock of the log [s].

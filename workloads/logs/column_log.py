@@ -12,11 +12,11 @@ from workloads.ground.files import decode_text
 from workloads.ground.lines import lines_with_ends
 from workloads.ground.numbers import decimal
 from workloads.logs.cleaning import BROKEN_LINE, Intake, check_procs_per_node
-from workloads.logs.column_roles import LAYOUTS, ColumnNames, Role, layout_of, roles_of
-from workloads.logs.filters import Choice, places_of
-from workloads.logs.sacct_values import clock_of, is_local, state_of_job, text_of
+from workloads.logs.column_roles import LAYOUTS, ColumnNames, Role, find_layout, parse_roles
+from workloads.logs.filters import Choice, find_columns
+from workloads.logs.sacct_values import is_local, parse_clock, parse_text, state_of_job
 from workloads.logs.trace import Trace
-from workloads.logs.work_shares import WorkShares, gpus_of
+from workloads.logs.work_shares import WorkShares, has_gpus
 from workloads.table.job_table import PARQUET_MAGIC
 
 __all__ = ["column_names", "looks_like_layout", "parse_columns"]
@@ -56,7 +56,8 @@ def parse_columns(
     choice
         Jobs that are read: conditions on any column, by its name or its role.
     columns
-        Columns by role (:func:`~workloads.logs.column_roles.roles_of`); None: those of the layout that is recognised.
+        Columns by role (:func:`~workloads.logs.column_roles.parse_roles`); None: those of the
+        recognised layout.
 
     Returns
     -------
@@ -74,7 +75,7 @@ def parse_columns(
     check_procs_per_node(procs_per_node)
     names = column_names(data, path)
     if columns is None:
-        columns = layout_of(names)
+        columns = find_layout(names)
         if columns is None:
             raise TraceError(path, None, f"the columns are those of neither {' nor '.join(LAYOUTS)}; name them with "
                              "--columns submit=COLUMN,...")  # fmt: skip
@@ -116,7 +117,7 @@ def column_names(data: bytes, path: str | Path) -> list[str]:
 
 def looks_like_layout(text: str) -> bool:
     """Whether the first line of a text is the header row of a known layout."""
-    return layout_of(text.partition("\n")[0].split(",")) is not None
+    return find_layout(text.partition("\n")[0].split(",")) is not None
 
 
 def _rows(data: bytes, path: str | Path, used: Sequence[int]) -> Iterator[tuple[int | str, Sequence[str]]]:
@@ -149,19 +150,19 @@ def _some(text: str) -> bool:
     try:
         return decimal(text or "0") > 0
     except ValueError:
-        return gpus_of(text)
+        return has_gpus(text)
 
 
 class _Record:
     """One row, by the roles of its columns."""
 
     def __init__(self, columns: Columns, given: ColumnNames, procs_per_node: int | None, choice: Choice) -> None:
-        self.roles = roles_of(given, columns.names)
+        self.roles = parse_roles(given, columns.names)
         gpus = None if "gpus" in self.roles else columns.find(*_GPUS)
         if gpus is not None:
             self.roles["gpus"] = Role(columns.names[gpus])
         same = {name: (role.column,) for name, role in self.roles.items()}
-        chosen = places_of(choice.conditions, columns, {**same, "queue": same.get("partition", ("queue",))})
+        chosen = find_columns(choice.conditions, columns, {**same, "queue": same.get("partition", ("queue",))})
         places: dict[str, int] = {}
         for name, role in self.roles.items():
             place = columns.find(role.column)
@@ -253,7 +254,7 @@ class _Record:
             return ""
         text = row[self.at[name]]
         if not text[:1].isdigit():
-            text = text_of(text)
+            text = parse_text(text)
         return "" if text.lower() in _NOTHING else text
 
     def _instant(self, row: Sequence[str], name: str) -> float | None:
@@ -273,7 +274,7 @@ class _Record:
         text = self._text(row, name)
         if not text:
             return None
-        return clock_of(text, name) if ":" in text else number(text, name) * self.roles[name].scale
+        return parse_clock(text, name) if ":" in text else number(text, name) * self.roles[name].scale
 
     def _id(self, row: Sequence[str], intake: Intake) -> int:
         text = self._text(row, "id")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.ground.fields import Columns
 
-__all__ = ["LAYOUTS", "ROLES", "ColumnNames", "Role", "layout_of", "roles_of"]
+__all__ = ["LAYOUTS", "ROLES", "ColumnNames", "Role", "find_layout", "parse_roles"]
 
 #: Forms of a mapping: ``"submit=submit_time,nodes=num_nodes"``, the same as a mapping, or the name of a layout.
 ColumnNames = str | Mapping[str, str]
@@ -53,7 +53,7 @@ class Role(NamedTuple):
     scale: float = 1.0
 
 
-def roles_of(given: ColumnNames, names: Iterable[str] | None = None) -> dict[str, Role]:
+def parse_roles(given: ColumnNames, names: Iterable[str] | None = None) -> dict[str, Role]:
     """The columns by role.
 
     Parameters
@@ -74,7 +74,7 @@ def roles_of(given: ColumnNames, names: Iterable[str] | None = None) -> dict[str
 
     Examples
     --------
-    >>> roles_of("submit=t,nodes=n,runtime=minutes:min")["runtime"]
+    >>> parse_roles("submit=t,nodes=n,runtime=minutes:min")["runtime"]
     Role(column='minutes', scale=60.0)
     """
     layout = isinstance(given, str) and given in LAYOUTS
@@ -118,15 +118,15 @@ def _role(name: str, text: str, given: ColumnNames) -> Role:
     return Role(match["column"], _UNITS[match["unit"]])
 
 
-def layout_of(names: Iterable[str]) -> str | None:
+def find_layout(names: Iterable[str]) -> str | None:
     """The layout that has these columns; None: none of those known.
 
-    >>> layout_of(["adt", "sdt", "edt", "nnumr", "elpl"])
+    >>> find_layout(["adt", "sdt", "edt", "nnumr", "elpl"])
     'f-data'
     """
     columns = Columns(list(names))
     for layout in LAYOUTS:
-        roles = roles_of(layout)
+        roles = parse_roles(layout)
         if all(columns.find(roles[mark].column) is not None for mark in _MARKS):
             return layout
     return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from workloads.ground.errors import ParameterError
 from workloads.ground.fields import Columns
 
-__all__ = ["UNITS", "Choice", "Condition", "Where", "conditions_of", "places_of", "unit_of"]
+__all__ = ["UNITS", "Choice", "Condition", "Where", "find_columns", "parse_conditions", "parse_unit"]
 
 #: What the size of a job may count, and the words for it.
 UNITS: Mapping[str, str] = {"nodes": "nodes", "processors": "processors", "cores": "processors"}
@@ -102,7 +102,7 @@ class Choice:
         ParameterError
             If a condition or the unit is not legal.
         """
-        return cls(conditions_of(where), unit_of(unit))
+        return cls(parse_conditions(where), parse_unit(unit))
 
     def __bool__(self) -> bool:
         return bool(self.conditions) or self.unit is not None
@@ -117,7 +117,7 @@ class Choice:
         return " ".join(map(str, self.conditions))
 
 
-def places_of(
+def find_columns(
     conditions: Sequence[Condition], columns: Columns, same: Mapping[str, Sequence[str]]
 ) -> list[tuple[int, Condition]]:
     """The column of each condition; ``same`` has the columns for names that several formats share.
@@ -138,7 +138,7 @@ def places_of(
     return found
 
 
-def conditions_of(where: Where | None) -> tuple[Condition, ...]:
+def parse_conditions(where: Where | None) -> tuple[Condition, ...]:
     """Conditions as text or by the name of a column.
 
     Parameters
@@ -154,7 +154,7 @@ def conditions_of(where: Where | None) -> tuple[Condition, ...]:
 
     Examples
     --------
-    >>> [str(condition) for condition in conditions_of(["partition=batch, debug", "user!=root"])]
+    >>> [str(condition) for condition in parse_conditions(["partition=batch, debug", "user!=root"])]
     ['partition=batch,debug', 'user!=root']
     """
     if where is None:
@@ -188,7 +188,7 @@ def _wrong(given: object) -> ParameterError:
     return ParameterError("where", "a column and its values, such as partition=batch,debug or user!=root", given)
 
 
-def unit_of(unit: str | None) -> str | None:
+def parse_unit(unit: str | None) -> str | None:
     """The unit by one of its names.
 
     Raises

@@ -19,7 +19,7 @@ from workloads.ground.errors import InputError, TraceError
 from workloads.ground.job_ids import job_id_text
 from workloads.logs.cleaning import Tally
 from workloads.logs.filters import Choice, Condition
-from workloads.logs.trace import Trace, TraceJobs, place_withdrawn
+from workloads.logs.trace import Trace, TraceJobs, place_withdrawn_jobs
 from workloads.table.job import JobType
 from workloads.table.job_table import JobTable
 from workloads.table.jobs import Jobs
@@ -69,7 +69,7 @@ def select(workload: Trace | JobTable, choice: Choice, path: str | Path) -> Trac
         return workload
     excluded: Counter[str] = Counter()
     if isinstance(workload, JobTable):
-        kept = workload.jobs.select(_wanted(workload.jobs, choice.conditions, _OF_TABLES, excluded, path))
+        kept = workload.jobs.select(_selection_mask(workload.jobs, choice.conditions, _OF_TABLES, excluded, path))
         if kept.has("preceding"):
             there = set(kept.column("job_id").tolist())
             before = [None if number not in there else number for number in kept.column("preceding").tolist()]
@@ -79,7 +79,7 @@ def select(workload: Trace | JobTable, choice: Choice, path: str | Path) -> Trac
                 preceding=preceding, think_time=np.where(without, np.nan, kept.column("think_time"))
             )
         return replace(workload, jobs=kept)
-    wanted = _wanted(workload.jobs, choice.conditions, _OF_BOTH, excluded, path)
+    wanted = _selection_mask(workload.jobs, choice.conditions, _OF_BOTH, excluded, path)
     gone = TraceJobs(item.job for item in workload.withdrawn)
     holding = np.ones(len(gone), np.bool_)
     for condition in choice.conditions:
@@ -92,11 +92,11 @@ def select(workload: Trace | JobTable, choice: Choice, path: str | Path) -> Trac
         nodes=None if choice.asks_for("partition", "queue") else workload.nodes,
         header={**workload.header, "Where": choice.told},
         excluded={**workload.excluded, **excluded},
-        withdrawn=place_withdrawn(withdrawn, wanted),
+        withdrawn=place_withdrawn_jobs(withdrawn, wanted),
     )
 
 
-def _wanted(
+def _selection_mask(
     jobs: TraceJobs | Jobs,
     conditions: Sequence[Condition],
     columns: Mapping[str, tuple[str, Callable[[Any], tuple[str, ...]] | None]],
@@ -122,7 +122,7 @@ def _wanted(
     tally.count()
     if not wanted.any():
         counted = ", ".join(f"{count:,} {reason}" for reason, count in excluded.most_common())
-        advice = "; ".join(f"{name} is {_listed(values)}" for _, name, values in sorted(others))
+        advice = "; ".join(f"{name} is {_list_values(values)}" for _, name, values in sorted(others))
         raise TraceError(path, None, f"no job is left ({counted})", advice)
     return wanted
 
@@ -147,6 +147,6 @@ def _texts(
     return [(names[value],) if texts is None else texts(value) for value in found.tolist()], places
 
 
-def _listed(values: Sequence[str]) -> str:
+def _list_values(values: Sequence[str]) -> str:
     names = [value or "empty" for value in values[:_SHOWN]]
     return " or ".join([*names, "something else"] if len(values) > _SHOWN else names)

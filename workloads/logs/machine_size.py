@@ -8,17 +8,17 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.logs.swf_header import sizes_of
+from workloads.logs.swf_header import header_sizes
 from workloads.logs.trace import Trace
 
-__all__ = ["ASSUMED", "held_at_once", "named_nodes", "occupancy", "with_assumed_size"]
+__all__ = ["ASSUMED", "named_nodes", "occupancy", "peak_use", "with_assumed_size"]
 
 #: Key of a trace's header: how its size was found.
 ASSUMED = "Assumed"
 _MOST_OF_THE_TIME = 0.99
 
 
-def held_at_once(trace: Trace) -> int:
+def peak_use(trace: Trace) -> int:
     """How many nodes (or processors) the jobs of a log held at once, by their recorded starts.
 
     Parameters
@@ -36,7 +36,7 @@ def held_at_once(trace: Trace) -> int:
     Examples
     --------
     >>> from workloads.logs.trace import TraceJob
-    >>> held_at_once(Trace((TraceJob(1, 0.0, 8, 60.0, 60.0, wait=5.0), TraceJob(2, 0.0, 4, 9.0, 9.0, wait=20.0))))
+    >>> peak_use(Trace((TraceJob(1, 0.0, 8, 60.0, 60.0, wait=5.0), TraceJob(2, 0.0, 4, 9.0, 9.0, wait=20.0))))
     12
     """
     held, lengths = occupancy(trace)
@@ -93,16 +93,16 @@ def with_assumed_size(trace: Trace) -> Trace:
     -------
     Trace
         Unchanged if the size is known, or nothing shows it. Otherwise its size is the number of nodes that Slurm's
-        NodeList names in it, or what :func:`held_at_once` finds, and ``header`` tells that under ``Assumed``.
+        NodeList names in it, or what :func:`peak_use` finds, and ``header`` tells that under ``Assumed``.
     """
     if trace.nodes is not None:
         return trace
     size, how = named_nodes(trace), "all that the column NodeList names"
     if size < int(trace.jobs.column("nodes").max(initial=0)):
-        size, how = held_at_once(trace), "enough for what the jobs held at once in 99 % of the time"
+        size, how = peak_use(trace), "enough for what the jobs held at once in 99 % of the time"
     if not size:
         return trace
     told = f"a machine of {size:,} {trace.unit}, {how} (--nodes sets the size)"
-    if trace.format == "swf" and trace.unit == "nodes" and sizes_of(trace.header) == (0, 0):
+    if trace.format == "swf" and trace.unit == "nodes" and header_sizes(trace.header) == (0, 0):
         told += "; no header says what is counted, and by the format it is processors (--unit processors says so)"
     return replace(trace, nodes=size, header={**trace.header, ASSUMED: told})

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from workloads.ground.errors import TraceError, shown
+from workloads.ground.errors import TraceError, format_value
 from workloads.ground.files import read_text
 from workloads.ground.json_items import json_items
 
@@ -73,7 +73,7 @@ def _states(text: str, path: str | Path) -> Iterator[set[str]]:
     if text.lstrip().startswith("{"):
         for line, item in json_items(text, "nodes", path):
             if not isinstance(item, dict):
-                raise TraceError(path, line, f"a node must be an object, not {shown(item)}")
+                raise TraceError(path, line, f"a node must be an object, not {format_value(item)}")
             words: list[object] = []
             for key in ("state", "state_flags"):
                 value = item.get(key)

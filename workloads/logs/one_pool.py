@@ -9,7 +9,7 @@ import numpy as np
 
 from workloads.logs.cleaning import NO_WALLTIME
 from workloads.logs.machine_size import named_nodes, occupancy
-from workloads.logs.swf_header import sizes_of
+from workloads.logs.swf_header import header_sizes
 from workloads.logs.trace import Trace
 from workloads.logs.work_shares import GPU_SHARE, MEMORY_SHARE, PROPERTY_SHARE, QOS_SHARE, QUEUE_SHARE
 
@@ -95,7 +95,7 @@ def _sharing(trace: Trace, nodes: int | None) -> list[str]:
     # Fewer names than the largest job has nodes are not all of them.
     recorded = trace.nodes or (named if named >= trace.jobs.column("nodes").max() else 0)
     size = recorded or nodes
-    processors, counted = sizes_of(trace.header)
+    processors, counted = header_sizes(trace.header)
     # A node of one processor is not shared; sizes are then those of the other unit, whatever it is called.
     if trace.unit != "nodes" or not size or (processors and processors == counted):
         return []

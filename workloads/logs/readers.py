@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from workloads.ground.errors import InputError, ParameterError, TraceError
-from workloads.ground.files import decode_text, read_bytes, sha256_of
+from workloads.ground.files import decode_text, file_sha256, read_bytes
 from workloads.ground.registry import Registry
 from workloads.logs.alcf import looks_like_alcf, parse_alcf
 from workloads.logs.column_log import column_names, looks_like_layout, parse_columns
-from workloads.logs.column_roles import ColumnNames, layout_of, roles_of
+from workloads.logs.column_roles import ColumnNames, find_layout, parse_roles
 from workloads.logs.filters import Choice, Where
 from workloads.logs.job_selection import select
 from workloads.logs.sacct import looks_like_sacct, parse_sacct
@@ -20,7 +20,7 @@ from workloads.logs.swf import looks_like_swf, parse_swf
 from workloads.logs.trace import Trace
 from workloads.table.job_table import PARQUET_MAGIC, JobTable, looks_like_job_table, parse_job_table
 
-__all__ = ["READERS", "Reader", "read_trace", "read_workload", "sha256_of"]
+__all__ = ["READERS", "Reader", "file_sha256", "read_trace", "read_workload"]
 
 #: How much of a file is looked at to recognise it [characters].
 _HEAD = 65536
@@ -50,7 +50,7 @@ class Reader:
         column of its file. Of other formats jobs are selected once they are read
         (:func:`workloads.logs.job_selection.select`).
     maps
-        Whether it has the keyword ``columns`` (:func:`~workloads.logs.column_roles.roles_of`).
+        Whether it has the keyword ``columns`` (:func:`~workloads.logs.column_roles.parse_roles`).
     """
 
     recognises: Callable[[str], bool]
@@ -143,8 +143,8 @@ def read_workload(
     columns
         Of a CSV or Parquet table of another site: its columns by role, ``"submit=submit_time,nodes=num_nodes_alloc,
         start=start_time,end=end_time,walltime=time_limit:min"`` or a mapping; the roles are those of
-        :func:`~workloads.logs.column_roles.roles_of`. ``"pm100"`` and ``"f-data"`` are known, and recognised. None: a
-        file of one of the formats.
+        :func:`~workloads.logs.column_roles.parse_roles`. The layouts ``"pm100"`` and ``"f-data"`` are known, and
+        recognised without a name. None: a file of one of the formats.
 
     Returns
     -------
@@ -162,13 +162,13 @@ def read_workload(
     """
     named = READERS[format] if format is not None else None
     if columns is not None:
-        roles_of(columns)
+        parse_roles(columns)
         named = named or READERS[COLUMNS]
         if not named.maps:
             raise ParameterError("columns", f"left out with the format {format}", columns)
     choice = Choice.of(where, unit)
     data = read_bytes(path)
-    reader = named or READERS[_recognised(data, path)]
+    reader = named or READERS[_recognise_format(data, path)]
     options: dict[str, Any] = {"lenient": lenient, "procs_per_node": procs_per_node}
     if choice and reader.chooses:
         options["choice"] = choice
@@ -203,9 +203,9 @@ def read_trace(
     return workload
 
 
-def _recognised(data: bytes, path: str | Path) -> str:
+def _recognise_format(data: bytes, path: str | Path) -> str:
     if data.startswith(PARQUET_MAGIC):
-        return "job-table" if layout_of(column_names(data, path)) is None else COLUMNS
+        return "job-table" if find_layout(column_names(data, path)) is None else COLUMNS
     # Cut at a line end, or a character of several bytes might be cut in two.
     head = decode_text(data[: data.find(b"\n", _HEAD) + 1 or None], path)
     for name in READERS:

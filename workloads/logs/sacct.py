@@ -12,30 +12,30 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.errors import ParameterError, TraceError, shown
+from workloads.ground.errors import ParameterError, TraceError, format_value
 from workloads.ground.fields import Columns, number
 from workloads.ground.files import read_text
 from workloads.logs.cleaning import BROKEN_LINE, Intake, check_procs_per_node
-from workloads.logs.filters import Choice, Condition, places_of
+from workloads.logs.filters import Choice, Condition, find_columns
 from workloads.logs.node_names import NamedNodes
 from workloads.logs.sacct_cells import RestOfRecordError
-from workloads.logs.sacct_formats import AlignedForm, Form, form_of, looks_like_sacct
+from workloads.logs.sacct_formats import AlignedForm, Form, detect_form, looks_like_sacct
 from workloads.logs.sacct_values import (
     ARRAY,
     CUT_ARRAY,
-    clock_of,
-    count_of,
-    id_of,
+    expand_tasks,
     is_local,
     is_missing,
     is_part,
+    parse_clock,
+    parse_count,
+    parse_job_id,
+    parse_text,
+    parse_time,
     state_of_job,
-    tasks_of,
-    text_of,
-    time_of,
 )
 from workloads.logs.trace import Trace
-from workloads.logs.work_shares import WorkShares, gpus_of
+from workloads.logs.work_shares import WorkShares, has_gpus
 
 __all__ = ["looks_like_sacct", "parse_sacct", "read_sacct"]
 
@@ -104,7 +104,7 @@ def parse_sacct(
 ) -> Trace:
     """Read an export from its text; see :func:`read_sacct`. ``path`` is for messages."""
     check_procs_per_node(procs_per_node)
-    form = form_of(text, path)
+    form = detect_form(text, path)
     try:
         record = _SacctRecord(Columns(form.names), procs_per_node, isinstance(form, AlignedForm), choice)
     except ParameterError:
@@ -129,7 +129,7 @@ class _SacctRecord:
     """One line of the export, by the names in its header."""
 
     def __init__(self, columns: Columns, procs_per_node: int | None, aligned: bool, choice: Choice) -> None:
-        self.chosen = places_of(choice.conditions, columns, _FIELDS)
+        self.chosen = find_columns(choice.conditions, columns, _FIELDS)
         self.nodes = NamedNodes()
         self.node_list = columns.find("NodeList")
         self.local = False
@@ -180,13 +180,13 @@ class _SacctRecord:
         for place, condition in self.chosen:
             cell = row[place]
             if not condition.holds(cell, *_readings(condition, cell)):
-                intake.pass_over(condition, cell, (sum(map(len, tasks_of(array))) if array else 0) or 1)
+                intake.pass_over(condition, cell, (sum(map(len, expand_tasks(array))) if array else 0) or 1)
                 return
         state = "" if self.state is None else state_of_job(row[self.state])
-        start = time_of(row[self.start], "Start")
-        end = start if self.end is None else time_of(row[self.end], "End")
+        start = parse_time(row[self.start], "Start")
+        end = start if self.end is None else parse_time(row[self.end], "End")
         if start is None or state == "PENDING" or (state == "CANCELLED" and self._never_ran(row, start, end)):
-            tasks = () if array is None else tasks_of(array)
+            tasks = () if array is None else expand_tasks(array)
             intake.excluded[_NEVER_STARTED] += sum(map(len, tasks)) or 1
             if (array is not None and (array[3] or not tasks)) or CUT_ARRAY.fullmatch(ids):
                 intake.remarks["array of jobs not named in full: those named counted, or one"] += 1
@@ -199,8 +199,8 @@ class _SacctRecord:
             intake.excluded["not ended"] += 1
             return
         job_id = self._id(row, ids)
-        nodes = -(-count_of(row[self.size], "the size") // self.per_node)
-        submit = time_of(row[self.submit], "Submit")
+        nodes = -(-parse_count(row[self.size], "the size") // self.per_node)
+        submit = parse_time(row[self.submit], "Submit")
         walltime = self._walltime(row)
         user, project = self._owners(row)
         runtime = self._runtime(row, end - start)
@@ -215,14 +215,14 @@ class _SacctRecord:
             eligible = start
         wait = None if submit is None else start - (submit if eligible is None else eligible)
         stopped, partition = state == "TIMEOUT", self._partition(row)
-        node_list = "" if self.node_list is None else text_of(row[self.node_list])
-        qos = "" if self.qos is None else text_of(row[self.qos])
+        node_list = "" if self.node_list is None else parse_text(row[self.node_list])
+        qos = "" if self.qos is None else parse_text(row[self.qos])
         kept = intake.add(
             job_id, submit, nodes, runtime, walltime, wait, user, project, stopped, partition=partition,
             eligible=eligible, node_list=node_list, qos=qos,
         )  # fmt: skip
         if kept:
-            gpus = self.resources is not None and gpus_of(row[self.resources])
+            gpus = self.resources is not None and has_gpus(row[self.resources])
             self.shares.add(nodes * runtime, gpus=gpus, qos=qos)
         if kept and self.node_list is not None:
             self.nodes.add(row[self.node_list])
@@ -237,10 +237,10 @@ class _SacctRecord:
 
     def _id(self, row: Sequence[str], ids: str) -> int:
         """The id that Slurm's users know: JobID, where it is whole; the tasks of an array have one JobIDRaw each."""
-        return id_of(ids) if is_part(ids) else id_of(row[self.job_id].strip())
+        return parse_job_id(ids) if is_part(ids) else parse_job_id(row[self.job_id].strip())
 
     def _partition(self, row: Sequence[str]) -> str:
-        return text_of(row[self.partition]) if self.partition is not None else ""
+        return parse_text(row[self.partition]) if self.partition is not None else ""
 
     def _is_step(self, row: Sequence[str]) -> bool:
         """Whether a line is a step: 123.batch, or where the column is too narrow for that, a line without a user."""
@@ -267,29 +267,29 @@ class _SacctRecord:
 
     def _eligible(self, row: Sequence[str], submit: float | None) -> float | None:
         """When a job could start, if that was after its submit; a job that was requeued was eligible before."""
-        eligible = None if self.eligible is None else time_of(row[self.eligible], "Eligible")
+        eligible = None if self.eligible is None else parse_time(row[self.eligible], "Eligible")
         return None if eligible is None or submit is None or eligible <= submit else eligible
 
     def _owners(self, row: Sequence[str]) -> tuple[str, str]:
         """User and project."""
-        user = text_of(row[self.user]) if self.user is not None else ""
-        return user, text_of(row[self.project]) if self.project is not None else ""
+        user = parse_text(row[self.user]) if self.user is not None else ""
+        return user, parse_text(row[self.project]) if self.project is not None else ""
 
     def _withdraw(self, row: Sequence[str], ids: str, intake: Intake, tasks: tuple[range, ...]) -> None:
         """A job that was cancelled in the queue: its end is when."""
-        submit = time_of(row[self.submit], "Submit")
-        end = None if self.end is None else time_of(row[self.end], "End")
+        submit = parse_time(row[self.submit], "Submit")
+        end = None if self.end is None else parse_time(row[self.end], "End")
         eligible, wait = self._eligible(row, submit), None
         if submit is not None and end is not None:
             told = "" if self.eligible is None else row[self.eligible].strip()
-            if told and time_of(told, "Eligible") is None:
+            if told and parse_time(told, "Eligible") is None:
                 # Unknown, or 0: it was held until it was cancelled.
                 eligible = end
             eligible = None if eligible is None else min(eligible, end)
             wait = end - (submit if eligible is None else max(submit, eligible))
         # For a job that was given no nodes some versions count only those that it asked for.
-        count = count_of(row[self.size], "the size") or (
-            0 if self.asked is None else count_of(row[self.asked], "the size")
+        count = parse_count(row[self.size], "the size") or (
+            0 if self.asked is None else parse_count(row[self.asked], "the size")
         )
         nodes = -(-count // self.per_node)
         job_id = tasks[0][0] if tasks else self._id(row, ids)
@@ -301,14 +301,14 @@ class _SacctRecord:
         if self.elapsed is not None and not is_missing(row[self.elapsed]):
             return number(row[self.elapsed], "ElapsedRaw")
         if self.clock is not None and not is_missing(row[self.clock]):
-            return clock_of(row[self.clock], "Elapsed")
+            return parse_clock(row[self.clock], "Elapsed")
         return span
 
     def _walltime(self, row: Sequence[str]) -> float:
         if self.minutes is not None and not is_missing(row[self.minutes]):
             return 60 * number(row[self.minutes], "TimelimitRaw")
         if self.limit is not None and not is_missing(row[self.limit]):
-            return clock_of(row[self.limit], "Timelimit")
+            return parse_clock(row[self.limit], "Timelimit")
         return 0.0
 
 
@@ -325,5 +325,7 @@ def _cut_cell(form: Form, line: Any) -> str:
         with suppress(ValueError):
             for name, cell in zip(form.names, form.cells(line), strict=True):
                 if name in _EXACT and cell.endswith("+") and not is_missing(cell):
-                    return f"{name} is cut off ({shown(cell)}): export with -P, or with a wider column ({name}%30)"
+                    return (
+                        f"{name} is cut off ({format_value(cell)}): export with -P, or with a wider column ({name}%30)"
+                    )
     return ""

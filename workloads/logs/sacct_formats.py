@@ -15,12 +15,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.errors import TraceError, shown
+from workloads.ground.errors import TraceError, format_value
 from workloads.ground.lines import numbered_lines
 from workloads.logs.sacct_cells import CellFit, RestOfRecordError
 from workloads.logs.slurm_json import jobs_of_document
 
-__all__ = ["AlignedForm", "Form", "form_of", "looks_like_sacct"]
+__all__ = ["AlignedForm", "Form", "detect_form", "looks_like_sacct"]
 
 #: Columns that the reader uses, as Slurm writes them.
 _USED = (
@@ -63,7 +63,7 @@ class Form(ABC):
         """The cells of a record; a ValueError with a sentence if it is none."""
 
 
-def form_of(text: str, path: str | Path) -> Form:
+def detect_form(text: str, path: str | Path) -> Form:
     """The form of an export.
 
     Raises
@@ -185,7 +185,7 @@ class AlignedForm(Form):
         self._spans = [match.span() for match in re.finditer("-+", dashes)]
         if len(header.rstrip()) > len(dashes.rstrip()):
             raise TraceError(path, first, "the names of the columns must stand over the line of dashes")
-        self.names = [_named(header[begin:end].strip(), end - begin) for begin, end in self._spans]
+        self.names = [_full_name(header[begin:end].strip(), end - begin) for begin, end in self._spans]
 
     def records(self) -> Iterator[tuple[int, str]]:
         for line, row in numbered_lines(self._text):
@@ -216,7 +216,7 @@ class AlignedForm(Form):
         return None if record[end:].strip() else [record[begin:end].strip() for begin, end in self._spans]
 
 
-def _named(name: str, width: int) -> str:
+def _full_name(name: str, width: int) -> str:
     """The name of a column, also where the column is narrower than its name."""
     if len(name) < width or len(name) < _SHORTEST_NAME or name.lower() in _KNOWN:
         return name
@@ -241,7 +241,7 @@ class _JsonForm(Form):
 
     def cells(self, record: Any) -> Sequence[str]:
         if not isinstance(record, dict):
-            raise ValueError(f"a job must be an object, not {shown(record)}")
+            raise ValueError(f"a job must be an object, not {format_value(record)}")
         times = _inner(record, "time")
         return (
             _cell(record, "job_id"),
@@ -257,10 +257,10 @@ class _JsonForm(Form):
             _cell(times, "end"),
             _cell(times, "elapsed"),
             _limit(times),
-            _counted(record, "allocated", "node") or _cell(record, "allocation_nodes"),
-            _counted(record, "allocated", "cpu"),
-            _counted(record, "requested", "node"),
-            _counted(record, "requested", "cpu") or _cell(_inner(record, "required"), "CPUs"),
+            _resource_count(record, "allocated", "node") or _cell(record, "allocation_nodes"),
+            _resource_count(record, "allocated", "cpu"),
+            _resource_count(record, "requested", "node"),
+            _resource_count(record, "requested", "cpu") or _cell(_inner(record, "required"), "CPUs"),
             _cell(record, "nodes"),
             _generic(record),
             _cell(times, "eligible"),
@@ -288,7 +288,7 @@ def _inner(holder: dict[str, Any], name: str) -> dict[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise ValueError(f"{name} must be an object, not {shown(value)}")
+        raise ValueError(f"{name} must be an object, not {format_value(value)}")
     return value
 
 
@@ -302,7 +302,7 @@ def _cell(holder: dict[str, Any], name: str) -> str:
     if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise ValueError(f"{name} must be a number or a text, not {shown(value)}")
+        raise ValueError(f"{name} must be a number or a text, not {format_value(value)}")
     return str(value)
 
 
@@ -312,11 +312,11 @@ def _limit(times: dict[str, Any]) -> str:
     return "" if limit in _NO_MINUTES else limit
 
 
-def _counted(record: dict[str, Any], kind: str, resource: str) -> str:
+def _resource_count(record: dict[str, Any], kind: str, resource: str) -> str:
     """How many of a resource a job was given or asked for, as its trackable resources say; empty if they do not."""
     listed = _inner(record, "tres").get(kind) or []
     if not isinstance(listed, list):
-        raise ValueError(f"{kind} must be a list, not {shown(listed)}")
+        raise ValueError(f"{kind} must be a list, not {format_value(listed)}")
     for item in listed:
         if isinstance(item, dict) and item.get("type") == resource:
             return _cell(item, "count")

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import re
 
-from workloads.ground.errors import shown
+from workloads.ground.errors import format_value
 from workloads.ground.fields import number, seconds_of_date, whole
 from workloads.ground.job_ids import LARGEST_JOB, LARGEST_TASK, component_id, task_id
 
 __all__ = [
     "ARRAY",
     "CUT_ARRAY",
-    "clock_of",
-    "count_of",
-    "id_of",
+    "expand_tasks",
     "is_local",
     "is_missing",
     "is_part",
+    "parse_clock",
+    "parse_count",
+    "parse_job_id",
+    "parse_text",
+    "parse_time",
     "state_of_job",
-    "tasks_of",
-    "text_of",
-    "time_of",
 ]
 
 #: What Slurm writes where it has no value.
@@ -57,11 +57,11 @@ def is_missing(text: str) -> bool:
     return text.strip().lower() in _MISSING
 
 
-def text_of(text: str) -> str:
+def parse_text(text: str) -> str:
     return "" if is_missing(text) else text.strip()
 
 
-def time_of(text: str, name: str) -> float | None:
+def parse_time(text: str, name: str) -> float | None:
     """Seconds since 1970 of an epoch or ISO time, None where there is none."""
     if is_missing(text):
         return None
@@ -76,16 +76,16 @@ def is_local(text: str) -> bool:
     return ":" in text and _ZONE.search(text, 10) is None
 
 
-def clock_of(text: str, name: str) -> float:
+def parse_clock(text: str, name: str) -> float:
     """Seconds of ``[days-]hours:minutes:seconds`` or ``minutes:seconds``."""
     match = _CLOCK.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"{name} must be a time such as 1-12:00:00, not {shown(text)}")
+        raise ValueError(f"{name} must be a time such as 1-12:00:00, not {format_value(text)}")
     days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
-def count_of(text: str, name: str) -> int:
+def parse_count(text: str, name: str) -> int:
     """A number of nodes or processors, also one such as ``4K``; 0 where there is none."""
     text = text.strip().upper()
     if is_missing(text):
@@ -100,10 +100,10 @@ def is_part(text: str) -> bool:
     return match is not None and match[2] is not None
 
 
-def id_of(text: str) -> int:
+def parse_job_id(text: str) -> int:
     match = _JOB_ID.fullmatch(text)
     if match is None:
-        raise ValueError(f"the job id must be a number, or one such as 123_4, not {shown(text)}")
+        raise ValueError(f"the job id must be a number, or one such as 123_4, not {format_value(text)}")
     job, part = int(match[1]), int(match[3] or 0)
     if max(job, part) > LARGEST_JOB:
         raise ValueError(f"the numbers of a job id must be at most {LARGEST_JOB:,}, not those of {text}")
@@ -112,7 +112,7 @@ def id_of(text: str) -> int:
     return task_id(job, part) if match[2] == "_" else component_id(job, part)
 
 
-def tasks_of(array: re.Match[str]) -> tuple[range, ...]:
+def expand_tasks(array: re.Match[str]) -> tuple[range, ...]:
     """Ids of the tasks that stand between the brackets; empty if these cannot be told."""
     job, named = int(array[1]), array[2].rstrip(",")
     tasks = []

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.errors import TraceError, shown
+from workloads.ground.errors import TraceError, format_value
 from workloads.ground.json_items import json_items
 
 __all__ = ["jobs_of_document"]
@@ -50,11 +50,11 @@ def _refuse_error(text: str, path: str | Path) -> None:
 
 def _sentence(item: Any) -> str:
     if not isinstance(item, dict):
-        return shown(item)
+        return format_value(item)
     words = [item[name] for name in _WORDS if isinstance(item.get(name), str) and item[name].strip()]
     numbers = [f"error {item[name]}" for name in _NUMBERS if type(item.get(name)) is int and item[name]]
     told = words[:2] if len(words) > 1 and words[1] != words[0] else words[:1]
     if not told:
-        return ", ".join(numbers) or shown(item)
-    quoted = ": ".join(shown(" ".join(word.split())) for word in told)
+        return ", ".join(numbers) or format_value(item)
+    quoted = ": ".join(format_value(" ".join(word.split())) for word in told)
     return f"{quoted} ({numbers[0]})" if numbers else quoted

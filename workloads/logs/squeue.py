@@ -10,21 +10,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workloads.ground.errors import InputError, TraceError, shown
+from workloads.ground.errors import InputError, TraceError, format_value
 from workloads.ground.fields import number
 from workloads.ground.files import read_text
 from workloads.ground.numbers import decimal
 from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
 from workloads.logs.sacct_values import (
     ARRAY,
-    clock_of,
-    count_of,
-    id_of,
+    expand_tasks,
     is_missing,
+    parse_clock,
+    parse_count,
+    parse_job_id,
+    parse_text,
+    parse_time,
     state_of_job,
-    tasks_of,
-    text_of,
-    time_of,
 )
 from workloads.logs.slurm_json import jobs_of_document
 
@@ -118,7 +118,7 @@ def read_queue(path: str | Path) -> tuple[list[QueueRow], int]:
             if state == "PENDING" and cells["REASON"].lower().startswith(_NOT_YET):
                 left_out += 1
             elif state in _RUNNING or state == "PENDING":
-                rows += _rows_of(cells, state in _RUNNING)
+                rows += _parse_rows(cells, state in _RUNNING)
         except ValueError as error:
             if isinstance(error, InputError):
                 raise
@@ -130,7 +130,7 @@ def _records(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, st
     if text.lstrip().startswith("{"):
         for line, item in jobs_of_document(text, path):
             if not isinstance(item, dict):
-                raise TraceError(path, line, f"a job must be an object, not {shown(item)}")
+                raise TraceError(path, line, f"a job must be an object, not {format_value(item)}")
             yield line, _of_json(item)
         return
     lines = text.splitlines()
@@ -186,30 +186,30 @@ def _of_json(item: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _rows_of(cells: Mapping[str, str], runs: bool) -> list[QueueRow]:
-    submit = time_of(cells["SUBMIT_TIME"], "SUBMIT_TIME")
-    start = time_of(cells["START_TIME"], "START_TIME") if runs else None
-    nodes = count_of(cells["NODES"].partition("-")[0], "NODES")
+def _parse_rows(cells: Mapping[str, str], runs: bool) -> list[QueueRow]:
+    submit = parse_time(cells["SUBMIT_TIME"], "SUBMIT_TIME")
+    start = parse_time(cells["START_TIME"], "START_TIME") if runs else None
+    nodes = parse_count(cells["NODES"].partition("-")[0], "NODES")
     if submit is None:
         raise ValueError("SUBMIT_TIME must be a time")
-    eligible = time_of(cells.get(_ELIGIBLE, ""), _ELIGIBLE)
+    eligible = parse_time(cells.get(_ELIGIBLE, ""), _ELIGIBLE)
     for name, time in (("SUBMIT_TIME", submit), ("START_TIME", start), (_ELIGIBLE, eligible)):
         if time is not None and not 0 < time <= LARGEST_TIME:
-            raise ValueError(f"{name} must be a time from 1970 on, not {shown(cells[name])}")
+            raise ValueError(f"{name} must be a time from 1970 on, not {format_value(cells[name])}")
     if eligible is not None:
         # Of a job that was requeued the submit is the later one.
         eligible = None if eligible <= submit else eligible if start is None else min(eligible, start)
     if runs and start is None:
         raise ValueError("START_TIME of a running job must be a time")
     if not 1 <= nodes <= LARGEST_SIZE:
-        raise ValueError(f"NODES must be from 1 to {LARGEST_SIZE:,}, not {shown(cells['NODES'])}")
-    limit = _limit_of(cells["TIME_LIMIT"])
-    owners = text_of(cells["USER"]), text_of(cells["ACCOUNT"])
-    node_list = text_of(cells.get("NODELIST", "")) if runs else ""
+        raise ValueError(f"NODES must be from 1 to {LARGEST_SIZE:,}, not {format_value(cells['NODES'])}")
+    limit = _parse_limit(cells["TIME_LIMIT"])
+    owners = parse_text(cells["USER"]), parse_text(cells["ACCOUNT"])
+    node_list = parse_text(cells.get("NODELIST", "")) if runs else ""
     billing = _billing(cells)
     return [
         QueueRow(job_id, submit, start, nodes, limit, *owners, eligible, node_list, billing)
-        for job_id in _ids_of(cells["JOBID"])
+        for job_id in _parse_ids(cells["JOBID"])
     ]
 
 
@@ -222,13 +222,13 @@ def _billing(cells: Mapping[str, str]) -> float:
     return billing if 0 < billing <= LARGEST_TIME else 0.0
 
 
-def _limit_of(text: str) -> float:
+def _parse_limit(text: str) -> float:
     if is_missing(text):
         return _UNLIMITED
     minutes = text.removesuffix(" min")
-    limit = clock_of(text, "TIME_LIMIT") if minutes == text else 60 * number(minutes, "time_limit")
+    limit = parse_clock(text, "TIME_LIMIT") if minutes == text else 60 * number(minutes, "time_limit")
     if not 0 < limit <= LARGEST_TIME:
-        raise ValueError(f"TIME_LIMIT must be above 0 and at most {LARGEST_TIME:,.0f} s, not {shown(text)}")
+        raise ValueError(f"TIME_LIMIT must be above 0 and at most {LARGEST_TIME:,.0f} s, not {format_value(text)}")
     return limit
 
 
@@ -236,14 +236,14 @@ def _limit_of(text: str) -> float:
 _MOST_TASKS = 10_000
 
 
-def _ids_of(text: str) -> Sequence[int]:
+def _parse_ids(text: str) -> Sequence[int]:
     """The ids of a row: one, or those of the tasks of an array that wait."""
     array = ARRAY.fullmatch(text)
     if array is None:
-        return [id_of(text)]
-    tasks = tasks_of(array)
+        return [parse_job_id(text)]
+    tasks = expand_tasks(array)
     if not tasks:
-        raise ValueError(f"the tasks of the array {shown(text)} cannot be told: add squeue --array")
+        raise ValueError(f"the tasks of the array {format_value(text)} cannot be told: add squeue --array")
     count = sum(map(len, tasks))
     if count > _MOST_TASKS:
         raise ValueError(f"an array must have at most {_MOST_TASKS:,} waiting tasks, not {count:,}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workloads.ground.errors import TraceError, shown
+from workloads.ground.errors import TraceError, format_value
 from workloads.ground.fields import number
 from workloads.ground.files import read_text
 
@@ -58,7 +58,7 @@ def read_usage(path: str | Path) -> dict[str, float]:
         depth = len(cells[account_at]) - len(cells[account_at].lstrip())
         used = _usage(cells[usage_at], path, line)
         if not account or account in found:
-            raise TraceError(path, line, f"Account must name each account once, not {shown(account)}")
+            raise TraceError(path, line, f"Account must name each account once, not {format_value(account)}")
         while above and above[-1][0] >= depth:
             above.pop()
         if above:
@@ -77,5 +77,5 @@ def _usage(cell: str, path: str | Path, line: int) -> float:
     except ValueError as error:
         raise TraceError(path, line, str(error)) from None
     if not 0 <= used < 1e30:
-        raise TraceError(path, line, f"RawUsage must be a number of at least 0, not {shown(cell)}")
+        raise TraceError(path, line, f"RawUsage must be a number of at least 0, not {format_value(cell)}")
     return used

@@ -13,7 +13,7 @@ import numpy as np
 from workloads.ground.errors import InputError, ParameterError
 from workloads.logs.trace import Trace, TraceJob, TraceJobs
 
-__all__ = ["StartingState", "cut_until", "starting_state", "state_of"]
+__all__ = ["StartingState", "cut_until", "find_starting_state", "starting_state"]
 
 _ENDED = "ended before the starting state"
 _UNKNOWN = "submitted before the starting state, wait not recorded"
@@ -91,7 +91,7 @@ def starting_state(trace: Trace, after: float) -> Trace:
                 ended.append(job)
         else:
             kept.append(job)
-    state = state_of(kept)
+    state = find_starting_state(kept)
     if state is not None and trace.nodes is not None and state.nodes > trace.nodes:
         raise InputError(
             f"{trace.source}: the {state.running:,} jobs that run at the starting state of {after:g} s need "
@@ -117,7 +117,7 @@ def cut_until(trace: Trace, first: float, after: float) -> Trace:
     return replace(trace, jobs=kept, excluded=excluded, withdrawn=())
 
 
-def state_of(jobs: Sequence[TraceJob]) -> StartingState | None:
+def find_starting_state(jobs: Sequence[TraceJob]) -> StartingState | None:
     """The starting state of jobs that were cut out of a log; None: they begin on an empty machine."""
     table = TraceJobs.of(jobs)
     if not table.has("running_since"):

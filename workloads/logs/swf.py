@@ -30,7 +30,7 @@ from workloads.logs.cleaning import (
     check_procs_per_node,
 )
 from workloads.logs.filters import Choice, Condition
-from workloads.logs.swf_header import machine_of, read_header, sizes_of
+from workloads.logs.swf_header import header_machine_size, header_sizes, read_header
 from workloads.logs.swf_lines import CANCELLED, CONVERSION, write_swf
 from workloads.logs.swf_records import MORE, OF_ALEA, Lines, read_lines
 from workloads.logs.trace import Trace
@@ -98,17 +98,17 @@ def parse_swf(
 ) -> Trace:
     """Read a log from its content; see :func:`read_swf`. ``path`` is for messages."""
     content = plain_bytes(data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data, path)
-    return _parsed(lambda: [content], path, lenient, procs_per_node, choice)
+    return _parse_blocks(lambda: [content], path, lenient, procs_per_node, choice)
 
 
 def read_long_swf(
     path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None, choice: Choice = _ALL
 ) -> Trace:
     """Read a log of any length, whose text is never in memory as a whole; see :func:`read_swf`."""
-    return _parsed(lambda: blocks_of_file(path), path, lenient, procs_per_node, choice)
+    return _parse_blocks(lambda: blocks_of_file(path), path, lenient, procs_per_node, choice)
 
 
-def _parsed(
+def _parse_blocks(
     blocks: Callable[[], Iterable[bytes]], path: str | Path, lenient: bool, procs_per_node: int | None, choice: Choice
 ) -> Trace:
     """A log from its blocks of lines, which are gone through twice."""
@@ -118,9 +118,9 @@ def _parsed(
         raise ParameterError("procs_per_node", "left out where processors are the unit", procs_per_node)
     if choice.unit == "nodes" and procs_per_node is None:
         procs_per_node = _each_node(header, path)
-    chosen = [(_FIELD_OF[one.kind], _by_number(one, header)) for one in _known(choice, path)]
+    chosen = [(_FIELD_OF[one.kind], _by_number(one, header)) for one in _check_conditions(choice, path)]
     log = _Log(chosen, header.get("Conversion", "").startswith(CONVERSION), procs_per_node or 1, lenient)
-    size, unit = machine_of(header, places, procs_per_node, path, log.intake if lenient else None)
+    size, unit = header_machine_size(header, places, procs_per_node, path, log.intake if lenient else None)
     for lines in read_lines(blocks(), lenient):
         try:
             log.take(lines)
@@ -184,7 +184,7 @@ class _Log:
         self.of_alea |= bool(alea.any())
         tally.note(intake.remarks, "columns of Alea: fields 17 and 18 are no dependencies there", alea)
         tally.note(intake.remarks, "more than 18 fields: the rest not read", more)
-        left &= ~self._repeated(lines, left)
+        left &= ~self._find_partial_records(lines, left)
         places = np.flatnonzero(left)
         found = lines.select(places)
         nodes = -(-found.procs // self._per_node)
@@ -226,7 +226,7 @@ class _Log:
             left &= ~passed
         return left
 
-    def _repeated(self, lines: Lines, left: Mask) -> Mask:
+    def _find_partial_records(self, lines: Lines, left: Mask) -> Mask:
         """Which lines are partial records of the job whose summary stands above them."""
         places = np.flatnonzero(left)
         partial = np.isin(lines.status[places], (2, 3, 4))
@@ -277,7 +277,7 @@ class _Log:
         return shares.header()
 
 
-def _known(choice: Choice, path: str | Path) -> Sequence[Condition]:
+def _check_conditions(choice: Choice, path: str | Path) -> Sequence[Condition]:
     """The conditions, if all are on fields that the format has."""
     for one in choice.conditions:
         if one.kind not in _FIELD_OF:
@@ -301,7 +301,7 @@ def _by_number(condition: Condition, header: Mapping[str, str]) -> Condition:
 
 def _each_node(header: Mapping[str, str], path: str | Path) -> int | None:
     """Processors of a node, as the size of the machine in both says; None: the log counts nodes."""
-    procs, nodes = sizes_of(header)
+    procs, nodes = header_sizes(header)
     if not procs or procs == nodes:
         return None
     if not nodes or procs % nodes:

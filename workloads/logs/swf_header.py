@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from workloads.ground.errors import TraceError, shown
+from workloads.ground.errors import TraceError, format_value
 from workloads.ground.fields import whole
 from workloads.ground.units import LARGEST_SIZE
 from workloads.logs.cleaning import Intake
 
-__all__ = ["machine_of", "read_header", "sizes_of"]
+__all__ = ["header_machine_size", "header_sizes", "read_header"]
 
 #: Directives that say how large the machine is: processors, nodes.
 _SIZES = ("MaxProcs", "MaxNodes")
@@ -45,7 +45,7 @@ def read_header(blocks: Iterable[bytes]) -> tuple[dict[str, str], dict[str, int]
     return {key: "\n".join(parts) for key, parts in values.items()}, lines
 
 
-def machine_of(
+def header_machine_size(
     header: Mapping[str, str],
     lines: Mapping[str, int],
     procs_per_node: int | None,
@@ -76,19 +76,19 @@ def machine_of(
             if lenient is None:
                 legal = f"a whole number up to {LARGEST_SIZE:,}, or -1 for unknown"
                 text = header[name].partition("\n")[0]
-                raise TraceError(path, lines[name], f"{name} must be {legal}, not {shown(text)}")
+                raise TraceError(path, lines[name], f"{name} must be {legal}, not {format_value(text)}")
             lenient.remarks[f"{name} not understood"] += 1
-    procs, nodes = sizes_of(header)
+    procs, nodes = header_sizes(header)
     if procs_per_node is not None:
         return nodes or -(-procs // procs_per_node) or None, "nodes"
     # Where there is one processor to a node both are the same.
     return procs or nodes or None, "processors" if procs and procs != nodes else "nodes"
 
 
-def sizes_of(header: Mapping[str, str]) -> tuple[int, int]:
+def header_sizes(header: Mapping[str, str]) -> tuple[int, int]:
     """Processors and nodes of the machine, each 0 where the header does not say it, or not so that it is understood.
 
-    >>> sizes_of({"MaxProcs": "1,152", "MaxNodes": "-1"})
+    >>> header_sizes({"MaxProcs": "1,152", "MaxNodes": "-1"})
     (1152, 0)
     """
     procs, nodes = (_size(header, name) or 0 for name in _SIZES)

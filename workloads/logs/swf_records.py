@@ -9,11 +9,11 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.errors import shown
+from workloads.ground.errors import format_value
 from workloads.ground.fields import number, whole
 from workloads.ground.object_code import object_code
 from workloads.ground.row_views import Codes
-from workloads.logs.alea import further_of
+from workloads.logs.alea import parse_further
 from workloads.logs.swf_loop import FIELDS as _WIDTH
 from workloads.logs.swf_loop import KINDS
 from workloads.logs.swf_loop import read_lines as read_plain_lines
@@ -239,7 +239,7 @@ def _values(cells: list[str], text: str) -> tuple[float, ...]:
     if procs <= 0:
         procs = whole(cells[4], "a number of processors")
         taken = procs > 0
-    further = further_of(cells[_FIELDS]) if len(cells) > _FIELDS else None
+    further = parse_further(cells[_FIELDS]) if len(cells) > _FIELDS else None
     if further is not None and further.queue:
         cells[14] = further.queue
     preceding, think = 0, -1.0
@@ -255,7 +255,7 @@ def _values(cells: list[str], text: str) -> tuple[float, ...]:
 def _check(cells: Sequence[str], text: str) -> None:
     """Raise the ValueError of the first field that is none."""
     if len(cells) < _LEAST_FIELDS:
-        raise ValueError(f"a job must have 17 or more fields, not {len(cells)}: {shown(text.strip())}")
+        raise ValueError(f"a job must have 17 or more fields, not {len(cells)}: {format_value(text.strip())}")
     # All of a line at once, and one by one only to find the fault.
     try:
         sound = math.isfinite(sum(map(float, cells[:_FIELDS]))) and "_" not in text

@@ -20,7 +20,7 @@ from workloads.ground.units import LARGEST_SIZE
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Trace", "TraceJob", "TraceJobs", "Withdrawn", "epoch_of", "place_withdrawn"]
+__all__ = ["Trace", "TraceJob", "TraceJobs", "Withdrawn", "place_withdrawn_jobs", "trace_epoch"]
 
 #: No machine was older: an earlier date says that the clock of a trace does not begin in 1970 [s].
 _EARLIEST = 315_532_800
@@ -169,7 +169,7 @@ class Trace:
         Oddities that were read all the same, counted by kind.
     withdrawn
         Those of the jobs left out that were withdrawn before they started
-        (:func:`workloads.logs.cancellations.keep_cancelled` takes them in).
+        (:func:`workloads.logs.cancellations.keep_cancelled_jobs` takes them in).
     unit
         What sizes count, ``nodes`` or ``processors``: a log may count processors of nodes that have several.
     ended
@@ -250,18 +250,18 @@ class Trace:
             kept = kept.select(small)
             reason = "larger than the machine"
             excluded[reason] = excluded.get(reason, 0) + len(self.jobs) - len(kept)
-            withdrawn = place_withdrawn(withdrawn, small)
+            withdrawn = place_withdrawn_jobs(withdrawn, small)
         withdrawn = tuple(item for item in withdrawn if item.job.nodes <= nodes)
         return replace(self, jobs=kept, nodes=nodes, excluded=excluded, withdrawn=withdrawn)
 
 
-def place_withdrawn(withdrawn: Iterable[Withdrawn], kept: NDArray[np.bool_]) -> tuple[Withdrawn, ...]:
+def place_withdrawn_jobs(withdrawn: Iterable[Withdrawn], kept: NDArray[np.bool_]) -> tuple[Withdrawn, ...]:
     """Withdrawn jobs in their places among those of the jobs that are kept."""
     places = np.concatenate(([0], np.cumsum(kept)))
     return tuple(item._replace(place=int(places[item.place])) for item in withdrawn)
 
 
-def epoch_of(header: Mapping[str, str], first: float) -> float | None:
+def trace_epoch(header: Mapping[str, str], first: float) -> float | None:
     """Seconds since 1970 at which the clock of a trace stands at 0; None: it is not known.
 
     Parameters
@@ -273,7 +273,7 @@ def epoch_of(header: Mapping[str, str], first: float) -> float | None:
 
     Examples
     --------
-    >>> epoch_of({"UnixStartTime": "1546300800"}, 0.0), epoch_of({}, 1.6e9), epoch_of({}, 0.0)
+    >>> trace_epoch({"UnixStartTime": "1546300800"}, 0.0), trace_epoch({}, 1.6e9), trace_epoch({}, 0.0)
     (1546300800.0, 0.0, None)
     """
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-__all__ = ["GPU_SHARE", "MEMORY_SHARE", "PROPERTY_SHARE", "QOS_SHARE", "QUEUE_SHARE", "WorkShares", "gpus_of"]
+__all__ = ["GPU_SHARE", "MEMORY_SHARE", "PROPERTY_SHARE", "QOS_SHARE", "QUEUE_SHARE", "WorkShares", "has_gpus"]
 
 #: Keys of a trace's header: shares of the work.
 GPU_SHARE, MEMORY_SHARE, PROPERTY_SHARE = "GpuShare", "MemoryShare", "PropertyShare"
@@ -57,10 +57,10 @@ class WorkShares:
         return told
 
 
-def gpus_of(resources: str) -> bool:
+def has_gpus(resources: str) -> bool:
     """Whether trackable or generic resources, as Slurm writes them, have GPUs among them.
 
-    >>> gpus_of("billing=8,cpu=8,gres/gpu=2,node=1"), gpus_of("gpu:a100:4"), gpus_of("cpu=8,gres/gpu=0")
+    >>> has_gpus("billing=8,cpu=8,gres/gpu=2,node=1"), has_gpus("gpu:a100:4"), has_gpus("cpu=8,gres/gpu=0")
     (True, True, False)
     """
     words = resources.lower().replace(":", "=").split(",")

@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
 
-from workloads.ground.errors import shown
+from workloads.ground.errors import format_value
 
-__all__ = ["parse_features", "satisfied"]
+__all__ = ["parse_features", "satisfies"]
 
 #: A disjunction of conjunctions: one of the sets must be among the features of a node.
 Alternatives = tuple[frozenset[str], ...]
@@ -51,10 +51,10 @@ def parse_features(text: str) -> Alternatives:
     return tuple(dict.fromkeys(found))
 
 
-def satisfied(alternatives: Alternatives, features: Collection[str]) -> bool:
+def satisfies(alternatives: Alternatives, features: Collection[str]) -> bool:
     """Whether a node with these features is among those that a job may have.
 
-    >>> satisfied(parse_features("a&b|c"), ["a", "c"]), satisfied(parse_features("a&b"), ["a"])
+    >>> satisfies(parse_features("a&b|c"), ["a", "c"]), satisfies(parse_features("a&b"), ["a"])
     (True, False)
     """
     owned = set(features)
@@ -70,7 +70,7 @@ def _tokens(text: str) -> list[str]:
         tokens.append(match[1])
         place = match.end()
     if "*" in tokens:
-        raise ValueError(f"features must not be counted, as in {shown(text)}")
+        raise ValueError(f"features must not be counted, as in {format_value(text)}")
     if len(tokens) > _MOST:
         raise _fault(text)
     return tokens
@@ -112,4 +112,4 @@ def _products(left: list[frozenset[str]], right: list[frozenset[str]]) -> Iterat
 
 
 def _fault(text: str) -> ValueError:
-    return ValueError(f"features must be written like a&b or a|b, not {shown(text)}")
+    return ValueError(f"features must be written like a&b or a|b, not {format_value(text)}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from workloads.machines.amounts import ANY_GPU
-from workloads.machines.features import parse_features, satisfied
+from workloads.machines.features import parse_features, satisfies
 from workloads.machines.machine import Machine, Partition
 from workloads.machines.request import ResourceRequest
 
@@ -176,7 +176,7 @@ class NodeTable:
             alternatives = parse_features(request.features)
         except ValueError:
             return "features that cannot be read"
-        kinds = [satisfied(alternatives, kind.features) for kind in self.machine.kinds]
+        kinds = [satisfies(alternatives, kind.features) for kind in self.machine.kinds]
         eligible = tuple(node for node in self._places[place] if kinds[self.machine.kind_of_nodes[node]])
         if not eligible:
             return "features that no node of its partition has"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from workloads.ground.errors import shown
+from workloads.ground.errors import format_value
 
 __all__ = ["MOST_NODES", "expand", "fold"]
 
@@ -49,11 +49,11 @@ def expand(text: str, most: int = MOST_NODES) -> tuple[str, ...]:
         match = _PART.match(text, place)
         part = match[0] if match else ""
         if not part or text[place + len(part) : place + len(part) + 1] not in ("", ","):
-            raise ValueError(f"a list of nodes must be written like n[1-4,7],login, not {shown(text)}")
+            raise ValueError(f"a list of nodes must be written like n[1-4,7],login, not {format_value(text)}")
         names += _names(part, most - len(names), text, most)
         place += len(part) + 1
     if text.endswith(","):
-        raise ValueError(f"a list of nodes must be written like n[1-4,7],login, not {shown(text)}")
+        raise ValueError(f"a list of nodes must be written like n[1-4,7],login, not {format_value(text)}")
     return tuple(names)
 
 
@@ -64,11 +64,11 @@ def _names(part: str, left: int, text: str, most: int) -> list[str]:
     for numbers, after in zip(pieces[1::2], pieces[2::2], strict=True):
         ranges = [_range(word, text) for word in numbers.split(",")]
         if len(names) * sum(last - first + 1 for first, last, _ in ranges) > left:
-            raise ValueError(f"a machine must have at most {most:,} nodes, and {shown(text)} names more")
+            raise ValueError(f"a machine must have at most {most:,} nodes, and {format_value(text)} names more")
         counted = [f"{number:0{width}d}" for first, last, width in ranges for number in range(first, last + 1)]
         names = [f"{name}{number}{after}" for name in names for number in counted]
     if len(names) > left:
-        raise ValueError(f"a machine must have at most {most:,} nodes, and {shown(text)} names more")
+        raise ValueError(f"a machine must have at most {most:,} nodes, and {format_value(text)} names more")
     return names
 
 
@@ -77,9 +77,11 @@ def _range(word: str, text: str) -> tuple[int, int, int]:
     first, dash, last = word.partition("-")
     last = last if dash else first
     if not (first.isdecimal() and last.isdecimal() and len(first) <= 12 and len(last) <= 12):
-        raise ValueError(f"numbers in brackets must be written like 1-4,7, not {shown(word)} in {shown(text)}")
+        raise ValueError(
+            f"numbers in brackets must be written like 1-4,7, not {format_value(word)} in {format_value(text)}"
+        )
     if int(last) < int(first):
-        raise ValueError(f"a range must go up, not {shown(word)} in {shown(text)}")
+        raise ValueError(f"a range must go up, not {format_value(word)} in {format_value(text)}")
     return int(first), int(last), len(first)
 
 

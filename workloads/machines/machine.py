@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError, shown
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError, format_value
 from workloads.ground.numbers import is_number, is_whole
 from workloads.ground.units import LARGEST_TIME
 from workloads.machines.amounts import LARGEST_AMOUNT, gpus_by_kind
@@ -231,7 +231,7 @@ class Machine:
                     where = (
                         f"nodes[{seen[name]}] and nodes[{place}]" if seen[name] != place else f"nodes[{place}] twice"
                     )
-                    raise InputError(f"each node must have one description, and {shown(name)} is in {where}")
+                    raise InputError(f"each node must have one description, and {format_value(name)} is in {where}")
                 seen[name] = place
         names: set[str] = set()
         defaults = [partition.name for partition in self.partitions if partition.default]
@@ -240,17 +240,17 @@ class Machine:
         for place, partition in enumerate(self.partitions):
             where = f"partitions[{place}]"
             if partition.name in names:
-                raise InputError(f"{where}: two partitions have the name {shown(partition.name)}")
+                raise InputError(f"{where}: two partitions have the name {format_value(partition.name)}")
             names.add(partition.name)
             missing = [name for name in partition.nodes if name not in seen]
             if missing:
                 more = f" and {len(missing) - 1:,} others" if len(missing) > 1 else ""
                 raise InputError(
-                    f"{where}: partition {shown(partition.name)} names {shown(missing[0])}{more}, "
+                    f"{where}: partition {format_value(partition.name)} names {format_value(missing[0])}{more}, "
                     f"but the nodes are {_short(fold(seen))}"
                 )
             if len(set(partition.nodes)) < len(partition.nodes):
-                raise InputError(f"{where}: partition {shown(partition.name)} names a node twice")
+                raise InputError(f"{where}: partition {format_value(partition.name)} names a node twice")
 
     def _check_limits(self) -> None:
         names = [partition.name for partition in self.partitions]
@@ -262,7 +262,7 @@ class Machine:
                 raise InputError(f"limits[{place}]: {UnknownNameError(what, limit.name, known)}")
             if (limit.scope, limit.name) in seen:
                 raise InputError(
-                    f"limits[{place}]: two limits are for the {limit.scope} {shown(limit.name)}; join them"
+                    f"limits[{place}]: two limits are for the {limit.scope} {format_value(limit.name)}; join them"
                 )
             seen.add((limit.scope, limit.name))
 

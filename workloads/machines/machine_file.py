@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from workloads.ground.documents import read_toml
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError, shown
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError, format_value
 from workloads.ground.files import atomic_open
 from workloads.ground.numbers import is_whole
 from workloads.ground.units import parse_duration
@@ -146,7 +146,7 @@ class _Keys:
 
     def __init__(self, where: str, raw: object, known: Sequence[str]) -> None:
         if not isinstance(raw, Mapping):
-            raise InputError(f"{where} must be a table, not {shown(raw)}")
+            raise InputError(f"{where} must be a table, not {format_value(raw)}")
         self.where = where
         self.raw = raw
         for key in raw:
@@ -162,7 +162,7 @@ class _Keys:
         try:
             return read(self.raw[key])
         except ParameterError as error:
-            raise InputError(self._placed(key, error)) from None
+            raise InputError(self._error_with_place(key, error)) from None
         except ValueError as error:
             raise InputError(f"{self._place(key)}: {error}") from None
 
@@ -184,7 +184,7 @@ class _Keys:
     def _place(self, key: str) -> str:
         return f"{self.where}.{key}" if self.where else key
 
-    def _placed(self, key: str, error: ParameterError) -> str:
+    def _error_with_place(self, key: str, error: ParameterError) -> str:
         """The sentence of an error with the place of its key in front."""
         sentence = str(error)
         begin = f"{error.parameter} must be"
@@ -290,15 +290,15 @@ def _seconds(raw: Any) -> float:
 
 def _head_lines(machine: Machine) -> Iterator[str]:
     if machine.origin:
-        yield f"origin = {_quoted(machine.origin)}"
+        yield f"origin = {_quote(machine.origin)}"
     if machine.estimated:
         yield "estimated = true"
     if machine.qos:
-        yield f"qos = [{', '.join(map(_quoted, machine.qos))}]"
+        yield f"qos = [{', '.join(map(_quote, machine.qos))}]"
 
 
 def _node_lines(kind: NodeKind) -> Iterator[str]:
-    yield f"names = {_quoted(fold(kind.names))}"
+    yield f"names = {_quote(fold(kind.names))}"
     yield f"cores = {kind.cores}"
     if kind.memory is not None:
         yield f'memory = "{memory_text(kind.memory)}"'
@@ -308,14 +308,14 @@ def _node_lines(kind: NodeKind) -> Iterator[str]:
         else:
             yield f"gpus = {{{', '.join(f'{_key(name)} = {count}' for name, count in kind.gpus.items())}}}"
     if kind.features:
-        yield f"features = [{', '.join(map(_quoted, kind.features))}]"
+        yield f"features = [{', '.join(map(_quote, kind.features))}]"
     if kind.weight != 1:
         yield f"weight = {kind.weight}"
 
 
 def _partition_lines(partition: Partition) -> Iterator[str]:
-    yield f"name = {_quoted(partition.name)}"
-    yield f"nodes = {_quoted(fold(partition.nodes))}"
+    yield f"name = {_quote(partition.name)}"
+    yield f"nodes = {_quote(fold(partition.nodes))}"
     if partition.priority != 1:
         yield f"priority = {partition.priority}"
     if partition.exclusive:
@@ -329,7 +329,7 @@ def _partition_lines(partition: Partition) -> Iterator[str]:
 
 
 def _limit_lines(limit: Limit) -> Iterator[str]:
-    yield f"{limit.scope} = {_quoted(limit.name)}"
+    yield f"{limit.scope} = {_quote(limit.name)}"
     for name, quota in (("per_user", limit.per_user), ("together", limit.together)):
         amounts = quota.amounts()
         if amounts:
@@ -346,10 +346,10 @@ def _duration_text(seconds: float) -> str:
 
 
 def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quote(name)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """A text as TOML has it."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", escaped) + '"'

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workloads.ground.errors import TraceError, shown
+from workloads.ground.errors import TraceError, format_value
 from workloads.ground.files import read_text
 from workloads.machines.host_list import expand
 
@@ -112,9 +112,9 @@ def _parameter(path: str | Path, number: int, line: str) -> tuple[str, str]:
         return "Include", line[8:]
     name, between, value = line.partition("=")
     if not between or not _NAME.fullmatch(name.strip()):
-        raise TraceError(path, number, f"is no parameter of slurm.conf: {shown(line)}")
+        raise TraceError(path, number, f"is no parameter of slurm.conf: {format_value(line)}")
     if value.startswith("="):
-        raise TraceError(path, number, f"must have one '=' between name and value: {shown(line)}")
+        raise TraceError(path, number, f"must have one '=' between name and value: {format_value(line)}")
     return name.strip(), value
 
 

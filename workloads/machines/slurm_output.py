@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workloads.ground.documents import parse_json
-from workloads.ground.errors import TraceError, shown
+from workloads.ground.errors import TraceError, format_value
 
 __all__ = ["Records", "is_sinfo", "json_records", "sinfo_records"]
 
@@ -95,14 +95,14 @@ def sinfo_records(text: str, path: str | Path) -> Records:
         words = {kind: cell for kind, cell in zip(kinds, cells, strict=True) if kind}
         for kind in ("cpus", "realmemory"):
             if words.get(kind, "").endswith("+"):
-                raise TraceError(path, number, f"sums up nodes that differ ({shown(words[kind])})", _ADVICE)
+                raise TraceError(path, number, f"sums up nodes that differ ({format_value(words[kind])})", _ADVICE)
         default = words.get("partition", "").endswith("*")
         partition = words.pop("partition", "").rstrip("*")
         names = words["nodename"]
         where = {kind: words.pop(kind) for kind in _OF_PARTITIONS if kind in words}
         node = nodes.setdefault(names, words)
         if (node["cpus"], node.get("gres")) != (words["cpus"], words.get("gres")):
-            raise TraceError(path, number, f"describes {shown(names)} otherwise than a row above")
+            raise TraceError(path, number, f"describes {format_value(names)} otherwise than a row above")
         if partition:
             found = partitions.setdefault(partition, {"partitionname": partition, "nodes": names, **where})
             if found["nodes"] != names and names not in found["nodes"].split(";"):
@@ -126,7 +126,7 @@ def json_records(text: str, path: str | Path) -> Records:
     """
     document = parse_json(text, path)
     if not isinstance(document, Mapping):
-        raise TraceError(path, None, f"must hold an object with nodes or partitions, not {shown(document)}")
+        raise TraceError(path, None, f"must hold an object with nodes or partitions, not {format_value(document)}")
     nodes = [_node(item) for item in _objects(document, "nodes", path) if item.get("name")]
     partitions = [_partition(item) for item in _objects(document, "partitions", path) if item.get("name")]
     if "sinfo" in document:
@@ -135,7 +135,7 @@ def json_records(text: str, path: str | Path) -> Records:
             _take_summary(item, path, *found)
         # A node stands in an item of each of its partitions.
         nodes += list({node["nodename"]: node for node in found[0]}.values())
-        partitions += _joined(found[1])
+        partitions += _join(found[1])
     if not nodes and not partitions:
         raise TraceError(
             path, None, "holds no list of nodes, partitions or sinfo", "make it with: scontrol show node --json"
@@ -146,7 +146,7 @@ def json_records(text: str, path: str | Path) -> Records:
 def _objects(document: Mapping[str, Any], key: str, path: str | Path) -> Iterable[Mapping[str, Any]]:
     items = document.get(key, [])
     if not isinstance(items, list) or not all(isinstance(item, Mapping) for item in items):
-        raise TraceError(path, None, f"{key} must be a list of objects, not {shown(items)}")
+        raise TraceError(path, None, f"{key} must be a list of objects, not {format_value(items)}")
     return items
 
 
@@ -192,7 +192,9 @@ def _take_summary(
         bounds = _table(item.get(key))
         least, most = _number(bounds.get("minimum")), _number(bounds.get("maximum"))
         if least != most and kind != "weight":
-            raise TraceError(path, None, f"sums up nodes that differ in {key} ({shown(names)})", "add -N to sinfo")
+            raise TraceError(
+                path, None, f"sums up nodes that differ in {key} ({format_value(names)})", "add -N to sinfo"
+            )
         amounts[kind] = _text(most)
     words = {
         "nodename": names,
@@ -207,7 +209,7 @@ def _take_summary(
         partitions.append({**told, "nodes": told.get("nodes") or names})
 
 
-def _joined(partitions: Iterable[dict[str, str]]) -> list[dict[str, str]]:
+def _join(partitions: Iterable[dict[str, str]]) -> list[dict[str, str]]:
     """One record for each partition, with the nodes of all of its records."""
     found: dict[str, dict[str, str]] = {}
     for record in partitions:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from workloads.ground.errors import InputError, TraceError, shown
+from workloads.ground.errors import InputError, TraceError, format_value
 from workloads.ground.files import read_text
 from workloads.machines.amounts import gres_gpus, mebibytes
 from workloads.machines.host_list import MOST_NODES, expand
@@ -124,7 +124,7 @@ def configured_machine(site: SiteConfiguration, origin: str) -> FoundMachine:
         state = line.get("state", "").upper()
         if "FUTURE" in state:
             continue
-        names = _expanded(line["nodename"])
+        names = _expand(line["nodename"])
         away += len(names) if re.search("DOWN|DRAIN|FAIL", state) else 0
         kinds.setdefault(_kind(line, memory), []).extend(names)
         for name in line.get("partitions", "").split(","):
@@ -144,7 +144,7 @@ def configured_machine(site: SiteConfiguration, origin: str) -> FoundMachine:
     return FoundMachine(Machine(tuple(found), partitions, origin=origin), remarks)
 
 
-def _expanded(text: str) -> tuple[str, ...]:
+def _expand(text: str) -> tuple[str, ...]:
     try:
         return expand(text)
     except ValueError as error:
@@ -192,7 +192,7 @@ def _whole(line: Mapping[str, str], key: str, default: int) -> int:
         return default
     if not re.fullmatch("[0-9]{1,15}", text):
         raise InputError(f"{key} of {line.get('nodename', line.get('partitionname', ''))[:60]} must be a whole number, "
-                         f"not {shown(text)}")  # fmt: skip
+                         f"not {format_value(text)}")  # fmt: skip
     return int(text)
 
 
@@ -230,7 +230,7 @@ def _partitions(
         elif text.upper() == "ALL":
             names = every
         else:
-            names = tuple(dict.fromkeys(_expanded(text)))
+            names = tuple(dict.fromkeys(_expand(text)))
         gone = [node for node in names if node not in known]
         if gone and len(gone) < len(names):
             remarks.append(f"partition {name} names {len(gone):,} nodes that are not described ({gone[0]}, ...)")
@@ -269,7 +269,7 @@ def _seconds(text: str, name: str) -> float | None:
     match = _TIME.fullmatch(text)
     if match is None:
         raise InputError(f"MaxTime of partition {name} must be a time such as 60 (minutes) or 1-12:00:00, "
-                         f"not {shown(text)}")  # fmt: skip
+                         f"not {format_value(text)}")  # fmt: skip
     parts = [int(part) for part in match.groups()[1:] if part is not None]
     if match[1] is not None:
         hours, minutes, seconds = (*parts, 0, 0)[:3]
@@ -297,10 +297,14 @@ def _clusters(text: str, path: str | Path) -> FoundMachine:
             continue
         _, name, nodes, cores, _, memory = line.split()
         if not re.fullmatch("[0-9]{1,9}", nodes) or not 0 < int(nodes) <= MOST_NODES:
-            raise TraceError(path, number, f"a cluster must have from 1 to {MOST_NODES:,} nodes, not {shown(nodes)}")
+            raise TraceError(
+                path, number, f"a cluster must have from 1 to {MOST_NODES:,} nodes, not {format_value(nodes)}"
+            )
         if not re.fullmatch("[0-9]{1,9}", cores) or not re.fullmatch("[0-9]{1,15}", memory):
             raise TraceError(
-                path, number, f"cores and memory must be whole numbers, not {shown(cores)}, {shown(memory)}"
+                path,
+                number,
+                f"cores and memory must be whole numbers, not {format_value(cores)}, {format_value(memory)}",
             )
         names = expand(f"{name}[1-{nodes}]")
         kinds.append(NodeKind(names, int(cores), mebibytes(f"{memory}K"), features=(name, f"cl_{name}")))
@@ -330,7 +334,7 @@ def _alibaba(text: str, path: str | Path) -> FoundMachine:
         cells = [cell.strip() for cell in line.split(",")]
         if len(cells) != len(_NODE_COLUMNS) or not all(re.fullmatch("[0-9]{1,12}", cell) for cell in cells[1:4]):
             raise TraceError(
-                path, number, f"a node must have a name, cores, memory, GPUs and a model, not {shown(line)}"
+                path, number, f"a node must have a name, cores, memory, GPUs and a model, not {format_value(line)}"
             )
         name, cores, memory, gpus, model = cells
         # What a pod asks for is the model in capitals, which is a feature here.

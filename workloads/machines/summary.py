@@ -51,7 +51,7 @@ def _head(machine: Machine) -> Iterator[str]:
     if machine.total("gpus"):
         words.append(f"{machine.total('gpus'):,} GPUs")
     if machine.total("memory"):
-        words.append(f"{_rounded(machine.total('memory'))} of memory")
+        words.append(f"{_round_memory(machine.total('memory'))} of memory")
     yield ", ".join(words)
     if machine.estimated:
         yield f"estimated from {machine.origin}: what its jobs never used is missing"
@@ -121,7 +121,7 @@ def _hours(seconds: float) -> str:
     return f"{seconds / 3600:,.4g} h"
 
 
-def _rounded(amount: int) -> str:
+def _round_memory(amount: int) -> str:
     for unit, size in (("PiB", 1024**3), ("TiB", 1024**2), ("GiB", 1024)):
         if amount >= 10 * size:
             return f"{amount / size:,.0f} {unit}"

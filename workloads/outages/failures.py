@@ -18,7 +18,7 @@ from workloads.ground.streams import stream
 from workloads.ground.units import DURATIONS, LARGEST_TIME, SECOND, SHORTEST_TIME, to_ticks
 from workloads.outages.outage import Outage, OutageKind
 
-__all__ = ["FailureRate", "placed"]
+__all__ = ["FailureRate", "place_failures"]
 
 #: Failures that are drawn together. It is part of the meaning of a seed, since each stream is read in order.
 _BLOCK = 256
@@ -83,7 +83,7 @@ class FailureRate:
                 yield Outage(OutageKind.FAILURE, at / SECOND, end / SECOND, 1, place=place)
 
 
-def placed(outages: Sequence[Outage], seed: int) -> list[Outage]:
+def place_failures(outages: Sequence[Outage], seed: int) -> list[Outage]:
     """The outages, each failure that has no place with one from the stream ``failures/given places``."""
     places = stream(seed, "failures", "given places")
     drawn = places.random(len(outages)).tolist()

@@ -12,7 +12,7 @@ from workloads.ground.files import atomic_open, csv_rows, read_text
 from workloads.ground.job_ids import parse_job_id
 from workloads.ground.units import format_seconds, to_ticks
 from workloads.logs.clock import LogClock, is_date
-from workloads.outages.failures import placed
+from workloads.outages.failures import place_failures
 from workloads.outages.outage import Outage, OutageKind, first_outage_fault
 
 __all__ = ["OUTAGE_COLUMNS", "read_outages", "write_outages"]
@@ -69,7 +69,7 @@ def read_outages(
         except ValueError as error:
             raise TraceError(path, line, str(error)) from None
         lines.append(line)
-    outages = placed(outages, seed)
+    outages = place_failures(outages, seed)
     fault = first_outage_fault(outages, nodes)
     if fault is not None:
         raise TraceError(path, lines[fault[0]], fault[1])

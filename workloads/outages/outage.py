@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from workloads.ground.errors import InputError, shown
+from workloads.ground.errors import InputError, format_value
 from workloads.ground.numbers import is_number, is_whole
 from workloads.ground.units import LARGEST_TIME, SECOND, TIMES, to_ticks
 from workloads.table.job import Job
@@ -123,9 +123,9 @@ def first_outage_fault(outages: Sequence[Outage], nodes: int | None = None) -> t
         if broken is not None:
             name, legal = broken
             received = getattr(outage, name)
-            received = "missing" if received is None or received == () else shown(received)
+            received = "missing" if received is None or received == () else format_value(received)
             return index, f"{name} of outage {index + 1} must be {legal}, not {received}"
-    return _crowded(outages, most)
+    return _find_overload(outages, most)
 
 
 def _broken_law(outage: Outage, most: float) -> tuple[str, str] | None:
@@ -168,7 +168,7 @@ def _is_time(value: object) -> bool:
     return is_number(value) and -LARGEST_TIME <= value <= LARGEST_TIME
 
 
-def _crowded(outages: Sequence[Outage], most: float) -> tuple[int, str] | None:
+def _find_overload(outages: Sequence[Outage], most: float) -> tuple[int, str] | None:
     """Windows that overlap and together need more than the machine."""
     steps: list[tuple[int, int, int, int]] = []
     for index, outage in enumerate(outages):

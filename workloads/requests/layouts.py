@@ -15,7 +15,7 @@ from typing import NamedTuple
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.requests.raw_request import RAW_COLUMNS
 
-__all__ = ["LAYOUTS", "Layout", "layout_named", "layout_of_columns", "roles_of_requests"]
+__all__ = ["LAYOUTS", "Layout", "get_layout", "layout_of_columns", "roles_of_requests"]
 
 
 class Layout(NamedTuple):
@@ -113,7 +113,7 @@ def layout_of_columns(names: Iterable[str]) -> Layout | None:
     return next((layout for layout in LAYOUTS.values() if there >= set(layout.marks)), None)
 
 
-def layout_named(name: str) -> Layout:
+def get_layout(name: str) -> Layout:
     """A layout by its name.
 
     Raises

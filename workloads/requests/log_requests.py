@@ -17,11 +17,11 @@ from workloads.ground.files import decode_text, read_bytes
 from workloads.ground.lines import lines_with_ends
 from workloads.ground.numbers import decimal, integer
 from workloads.logs.readers import read_trace
-from workloads.logs.sacct_formats import form_of, looks_like_sacct
-from workloads.logs.sacct_values import id_of, is_part, text_of
+from workloads.logs.sacct_formats import detect_form, looks_like_sacct
+from workloads.logs.sacct_values import is_part, parse_job_id, parse_text
 from workloads.logs.trace import Trace
 from workloads.machines.request import ResourceRequest
-from workloads.requests.layouts import Layout, layout_named, layout_of_columns, roles_of_requests
+from workloads.requests.layouts import Layout, get_layout, layout_of_columns, roles_of_requests
 from workloads.requests.raw_request import FRACTION, request_of_row
 from workloads.table.parquet import parquet_blocks
 
@@ -111,21 +111,21 @@ def read_requests(path: str | Path, *, columns: str | None = None, lenient: bool
     data = read_bytes(path)
     names = _names(data, path)
     if columns is not None and "=" not in columns:
-        return _table_jobs(data, path, layout_named(columns))
+        return _table_jobs(data, path, get_layout(columns))
     layout = layout_of_columns(names) if columns is None else None
     if layout is not None:
         return _table_jobs(data, path, layout)
     if columns is not None:
-        return _joined(
+        return _join(
             read_trace(path, columns=_known_roles(columns), lenient=lenient), _by_roles(data, path, columns), path
         )
     text = decode_text(data, path)
     if looks_like_sacct(text[:100_000]):
-        return _joined(read_trace(path, lenient=lenient), _of_sacct(text, path), path)
-    return _joined(read_trace(path, lenient=lenient, unit="processors"), _of_swf(text), path)
+        return _join(read_trace(path, lenient=lenient), _of_sacct(text, path), path)
+    return _join(read_trace(path, lenient=lenient, unit="processors"), _of_swf(text), path)
 
 
-def _joined(trace: Trace, rows: Iterator[tuple[int, Mapping[str, str]]], path: str | Path) -> LogRequests:
+def _join(trace: Trace, rows: Iterator[tuple[int, Mapping[str, str]]], path: str | Path) -> LogRequests:
     """The jobs that a reader keeps, with their requests by id."""
     remarks: Counter[str] = Counter()
     wanted = {job.job_id for job in trace.jobs}
@@ -208,7 +208,7 @@ def _of_alea(further: str, processors: int) -> dict[str, str]:
 
 def _of_sacct(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, str]]]:
     """Raw columns of each job; of what was requested before what was allocated."""
-    form = form_of(text, path)
+    form = detect_form(text, path)
     columns = Columns(form.names)
     places = {
         "tres": columns.find("ReqTRES"), "allocated": columns.find("AllocTRES", "AllocGRES"),
@@ -223,10 +223,12 @@ def _of_sacct(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, s
         try:
             cells = form.cells(line)
             ids = cells[shown_id if shown_id is not None else 0].strip()
-            job_id = id_of(ids) if is_part(ids) else id_of(cells[raw_id if raw_id is not None else 0].strip())
+            job_id = (
+                parse_job_id(ids) if is_part(ids) else parse_job_id(cells[raw_id if raw_id is not None else 0].strip())
+            )
         except (ValueError, IndexError):
             continue
-        row = {name: text_of(cells[place]) for name, place in places.items() if place is not None}
+        row = {name: parse_text(cells[place]) for name, place in places.items() if place is not None}
         yield job_id, _slurm_raw(row)
 
 

@@ -15,7 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from workloads.ground.errors import ParameterError, shown
+from workloads.ground.errors import ParameterError, format_value
 from workloads.ground.numbers import decimal
 from workloads.machines.amounts import ANY_GPU, gres_gpus, mebibytes
 from workloads.machines.request import ResourceRequest
@@ -147,7 +147,7 @@ def _count(known: Mapping[str, str], name: str) -> int | None:
     except ValueError:
         value = math.nan
     if not 0 <= value <= 1e12:
-        raise ValueError(f"{name} must be a number of at least 0, not {shown(text)}")
+        raise ValueError(f"{name} must be a number of at least 0, not {format_value(text)}")
     return math.ceil(value) or None
 
 
@@ -160,7 +160,7 @@ def _gpus(known: Mapping[str, str], name: str, remarks: Counter[str]) -> dict[st
     except ValueError:
         return gres_gpus(text if text.lower().startswith(("gpu", "gres")) else f"gpu:{text}")
     if not 0 <= value <= 1e9:
-        raise ValueError(f"{name} must be a number of at least 0, not {shown(text)}")
+        raise ValueError(f"{name} must be a number of at least 0, not {format_value(text)}")
     if value % 1:
         remarks[FRACTION] += 1
     return {ANY_GPU: math.ceil(value)} if value else {}
@@ -197,5 +197,5 @@ def _time(known: Mapping[str, str], name: str) -> float | None:
     except ValueError:
         value = math.nan
     if not abs(value) <= 1e12:
-        raise ValueError(f"{name} must be a time in seconds, not {shown(known[name])}")
+        raise ValueError(f"{name} must be a time in seconds, not {format_value(known[name])}")
     return value

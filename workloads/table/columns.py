@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.errors import TraceError, UnknownNameError, shown
+from workloads.ground.errors import TraceError, UnknownNameError, format_value
 from workloads.ground.fields import number, whole
 from workloads.ground.job_ids import parse_job_id
 from workloads.ground.ticks import in_ticks
@@ -27,9 +27,9 @@ __all__ = [
     "LIFE_COLUMNS",
     "NEEDED_COLUMNS",
     "STOCHASTIC_COLUMNS",
-    "columns_of",
-    "lines_of",
-    "values_of",
+    "csv_lines",
+    "parse_cells",
+    "table_columns",
 ]
 
 #: Columns of the table, in the order of the file.
@@ -53,14 +53,14 @@ _TEXTS = ("user", "project", "application", "plan", "memory_profile", *CARRIED)
 _TYPES = {kind.value: kind for kind in JobType}
 
 
-def columns_of(jobs: Jobs) -> tuple[str, ...]:
+def table_columns(jobs: Jobs) -> tuple[str, ...]:
     """The columns that a table of these jobs has."""
     stochastic = STOCHASTIC_COLUMNS if jobs.are(JobType.STOCHASTIC).any() else ()
     return (*COLUMNS, *stochastic, *filter(jobs.has, (*LIFE_COLUMNS, *CARRIED)))
 
 
-def lines_of(jobs: Jobs, columns: Sequence[str]) -> str:
-    """Jobs as lines of CSV with these columns (of :func:`columns_of`)."""
+def csv_lines(jobs: Jobs, columns: Sequence[str]) -> str:
+    """Jobs as lines of CSV with these columns (of :func:`table_columns`)."""
     cells = [_cells(jobs, name) for name in columns]
     return "".join(map("%s\n".__mod__, map(",".join, zip(*cells, strict=True))))
 
@@ -71,7 +71,7 @@ def _cells(jobs: Jobs, name: str) -> Iterable[str]:
     if kind == "time":
         return _times(column)
     if kind == "text":
-        return map(list(map(_quoted, jobs.names)).__getitem__, column.tolist())
+        return map(list(map(_quote, jobs.names)).__getitem__, column.tolist())
     if kind == "number":
         return ["" if value is None else str(value) for value in column.tolist()]
     if kind == "flag":
@@ -92,12 +92,12 @@ def _times(seconds: NDArray[np.float64]) -> list[str]:
     return cells
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     # Not csv.writer: with a line end of \n it leaves a lone \r unquoted, which csv.reader takes for a line end.
     return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
 
 
-def values_of(name: str, cells: Sequence[str], refuse: Callable[[int, str], TraceError]) -> Sequence[Any]:
+def parse_cells(name: str, cells: Sequence[str], refuse: Callable[[int, str], TraceError]) -> Sequence[Any]:
     """The cells of a column as values; a whole column at once, and one by one only to find a fault."""
     convert, at_once = _KINDS[name]
     if at_once is not None:
@@ -147,7 +147,7 @@ def _text(cell: str, name: str) -> str:
 def _flag(cell: str, name: str) -> bool:
     flag = {"": False, "0": False, "1": True, "false": False, "true": True}.get(cell.strip().lower())
     if flag is None:
-        raise ValueError(f"{name} must be 0 or 1, not {shown(cell)}")
+        raise ValueError(f"{name} must be 0 or 1, not {format_value(cell)}")
     return flag
 
 

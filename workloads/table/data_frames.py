@@ -10,7 +10,7 @@ from workloads.ground.errors import InputError, UnknownNameError
 from workloads.ground.numbers import decimal
 from workloads.table.columns import ALL_COLUMNS, NEEDED_COLUMNS
 from workloads.table.job import JobType
-from workloads.table.job_table import table_of
+from workloads.table.job_table import build_table
 from workloads.table.jobs import Jobs
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def jobs_of_frame(frame: pd.DataFrame, ignored: Collection[str] = ()) -> Jobs:
         if len(frame):
             yield columns, []
 
-    return Jobs(table_of(found, blocks(), _NAME).jobs)
+    return Jobs(build_table(found, blocks(), _NAME).jobs)
 
 
 def _as_rigid(

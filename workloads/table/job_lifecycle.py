@@ -14,7 +14,7 @@ from workloads.ground.units import COSTS, LARGEST_TIME
 from workloads.table.job import Job, JobType
 from workloads.table.jobs import Jobs
 
-__all__ = ["beginning_of", "broken_by_others", "broken_life", "has_life"]
+__all__ = ["broken_life", "cross_job_violation", "has_life", "replay_start"]
 
 #: Times within a tick of the simulated clock are equal [s].
 _TICK = 1.5e-6
@@ -31,7 +31,7 @@ def has_life(job: Job) -> bool:
     )
 
 
-def beginning_of(jobs: Sequence[Job]) -> float | None:
+def replay_start(jobs: Sequence[Job]) -> float | None:
     """When the replay begins [s]: at the latest start of a job that runs already; None: at the first submit."""
     if isinstance(jobs, Jobs) and jobs.is_columns:
         return float(np.nanmax(jobs.column("running_since"))) if jobs.has("running_since") else None
@@ -78,7 +78,7 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, Integral)
 
 
-def broken_by_others(jobs: Sequence[Job], nodes: int | None) -> tuple[int, str, str] | None:
+def cross_job_violation(jobs: Sequence[Job], nodes: int | None) -> tuple[int, str, str] | None:
     """The first law that jobs with legal columns break together: index, field and sentence.
 
     Parameters
@@ -94,7 +94,7 @@ def broken_by_others(jobs: Sequence[Job], nodes: int | None) -> tuple[int, str, 
 def _broken_dependency(jobs: Sequence[Job]) -> tuple[int, str, str] | None:
     places = {job.job_id: index for index, job in enumerate(jobs)}
 
-    def refused(index: int, legal: str) -> tuple[int, str, str]:
+    def refusal(index: int, legal: str) -> tuple[int, str, str]:
         job = jobs[index]
         return index, "preceding", f"preceding of job {job.job_id} must be {legal}, not {job.preceding}"
 
@@ -105,9 +105,9 @@ def _broken_dependency(jobs: Sequence[Job]) -> tuple[int, str, str] | None:
             continue
         place = places.get(job.preceding)
         if place is None:
-            return refused(index, "a job of the table")
+            return refusal(index, "a job of the table")
         if jobs[place].submit is None:
-            return refused(index, "a job that arrives")
+            return refusal(index, "a job that arrives")
         path: list[int] = []
         here: int | None = index
         while here is not None and here not in sound:
@@ -116,12 +116,12 @@ def _broken_dependency(jobs: Sequence[Job]) -> tuple[int, str, str] | None:
             before = jobs[here].preceding
             here = None if before is None else places.get(before)
         if here is not None and here in path:
-            return refused(here, "a job that does not itself wait for this one")
+            return refusal(here, "a job that does not itself wait for this one")
     return None
 
 
 def _broken_start(jobs: Sequence[Job], nodes: int | None) -> tuple[int, str, str] | None:
-    begin = beginning_of(jobs)
+    begin = replay_start(jobs)
     if begin is None:
         return None
     used, last = 0, 0

@@ -19,9 +19,9 @@ import numpy as np
 from workloads.ground.errors import TraceError, UnknownNameError
 from workloads.ground.files import atomic_open, csv_rows, decode_text, read_bytes
 from workloads.ground.lines import numbered_lines
-from workloads.ground.row_views import Codes, column_of
+from workloads.ground.row_views import Codes, as_column
 from workloads.ground.trust import admit
-from workloads.table.columns import ALL_COLUMNS, DEFAULTS, NEEDED_COLUMNS, columns_of, lines_of, values_of
+from workloads.table.columns import ALL_COLUMNS, DEFAULTS, NEEDED_COLUMNS, csv_lines, parse_cells, table_columns
 from workloads.table.job import Job
 from workloads.table.jobs import Jobs, composition
 from workloads.table.validation import first_fault
@@ -29,10 +29,10 @@ from workloads.table.validation import first_fault
 __all__ = [
     "PARQUET_MAGIC",
     "JobTable",
+    "build_table",
     "looks_like_job_table",
     "parse_job_table",
     "read_job_table",
-    "table_of",
     "write_job_table",
 ]
 
@@ -103,10 +103,10 @@ def parse_job_table(data: bytes, path: str | Path, *, nodes: int | None = None) 
         names, blocks = parquet_blocks(data, path, _BLOCK)
     else:
         names, blocks = _csv_blocks(decode_text(data, path), path)
-    return table_of(names, blocks, path, nodes=nodes)
+    return build_table(names, blocks, path, nodes=nodes)
 
 
-def table_of(
+def build_table(
     names: Sequence[str],
     blocks: Iterable[tuple[Sequence[Sequence[str]], list[int]]],
     path: str | Path,
@@ -132,10 +132,10 @@ def table_of(
         lines += block_lines
         refuse = partial(_refusal, path, lines, read)
         for name, part in parts.items():
-            values = values_of(name, block[places[name]], refuse)
+            values = parse_cells(name, block[places[name]], refuse)
             if name == "plan":
                 _admit_plans(values, path, lines, read)
-            part.append(column_of(values, Jobs.kinds[name], codes))
+            part.append(as_column(values, Jobs.kinds[name], codes))
         read += len(block[0])
     columns = {name: np.concatenate(part) for name, part in parts.items()} if read else {}
     jobs = Jobs((), columns, codes.names)
@@ -169,7 +169,7 @@ def write_job_table(jobs: Iterable[Job], path: str | Path) -> None:
         If it cannot be written, or pyarrow is missing for Parquet.
     """
     table = Jobs.of(jobs)
-    columns = columns_of(table)
+    columns = table_columns(table)
     if Path(path).suffix == ".parquet":
         from workloads.table.parquet import write_parquet
 
@@ -177,7 +177,7 @@ def write_job_table(jobs: Iterable[Job], path: str | Path) -> None:
         return
     with atomic_open(path) as file:
         file.write(",".join(columns) + "\n")
-        file.writelines(lines_of(table[begin : begin + _BLOCK], columns) for begin in range(0, len(table), _BLOCK))
+        file.writelines(csv_lines(table[begin : begin + _BLOCK], columns) for begin in range(0, len(table), _BLOCK))
 
 
 def _csv_blocks(text: str, path: str | Path) -> tuple[list[str], Iterator[tuple[Sequence[Sequence[str]], list[int]]]]:

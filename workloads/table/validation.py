@@ -14,11 +14,11 @@ from numbers import Integral
 import numpy as np
 from numpy.typing import NDArray
 
-from workloads.ground.errors import InputError, shown
+from workloads.ground.errors import InputError, format_value
 from workloads.ground.fields import LARGEST_WHOLE
 from workloads.ground.units import COSTS, DURATIONS, LARGEST_SIZE, LARGEST_TIME, SHORTEST_TIME, TIMES
 from workloads.table.job import Job, JobType
-from workloads.table.job_lifecycle import broken_by_others, broken_life, has_life
+from workloads.table.job_lifecycle import broken_life, cross_job_violation, has_life
 from workloads.table.jobs import Jobs
 from workloads.table.memory_profile import memory_profile
 
@@ -97,12 +97,14 @@ def first_fault(jobs: Sequence[Job], nodes: int | None = None) -> Fault | None:
             field, legal = broken
             received = getattr(job, field)
             received = (
-                "missing" if received is None else shown(received.value if isinstance(received, JobType) else received)
+                "missing"
+                if received is None
+                else format_value(received.value if isinstance(received, JobType) else received)
             )
-            return Fault(index, field, f"{field} of job {shown(job.job_id)} must be {legal}, not {received}")
-    fault = _repeated(jobs)
+            return Fault(index, field, f"{field} of job {format_value(job.job_id)} must be {legal}, not {received}")
+    fault = _find_duplicate_id(jobs)
     if fault is None and lively:
-        together = broken_by_others(jobs, nodes)
+        together = cross_job_violation(jobs, nodes)
         return None if together is None else Fault(*together)
     return fault
 
@@ -166,7 +168,7 @@ def _long(times: NDArray[np.float64]) -> NDArray[np.bool_]:
     return long
 
 
-def _repeated(jobs: Sequence[Job]) -> Fault | None:
+def _find_duplicate_id(jobs: Sequence[Job]) -> Fault | None:
     ids = np.sort(jobs.column("job_id")) if isinstance(jobs, Jobs) and jobs.is_columns else None
     if len({job.job_id for job in jobs}) == len(jobs) if ids is None else not (ids[1:] == ids[:-1]).any():
         return None

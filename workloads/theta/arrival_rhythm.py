@@ -57,7 +57,7 @@ class Rhythm:
         order = np.argsort(place)
         submitted = np.interp(np.linspace(0, 1, _GRID + 1), place[order], np.cumsum(work[order]))
         drain = parameters.drain * np.diff(self._edges) / _HOUR
-        self._activity = _restrained(rate.tolist(), submitted.tolist(), drain.tolist(), parameters.patience)
+        self._activity = _activity_times(rate.tolist(), submitted.tolist(), drain.tolist(), parameters.patience)
 
     def clock(self, activity_time: NDArray[np.float64]) -> NDArray[np.float64]:
         """Clock times [s] of activity times in [0, 1)."""
@@ -85,7 +85,9 @@ def _rates(parameters: ThetaYear, hours: int, rng: np.random.Generator) -> NDArr
     return np.asarray(np.where(closed, 0.0, rate))
 
 
-def _restrained(rate: list[float], submitted: list[float], drain: list[float], patience: float) -> NDArray[np.float64]:
+def _activity_times(
+    rate: list[float], submitted: list[float], drain: list[float], patience: float
+) -> NDArray[np.float64]:
     """Activity time at the edges of the steps, with users that hold back.
 
     The rates are scaled by the factor with which all work is submitted at the end, found by the secant method on a

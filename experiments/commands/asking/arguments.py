@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 from workloads.ground.errors import InputError, OutputError, ParameterError
 from workloads.ground.job_ids import parse_job_id
 from workloads.ground.numbers import integer
-from workloads.ground.parameters import Group, Nodes, Parameter, Values, shortened
+from workloads.ground.parameters import Group, Nodes, Parameter, Values, shorten
 
 if TYPE_CHECKING:
     from workloads.hybrid.type_mix import Assignment
@@ -140,7 +140,7 @@ def read_options(reading: LogReading) -> ReadOptions:
     ParameterError
         If a choice of jobs, a unit or a role of a column is not legal.
     """
-    from workloads.logs.column_roles import roles_of
+    from workloads.logs.column_roles import parse_roles
     from workloads.logs.filters import Choice
 
     where = list(reading.where) or None
@@ -148,12 +148,12 @@ def read_options(reading: LogReading) -> ReadOptions:
         Choice.of(where, reading.unit)
     except ParameterError as error:
         given = reading.unit if error.parameter == "unit" else " ".join(reading.where)
-        raise ParameterError(f"--{error.parameter}", error.legal, shortened(given or "")) from None
+        raise ParameterError(f"--{error.parameter}", error.legal, shorten(given or "")) from None
     if reading.columns is not None:
         try:
-            roles_of(reading.columns)
+            parse_roles(reading.columns)
         except ParameterError as error:
-            raise ParameterError("--columns", error.legal, shortened(reading.columns)) from None
+            raise ParameterError("--columns", error.legal, shorten(reading.columns)) from None
     return ReadOptions(
         format=reading.format,
         lenient=reading.lenient,
@@ -275,7 +275,7 @@ def _job_id(text: str) -> int:
     except ValueError:
         value = -1
     if value < 0:
-        raise ParameterError("", "the id of a job, such as 287, or 287_1 of a task of an array", shortened(text))
+        raise ParameterError("", "the id of a job, such as 287, or 287_1 of a task of an array", shorten(text))
     return value
 
 

@@ -275,13 +275,13 @@ def _queue(question: Question, queue: str, trace: Trace) -> Present:
     from experiments.forecast.machine_state import state_of_queue
     from workloads.logs.node_list import read_node_names
     from workloads.logs.squeue import read_queue
-    from workloads.logs.trace import epoch_of
+    from workloads.logs.trace import trace_epoch
 
     usage, machine = question.present.usage, question.rules.machine
     rows, left_out = read_queue(queue)
     if not rows:
         raise InputError(f"{queue}: no job runs or waits")
-    if epoch_of(trace.header, min((job.submit for job in trace.jobs), default=0.0)) != 0:
+    if trace_epoch(trace.header, min((job.submit for job in trace.jobs), default=0.0)) != 0:
         raise InputError(f"{question.present.log} must count seconds since 1970 with --queue, as sacct does")
     if left_out:
         print(f"{left_out:,} pending jobs are left out: they are held, or wait for a job or a time.")

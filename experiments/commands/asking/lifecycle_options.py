@@ -81,11 +81,11 @@ class Life:
 
     def of_trace(self, trace: Trace, nodes: int) -> Trace:
         """Restrict a trace to the machine and to the jobs asked for."""
-        from workloads.logs.cancellations import keep_cancelled
+        from workloads.logs.cancellations import keep_cancelled_jobs
         from workloads.logs.starting_state import cut_until, starting_state
 
         if self.cancelled == "keep":
-            trace = keep_cancelled(trace)
+            trace = keep_cancelled_jobs(trace)
         trace = trace.on_machine(nodes)
         clock = LogClock.of_trace(trace)
         begin, end = (

@@ -132,7 +132,7 @@ def load_outages(
                 raise InputError(f"--{name.replace('_', '-')} needs --failure-mtbf")
     if options.outages is None and options.failure_mtbf is None:
         return AskedOutages()
-    from workloads.ground.files import sha256_of
+    from workloads.ground.files import file_sha256
     from workloads.outages.failures import FailureRate
     from workloads.outages.file import read_outages
 
@@ -140,7 +140,7 @@ def load_outages(
     configuration: dict[str, Any] = {}
     if options.outages is not None:
         outages = read_outages(options.outages, nodes=nodes, seed=seed, clock=clock)
-        configuration["outages"] = {"path": options.outages, "sha256": sha256_of(options.outages)}
+        configuration["outages"] = {"path": options.outages, "sha256": file_sha256(options.outages)}
     failures = None
     if options.failure_mtbf is not None:
         given = {"repair": options.repair, "variation": options.repair_variation}

@@ -18,17 +18,17 @@ from experiments.recordings.run_file import FIRST_SUBMIT, PAST_USAGE
 from experiments.recordings.variants import RUNS, make_label
 from policies.order import ORDERS
 from simulator.options import Options
-from workloads.ground.parameters import declared
+from workloads.ground.parameters import declared_parameters
 from workloads.ground.ticks import in_ticks
 from workloads.ground.units import to_ticks
 from workloads.outages.outage import check_outages
-from workloads.table.job_lifecycle import beginning_of
+from workloads.table.job_lifecycle import replay_start
 from workloads.table.jobs import Jobs
 
 __all__ = ["PlannedRun", "make_manifest", "planned_runs"]
 
 #: Options that a run may have of its own on the job table of another one.
-_BESIDE_THE_JOBS = tuple(item.name for kind in (Options, OutageOptions) for item in declared(kind))
+_BESIDE_THE_JOBS = tuple(item.name for kind in (Options, OutageOptions) for item in declared_parameters(kind))
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class PlannedRun:
             Says which.
         """
         check_outages(self.asked.outages, self.simulation.nodes, self.simulation.jobs)
-        begin = beginning_of(self.simulation.jobs)
+        begin = replay_start(self.simulation.jobs)
         if self.submits and (begin is None or max(self.submits) >= to_ticks(begin)):
             self.measurement.window.bounds(self.submits, None if begin is None else to_ticks(begin))
 
@@ -104,7 +104,7 @@ def _release() -> dict[str, str]:
 
 def prior_entries(simulation: Simulation) -> dict[str, Any]:
     """Entries of ``run.json`` about the time before a starting state, as far as the simulation asks for them."""
-    prior, begin = simulation.prior, beginning_of(simulation.jobs)
+    prior, begin = simulation.prior, replay_start(simulation.jobs)
     if prior is None or begin is None:
         return {}
     entries: dict[str, Any] = {} if prior.origin is None else {FIRST_SUBMIT: prior.origin}

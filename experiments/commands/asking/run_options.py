@@ -14,7 +14,7 @@ from experiments.commands.asking.simulation_options import Simulation, Simulatio
 from experiments.recordings.measurement import MEASURING, Measurement
 from simulator.options import Options
 from workloads.ground.errors import ParameterError
-from workloads.ground.parameters import Parameter, declared
+from workloads.ground.parameters import Parameter, declared_parameters
 from workloads.hybrid.type_mix import Assignment
 
 __all__ = ["LISTED", "MOST", "RunOptions"]
@@ -71,7 +71,7 @@ LISTED: Mapping[str, Callable[[str, str], list[str]]] = {
     **{
         item.name: _groups if get_origin(item.type) is tuple else _words
         for kind in (Options, Assignment)
-        for item in declared(kind)
+        for item in declared_parameters(kind)
     },
     **dict.fromkeys(("nodes", "fit", "known_runs", "failure_mtbf", "repair"), _words),
     "notice_mix": _mixes,

@@ -97,9 +97,9 @@ class Simulation:
             return []
         running = [job.job_id for job in table if job.running_since is not None]
         from experiments.forecast.missing_history import find_gaps
-        from workloads.table.job_lifecycle import beginning_of
+        from workloads.table.job_lifecycle import replay_start
 
-        return find_gaps(self.prior, self.options, beginning_of(self.jobs) or 0.0, running)
+        return find_gaps(self.prior, self.options, replay_start(self.jobs) or 0.0, running)
 
     @property
     def clock(self) -> LogClock:
@@ -192,19 +192,19 @@ def prepare_simulation(asked: SimulationOptions, mechanisms: Sequence[str], comm
     from experiments.traces.description import composition, describe_reading, need_jobs
     from policies.mechanism import BASELINE
     from workloads.ground.errors import TraceError
-    from workloads.ground.files import sha256_of
+    from workloads.ground.files import file_sha256
     from workloads.hybrid.assignment import as_rigid, assign
     from workloads.hybrid.type_balance import imbalance
     from workloads.logs.one_pool import caveats
     from workloads.logs.readers import read_workload
-    from workloads.logs.trace import Trace, epoch_of
+    from workloads.logs.trace import Trace, trace_epoch
     from workloads.table.validation import check_jobs
 
     assignment, seed, options, life = asked.assignment, asked.seed, asked.operation, asked.life
     check_plan(assignment)
     workload = read_workload(asked.input, **read_options(asked.reading))
     configuration: dict[str, Any] = {
-        "input": {"path": asked.input, "sha256": sha256_of(asked.input)},
+        "input": {"path": asked.input, "sha256": file_sha256(asked.input)},
         "mechanisms": list(mechanisms),
         "options": asdict(options),
     }
@@ -248,7 +248,7 @@ def prepare_simulation(asked: SimulationOptions, mechanisms: Sequence[str], comm
     first = float(np.nanmin(jobs.column("submit"), initial=np.inf))
     first = first if first < np.inf else 0.0
     local = isinstance(workload, Trace) and find_zone(workload.format, workload.header)[1] == LOCAL
-    epoch = epoch_of(workload.header if isinstance(workload, Trace) else {}, first)
+    epoch = trace_epoch(workload.header if isinstance(workload, Trace) else {}, first)
     return Simulation(
         jobs,
         nodes,
@@ -272,7 +272,7 @@ def _planning(
     asked: SimulationOptions, jobs: Jobs, configuration: dict[str, Any], command: str
 ) -> tuple[Planner | None, dict[str, ReservationPlan]]:
     """Planner of stochastic jobs, and the plan files that the table names."""
-    from workloads.ground.files import sha256_of
+    from workloads.ground.files import file_sha256
     from workloads.table.job import JobType
 
     planning = asked.planner
@@ -307,6 +307,6 @@ def _planning(
     paths = {name: Path(asked.input).parent / name for name in sorted(names) if name.endswith(".json")}
     configuration["planner"] = {"fit": planner.fit, "least": planner.least, "growth": planner.growth}
     if costs is not None and planning.costs is not None:
-        configuration["planner"]["costs"] = {"path": planning.costs, "sha256": sha256_of(planning.costs)}
-    configuration["plans"] = {name: sha256_of(path) for name, path in paths.items()}
+        configuration["planner"]["costs"] = {"path": planning.costs, "sha256": file_sha256(planning.costs)}
+    configuration["plans"] = {name: file_sha256(path) for name, path in paths.items()}
     return planner, read_plans(paths, command)

@@ -13,7 +13,7 @@ from experiments.commands.asking.run_options import LISTED, RunOptions
 from experiments.commands.asking.simulation_options import Simulation
 from policies.mechanism import BASELINE
 from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.parameters import changed
+from workloads.ground.parameters import changed_parameters
 
 if TYPE_CHECKING:
     from experiments.recordings.streamed_jobs import EndedJobs
@@ -49,12 +49,12 @@ def long_run(arguments: RunOptions) -> PlannedRun:
     """
     from experiments.recordings.run_file import UNIT
     from experiments.traces.description import describe_reading, need_jobs
-    from workloads.ground.files import sha256_of
+    from workloads.ground.files import file_sha256
     from workloads.hybrid.assignment import as_rigid
     from workloads.logs.filters import Choice
     from workloads.logs.one_pool import caveats
     from workloads.logs.swf import read_long_swf
-    from workloads.logs.trace import epoch_of
+    from workloads.logs.trace import trace_epoch
 
     _refuse_others(arguments)
     asked = arguments.simulation
@@ -74,7 +74,7 @@ def long_run(arguments: RunOptions) -> PlannedRun:
     configuration = {
         "input": {
             "path": asked.input,
-            "sha256": sha256_of(asked.input),
+            "sha256": file_sha256(asked.input),
             **reading,
             "left_out": dict(trace.excluded),
         },
@@ -84,7 +84,7 @@ def long_run(arguments: RunOptions) -> PlannedRun:
     }
     if unit != "nodes":
         configuration[UNIT] = unit
-    epoch = epoch_of(trace.header, float(jobs.column("submit").min()))
+    epoch = trace_epoch(trace.header, float(jobs.column("submit").min()))
     simulation = Simulation(
         jobs, nodes, options, None, {}, configuration, describe_reading(trace), epoch, caveats=about_pool, unit=unit
     )
@@ -113,7 +113,7 @@ def _refuse_others(arguments: RunOptions) -> None:
         if len(words) > 1:
             option = f"--{name.replace('_', '-')}"
             raise ParameterError(option, "one value with --stream", ",".join(word.text for word in words))
-    for item in changed(arguments):
+    for item in changed_parameters(arguments):
         if item.name not in _OPTIONS:
             raise InputError(
                 f"{item.option} must be left out with --stream, which replays rigid jobs under the baseline"

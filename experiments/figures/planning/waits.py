@@ -15,7 +15,7 @@ from experiments.traces.calendar import find_zone
 from simulator.results.result import Result
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
-from workloads.logs.trace import Trace, epoch_of
+from workloads.logs.trace import Trace, trace_epoch
 from workloads.table.job import JobType
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def plot_trace(trace: Trace, result: Result | None = None) -> Figure:
     _draw_load(panels[1, 0], since, nodes * runtimes, trace)
     _draw_distribution(panels[1, 1], waits)
     _draw_mean_waits(panels[1, 2], waits, float(since.max()))
-    epoch = epoch_of(trace.header, float(submits.min()))
+    epoch = trace_epoch(trace.header, float(submits.min()))
     if epoch is not None:
         # Ticks stand at midnights of UTC, which local times without a zone are read as.
         zone = LOCAL if find_zone(trace.format, trace.header)[1] == LOCAL else "UTC"

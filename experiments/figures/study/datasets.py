@@ -82,7 +82,7 @@ def _levels(figure: SubFigure, rows: Rows, datasets: Mapping[str, str], stand_in
                 ]
                 if not values:
                     continue
-                middle = shown.scaled(float(np.mean(values)))
+                middle = shown.scale_value(float(np.mean(values)))
                 # One above the other, so that no mark hides another.
                 at = place + 0.1 * (number - (len(names) - 1) / 2)
                 (handles[name],) = axes.plot(

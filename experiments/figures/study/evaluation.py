@@ -43,7 +43,7 @@ def _cells(rows: Rows, metric: Metric, group: str) -> dict[tuple[str, Any], dict
     cells: dict[tuple[str, Any], dict[Any, float]] = {}
     for row in rows:
         if row[metric.name] is not None:
-            cells.setdefault((row["mechanism"], row[group]), {})[row["trace"]] = metric.scaled(row[metric.name])
+            cells.setdefault((row["mechanism"], row[group]), {})[row["trace"]] = metric.scale_value(row[metric.name])
     return cells
 
 

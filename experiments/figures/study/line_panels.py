@@ -48,7 +48,9 @@ def _cells(rows: Rows, metric: Metric, ruler: Ruler) -> _Cells:
     cells: _Cells = {}
     for row in rows:
         if row[metric.name] is not None:
-            cells.setdefault((row[ruler.column], row["mechanism"]), {})[row["trace"]] = metric.scaled(row[metric.name])
+            cells.setdefault((row[ruler.column], row["mechanism"]), {})[row["trace"]] = metric.scale_value(
+                row[metric.name]
+            )
     return cells
 
 

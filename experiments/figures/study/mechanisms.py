@@ -197,7 +197,7 @@ def _panels(number: int, rows: int) -> tuple[Figure, list[Axes]]:
 
 def _number(shown: Metric, value: Any) -> float:
     """A metric as it is shown; an empty cell of a table read back is not defined."""
-    return math.nan if value is None else float(shown.scaled(float(value)))
+    return math.nan if value is None else float(shown.scale_value(float(value)))
 
 
 def _dot(axes: Axes, name: str, place: int, value: float) -> None:

@@ -17,7 +17,7 @@ from experiments.study.verdicts import Statement, Verdict, reference, text
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
 from workloads.ground.streams import stream
-from workloads.laws import lognormal, lognormal_of, truncate
+from workloads.laws import lognormal, lognormal_from_moments, truncate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -79,7 +79,7 @@ def _measure(parameters: IntroParameters, seed: int) -> Tables:
     }
     plans["optimal"] = STRATEGIES["optimal"](law, costs, n=parameters.cells, grid="cubic")
     ends = np.array([0.25, 0.5, 1.0]) * parameters.maximum
-    stated = truncate(lognormal_of(parameters.mean, parameters.std), 0.0, parameters.maximum)
+    stated = truncate(lognormal_from_moments(parameters.mean, parameters.std), 0.0, parameters.maximum)
     shares, own = (np.diff(np.concatenate(([0.0], np.asarray(item.cdf(ends))))) for item in (stated, law))
     printed_shares = np.array([share for _, share in _PRINTED_PROBABILITIES])
     rows: list[dict[str, Any]] = []

@@ -13,7 +13,7 @@ from policies.planning.optimal import cheapest
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
 from workloads.ground.errors import UnknownNameError
-from workloads.laws import GRIDS, TABLE_1, Law, algorithm_1_size, bounded, discretise
+from workloads.laws import GRIDS, TABLE_1, Law, algorithm_1_size, bound_support, discretise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -87,7 +87,7 @@ def table_laws(names: Iterable[str]) -> dict[str, Law]:
     for name in chosen:
         if name not in TABLE_1:
             raise UnknownNameError("law", name, TABLE_1)
-    return {name: bounded(TABLE_1[name]) for name in chosen}
+    return {name: bound_support(TABLE_1[name]) for name in chosen}
 
 
 def equal_costs(overhead: float, gamma: float = 0.0) -> CostModel:

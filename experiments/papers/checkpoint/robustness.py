@@ -10,7 +10,7 @@ from experiments.papers.checkpoint.paper_plans import FIVE, cells_for, equal_cos
 from experiments.study.equivalence import count, most, reaches
 from experiments.study.experiment import Experiment, Tables
 from experiments.study.verdicts import Statement, Verdict, figure, text
-from workloads.laws import bounded, lognormal_of
+from workloads.laws import bound_support, lognormal_from_moments
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,7 +54,7 @@ def _measure(parameters: RobustnessParameters, seed: int) -> Tables:
         for factor in parameters.factors:
             mean = parameters.mean * (factor if varied == "mean" else 1.0)
             std = parameters.std * (factor if varied == "std" else 1.0)
-            law = bounded(lognormal_of(mean, std))
+            law = bound_support(lognormal_from_moments(mean, std))
             grid = cells_for(law, parameters.epsilon, parameters.overhead, parameters.most_cells)
             for strategy in FIVE:
                 plan = make_plan(strategy, law, costs, grid, parameters.most)

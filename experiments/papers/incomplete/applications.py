@@ -21,7 +21,7 @@ from workloads.laws.distribution import DiscreteLaw, Law
 from workloads.laws.grids import discretise
 from workloads.laws.mixture import mixture
 from workloads.laws.named import exponential, truncated_normal
-from workloads.laws.shifted import shifted
+from workloads.laws.shifted import shift
 from workloads.laws.truncated import truncate
 
 __all__ = ["COSTS", "Application", "applications", "best_strategy"]
@@ -106,4 +106,4 @@ def applications() -> Mapping[str, Application]:
 
 
 def _exponential() -> Law:
-    return shifted(truncate(exponential(1.5), upper=8.0), 1.0)
+    return shift(truncate(exponential(1.5), upper=8.0), 1.0)

@@ -24,7 +24,7 @@ from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
 from workloads.laws.distribution import Law
 from workloads.laws.mixture import mixture
-from workloads.laws.named import lognormal_of
+from workloads.laws.named import lognormal_from_moments
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -145,10 +145,12 @@ def _measure_inputs(parameters: Inputs, seed: int) -> Tables:
     if parameters.bins < 1 or parameters.runs < 20 * parameters.bins:
         raise ParameterError("runs", f"at least 20 for each of the {parameters.bins} bins", parameters.runs)
     rng = stream(seed, "incomplete-fig2")
-    sizes = lognormal_of(15.0, 5.0).sample(rng, parameters.runs)
+    sizes = lognormal_from_moments(15.0, 5.0).sample(rng, parameters.runs)
     # How fast the surface converges decides, not how large its image is: sizes explain little of the time.
-    hard = mixture([lognormal_of(1.0, 0.3), lognormal_of(4.0, 2.0)], [2, 1]).sample(rng, parameters.runs)
-    times = hard * (sizes / 15.0) ** 0.3 * lognormal_of(4.0, 1.0).sample(rng, parameters.runs)
+    hard = mixture([lognormal_from_moments(1.0, 0.3), lognormal_from_moments(4.0, 2.0)], [2, 1]).sample(
+        rng, parameters.runs
+    )
+    times = hard * (sizes / 15.0) ** 0.3 * lognormal_from_moments(4.0, 1.0).sample(rng, parameters.runs)
     rows = [{"size_mb": float(size), "time_h": float(time)} for size, time in zip(sizes, times, strict=True)]
     edges = np.quantile(sizes, np.linspace(0.0, 1.0, parameters.bins + 1))
     bands = []

@@ -21,8 +21,8 @@ from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.ground.streams import stream
 from workloads.laws.distribution import Law
 from workloads.laws.mixture import mixture
-from workloads.laws.named import gamma, lognormal, lognormal_of, truncated_normal, uniform
-from workloads.laws.shifted import shifted
+from workloads.laws.named import gamma, lognormal, lognormal_from_moments, truncated_normal, uniform
+from workloads.laws.shifted import shift
 from workloads.laws.truncated import truncate
 
 __all__ = [
@@ -113,16 +113,16 @@ def list_applications() -> Mapping[str, LoggedApplication]:
     of the orbital anatomy that of figure 1 of "Reservation and Checkpointing Strategies for Stochastic Jobs". The
     rest, sessions above all, is a choice.
     """
-    modes = [lognormal_of(8.0, 3.0), lognormal_of(22.0, 6.0), lognormal_of(50.0, 10.0)]
+    modes = [lognormal_from_moments(8.0, 3.0), lognormal_from_moments(22.0, 6.0), lognormal_from_moments(50.0, 10.0)]
     whole = truncate(mixture(modes, [4, 3, 3], "three modes"), 3.0, 78.0)
     found = (
         LoggedApplication("cerebellum", "cerebellum", truncated_normal(2.5, 0.7, 0.3, 6.0), 718, 15, 0.4),
         LoggedApplication("connectivity", "connectivity", _connectivity(), 1151, 20, 0.4),
-        LoggedApplication("functional-qa", "functional QA", lognormal_of(0.6, 0.25), 17416, 80, 0.4),
+        LoggedApplication("functional-qa", "functional QA", lognormal_from_moments(0.6, 0.25), 17416, 80, 0.4),
         LoggedApplication("deep-brain", "deep brain", _deep_brain(), 3774, 40, 0.5),
         LoggedApplication("surface", "cortical surface", _surface(), 2411, 30, 0.3),
         LoggedApplication("whole-brain", "whole brain", whole, 17416, 300, 0.8, 0.8),
-        LoggedApplication("orbital", "orbital anatomy", lognormal_of(21.4, 19.7), 2000, 150, 0.7),
+        LoggedApplication("orbital", "orbital anatomy", lognormal_from_moments(21.4, 19.7), 2000, 150, 0.7),
     )  # fmt: skip
     return {item.name: item for item in found}
 
@@ -131,7 +131,7 @@ def _connectivity() -> Law:
     # FCA of Table 3, with times in seconds.
     printed = APPLICATIONS["FCA"]
     span = (printed.maximum - printed.location) / _SECONDS
-    return shifted(truncate(gamma(printed.shape, printed.scale / _SECONDS), upper=span), printed.location / _SECONDS)
+    return shift(truncate(gamma(printed.shape, printed.scale / _SECONDS), upper=span), printed.location / _SECONDS)
 
 
 def _deep_brain() -> Law:

@@ -22,7 +22,7 @@ from experiments.study.measurement_table import column, rows_where
 from experiments.study.rules import LEVEL
 from experiments.study.verdicts import Statement, Verdict, table, text
 from workloads.chains.synthetic import SLANT_TABLE
-from workloads.chains.task_fits import FITS, choose_fit, fit_law, held_out_score
+from workloads.chains.task_fits import FITS, choose_fit, fit_law, leave_one_out_score
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -68,7 +68,7 @@ def _measure_durations(parameters: TaskData, seed: int) -> Tables:
                 "peaks": _peaks(durations),
                 "distance": float(np.maximum(steps - chance, chance - steps + 1 / ends.size).max()),
                 "best": best,
-                **{f"score_{fit}": held_out_score(durations, fit) for fit in FITS},
+                **{f"score_{fit}": leave_one_out_score(durations, fit) for fit in FITS},
             }
         )
     return {"": rows, "fits": fits, **data_row(bool(parameters.tasks), len(runs))}

@@ -218,13 +218,13 @@ def _fit(x: Floats, y: Floats) -> WaitFit:
         alpha_error=line.slope_error,
         gamma_error=line.intercept_error,
         r_squared=line.r_squared,
-        r_squared_means=_r_squared_of_means(bins, line),
+        r_squared_means=_r2_score_of_means(bins, line),
         spread=line.spread,
         unconstrained=free,
     )
 
 
-def _r_squared_of_means(bins: Bins, line: Line) -> float | None:
+def _r2_score_of_means(bins: Bins, line: Line) -> float | None:
     # A line through two points says nothing of whether there is one.
     if len(bins.pairs) < _FEWEST or float(np.ptp(bins.wait)) == 0:
         return None

@@ -61,7 +61,7 @@ def least_squares(x: Floats, y: Floats) -> Line:
         intercept,
         slope_error=spread / math.sqrt(squares),
         intercept_error=spread * math.sqrt(1.0 / len(x) + middle**2 / squares),
-        r_squared=_r_squared(x, y, slope, intercept),
+        r_squared=_r2_score(x, y, slope, intercept),
         spread=spread,
     )
 
@@ -95,7 +95,7 @@ def least_squares_above(x: Floats, y: Floats, least_slope: float) -> Line:
         intercept,
         slope_error=spread / math.sqrt(float(x @ x)) if slope > least_slope else None,
         intercept_error=spread / math.sqrt(len(x)) if intercept > 0 else None,
-        r_squared=_r_squared(x, y, slope, intercept),
+        r_squared=_r2_score(x, y, slope, intercept),
         spread=spread,
     )
 
@@ -109,7 +109,7 @@ def _spread(x: Floats, y: Floats, slope: float, intercept: float, fitted: int) -
     return math.sqrt(_residual(x, y, slope, intercept) / (len(x) - fitted))
 
 
-def _r_squared(x: Floats, y: Floats, slope: float, intercept: float) -> float | None:
+def _r2_score(x: Floats, y: Floats, slope: float, intercept: float) -> float | None:
     # The mean of equal numbers may differ from them by a rounding error, which is no variance to explain.
     if float(np.ptp(y)) == 0:
         return None

@@ -59,7 +59,7 @@ def test_all_built_in_orders_and_rules_take_part_and_no_plug_in(tmp_path: Path) 
         rows = EXPERIMENT.measure(QueueOrders(jobs=20, traces=2), 0, Resources(tmp_path, workers=1))[""]
     finally:
         ORDERS.forget("somebodys")
-    own = {item.name for item in ORDERS.known() if item.origin == "built in"}
+    own = {item.name for item in ORDERS.entries() if item.origin == "built in"}
     assert {row["order"] for row in rows} == own >= {"fcfs", "wfp3", "f1", "fairshare", "alcf"}
     assert {row["rule"] for row in rows} == {*BACKFILLING, "easy depth=8"}
     with pytest.raises(UnknownNameError, match="did you mean fcfs"):

@@ -11,7 +11,7 @@ from experiments.sweeps import make_sweep
 from experiments.sweeps.grid import expand
 from simulator.options import Options
 from tests.test_docs import command_parser
-from workloads.ground.parameters import declared
+from workloads.ground.parameters import declared_parameters
 from workloads.hybrid.assignment import Assignment
 from workloads.hybrid.parameters import option_value
 from workloads.logs.swf import write_swf
@@ -23,8 +23,8 @@ def test_options_are_keys_of_sweeps_with_the_same_defaults() -> None:
     offered = {action.dest for action in command_parser("run")._actions}
     for kind in (Assignment, Options):
         assert {item.name for item in fields(kind)} - offered == set()
-        for item in declared(kind):
-            assert option_value(kind, item.name, item.written(item.default)) == item.default, item.name
+        for item in declared_parameters(kind):
+            assert option_value(kind, item.name, item.write(item.default)) == item.default, item.name
 
 
 def test_options_are_read_as_keys_of_sweeps_are(tmp_path: Path) -> None:

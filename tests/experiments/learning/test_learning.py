@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from policies.order import ORDERS
-from policies.orders.learned_score import FEATURES, features_of
+from policies.orders.learned_score import FEATURES, job_features
 from policies.score_network import ScoringNetwork
 from simulator import simulate
 from simulator.results.metrics import summarize
@@ -63,7 +63,7 @@ def test_observations_are_the_waiting_jobs(environment: JobChoice) -> None:
         queue, view = list(beside.queue)[:12], beside.view
         assert told["action_mask"].sum() == len(queue) == np.any(seen, axis=1).sum()
         for row, job in zip(seen, queue, strict=False):
-            expected = features_of(job, view.now, NODES)
+            expected = job_features(job, view.now, NODES)
             assert row[:4] == pytest.approx(np.minimum(expected, 2.5), rel=1e-5)
             assert row[COLUMNS.index("fits")] == (job.nodes <= view.free)
             assert row[COLUMNS.index("free")] == pytest.approx(view.free / NODES)

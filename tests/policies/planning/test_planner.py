@@ -27,13 +27,13 @@ from workloads.laws import (
     TABLE_1,
     DiscreteLaw,
     Law,
-    bounded,
+    bound_support,
     bounded_pareto,
     discretise,
     exponential,
     from_scipy,
     lognormal,
-    lognormal_of,
+    lognormal_from_moments,
     pareto,
     truncate,
     uniform,
@@ -41,7 +41,7 @@ from workloads.laws import (
 )
 from workloads.laws.atoms import find_atoms
 from workloads.laws.mixture import mixture
-from workloads.laws.shifted import shifted
+from workloads.laws.shifted import shift
 
 WHICH = {"best": optimal, "all": all_checkpoint, "none": no_checkpoint}
 
@@ -155,7 +155,7 @@ def test_empty_cells_make_no_reservations() -> None:
 
 
 def test_plain_compiled_and_without_numba_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
-    law = discretise(bounded(exponential(1.0)), 150, "cubic")
+    law = discretise(bound_support(exponential(1.0)), 150, "cubic")
     wave = Table(law.values, 0.1 + 0.05 * np.sin(7 * law.values))
     variants = [CostModel(1, 0.5, 0.1, 0.1, 0.2), CostModel(1, 0, 0, wave, 0.1), CostModel(1, 1, 0, wave, wave)]
 
@@ -302,7 +302,7 @@ def test_the_introduction_of_the_paper() -> None:
 
 
 def test_periodic_plans_are_the_best_of_their_kind() -> None:
-    law = bounded(TABLE_1["gamma"])
+    law = bound_support(TABLE_1["gamma"])
     costs = CostModel(1, 0.4, 0.05, 0.1, 0.2)
     for name in ("all-ckpt-periodic", "no-ckpt-periodic"):
         strategy = STRATEGIES[name]
@@ -352,7 +352,7 @@ def test_runs_are_a_discrete_law() -> None:
 
 def test_the_optimal_plan_costs_least() -> None:
     costs = CostModel(1, 0.2, 0.1, 0.3, 0.2)
-    for law in (bounded(TABLE_1["weibull"]), TABLE_1["uniform"]):
+    for law in (bound_support(TABLE_1["weibull"]), TABLE_1["uniform"]):
         cost = {name: plan.expected_cost(law) for name, plan in plans(law, costs, STRATEGIES, n=300).items()}
         assert min(cost.values()) == pytest.approx(cost["optimal"], rel=2e-3)
         assert cost["all-ckpt"] <= cost["all-ckpt-periodic"] * 1.002
@@ -412,7 +412,7 @@ def test_an_unknown_strategy() -> None:
 @pytest.mark.parametrize("name", ["weibull", "truncated-normal", "bounded-pareto"])
 @pytest.mark.parametrize("strategy", list(STRATEGIES))
 def test_a_million_jobs_pay_what_is_expected(strategy: str, name: str) -> None:
-    law = bounded(TABLE_1[name])
+    law = bound_support(TABLE_1[name])
     rng = stream(3, "planner", strategy, name)
     costs = CostModel(1, 0.5, 0.1, 0.1, 0.2)
     from_runs = strategy in {"maximum", "masi", "neuro", "neuro-avg"} or strategy.startswith("mem-")
@@ -427,13 +427,13 @@ def test_a_million_jobs_pay_what_is_expected(strategy: str, name: str) -> None:
 
 def test_a_grid_that_is_used_up_grows_until_the_cost_settles() -> None:
     costs = CostModel(checkpoint=0.1, restart=0.1)
-    law = bounded(pareto(1.0, 1.1))
+    law = bound_support(pareto(1.0, 1.1))
     plan, cut = all_checkpoint(law, costs), all_checkpoint(law, costs, n=500)
     assert len(cut) > 450
     assert cut.growth is None
     assert plan.growth is not None
     assert (plan.growth.first, plan.growth.settled) == (500, True)
-    assert f"grew to {plan.growth.cells:,}" in plan.growth.told()
+    assert f"grew to {plan.growth.cells:,}" in plan.growth.describe()
     # Converged: many more cells, of which the default says nothing.
     best = all_checkpoint(law, costs, n=32_000).expected_cost(law)
     assert cut.expected_cost(law) > 1.001 * best
@@ -449,7 +449,7 @@ def test_a_grid_that_is_used_up_grows_until_the_cost_settles() -> None:
 @pytest.mark.parametrize("law", [pareto(1.0, 1.1), pareto(1.0, 1.05), lognormal(0.0, 3.0), weibull(1.0, 0.2)])
 def test_heavy_tails_are_within_a_thousandth_of_converged(law: Law) -> None:
     costs = CostModel(checkpoint=0.1, restart=0.1)
-    cut = bounded(law)
+    cut = bound_support(law)
     assert optimal(cut, costs).expected_cost(cut) < 1.001 * optimal(cut, costs, n=16_000).expected_cost(cut)
 
 
@@ -470,7 +470,7 @@ def test_atoms_are_on_every_grid(grid: str) -> None:
     for law, atoms in (
         (mixed, [3.0, 7.77, 21.0]),
         (truncate(mixed, upper=9.0), [3.0, 7.77]),
-        (shifted(mixed, 2.0), [5.0, 9.77, 23.0]),
+        (shift(mixed, 2.0), [5.0, 9.77, 23.0]),
         (Undeclared(), [5.03]),
         (from_scipy(stats.randint(1, 4)), [1.0, 2.0, 3.0]),
     ):
@@ -501,7 +501,7 @@ def test_a_support_without_a_width_is_one_runtime() -> None:
             lambda: STRATEGIES["no-ckpt-periodic"](uniform(1.0, 9.0), CostModel(), tau=10**30),
             "tau must be .* <= 200,000",
         ),
-        (lambda: lognormal_of(1e-300, 1e300), "std must be within a factor of 1e"),
+        (lambda: lognormal_from_moments(1e-300, 1e300), "std must be within a factor of 1e"),
     ],
 )
 def test_what_is_too_much_is_said(make: Callable[[], object], told: str) -> None:
@@ -525,7 +525,7 @@ def test_a_distant_bound_costs_nothing(strategy: Callable[..., ReservationPlan],
 
 @pytest.mark.parametrize(
     "law",
-    [lognormal_of(21.0, 20.0), weibull(1.0, 0.5), exponential(1.0), bounded_pareto(1.0, 3e9, 1.05)],
+    [lognormal_from_moments(21.0, 20.0), weibull(1.0, 0.5), exponential(1.0), bounded_pareto(1.0, 3e9, 1.05)],
     ids=lambda law: law.name,
 )
 def test_a_distant_bound_costs_nothing_under_other_laws(law: Law) -> None:

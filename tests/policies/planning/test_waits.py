@@ -20,7 +20,7 @@ from policies.planning.waits.fitting import LEAST_PAIRS, bin_pairs, fit_waits, s
 from policies.planning.waits.lines import Line, least_squares, least_squares_above
 from policies.planning.waits.model import LEAST_ALPHA, SizeClass, WaitFit, WaitModel
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.laws import DiscreteLaw, lognormal_of, truncate
+from workloads.laws import DiscreteLaw, lognormal_from_moments, truncate
 
 HOUR = 3600.0
 #: The prices that [R] and its predecessors use for the waits of a real machine, in hours.
@@ -128,7 +128,7 @@ def test_an_empty_machine_costs_next_to_nothing() -> None:
 
 def test_the_least_alpha_keeps_plans_short_and_costs_little() -> None:
     """Without it a plan asks at once for the longest runtime there can be."""
-    law = truncate(lognormal_of(mean=5 * HOUR, std=5 * HOUR), upper=200 * HOUR)
+    law = truncate(lognormal_from_moments(mean=5 * HOUR, std=5 * HOUR), upper=200 * HOUR)
     free = STRATEGIES["optimal"](law, CostModel(1e-12, 1.0, HOUR))
     assert free.length == pytest.approx([200 * HOUR])
     floored = STRATEGIES["optimal"](law, CostModel(LEAST_ALPHA, 1.0, HOUR))

@@ -29,7 +29,7 @@ from workloads.table.job import Job, JobType
 
 #: Every order, those with parameters that change what they compute, and powers that differ in their last digits.
 NAMES = (
-    *(item.name for item in ORDERS.known() if item.origin == "built in"),
+    *(item.name for item in ORDERS.entries() if item.origin == "built in"),
     *("wfp3 exponent=2.7", "wfp3 exponent=1", "fairshare patience=50", "fairshare half_life=100"),
     "multifactor age=100 max_age=500 fairshare=900 size=50 half_life=100 accounts=3",
     "alcf shortest=1 longest=2 fifo_factor=3600 backfill_factor=10 backfill_max=7",

@@ -258,7 +258,7 @@ def test_smooth_laws_are_laws(values: list[float], limited: bool) -> None:
         if fit.reason_refused is not None:
             continue
         law = fit.good()
-        cut = laws.bounded(law)
+        cut = laws.bound_support(law)
         x = np.linspace(cut.lower, cut.upper, 301)
         heights = law.cdf(x)
         assert np.all(np.diff(heights) >= -1e-12)
@@ -278,7 +278,7 @@ def test_usual_laws_are_laws(values: list[float]) -> None:
     samples = Samples.of(values)
     for fit in fit_usual(samples, ["gamma", "truncnorm", "uniform", "lomax"]):
         if fit.reason_refused is None:
-            cut = laws.bounded(fit.good())
+            cut = laws.bound_support(fit.good())
             assert cut.upper >= max(values)
             assert np.all(np.diff(fit.good().cdf(np.linspace(0.0, cut.upper, 201))) >= -1e-9)
             assert np.isfinite(fit.error)
@@ -389,7 +389,7 @@ class Stairs:
     costs: float
 
     def paid_cost(self, runtimes: Any) -> Array:
-        ends = laws.bounded(self.law).ppf([0.5, 0.875, 1.0])
+        ends = laws.bound_support(self.law).ppf([0.5, 0.875, 1.0])
         ends = np.concatenate((ends, ends[-1] * 1.5 ** np.arange(1, 60)))
         return self.costs * np.cumsum(ends)[np.searchsorted(ends, runtimes)]
 
@@ -413,7 +413,7 @@ def chosen(values: Any, **options: Any) -> Any:
 def test_few_samples_give_a_usable_law(size: int) -> None:
     values = np.random.default_rng(size).normal(8.0, 2.0, size)
     report = chosen(values)
-    cut = laws.bounded(report.chosen.good())
+    cut = laws.bound_support(report.chosen.good())
     assert values.max() <= cut.upper < 100.0
     assert 4.0 < cut.mean() < 14.0
     if size > 1:
@@ -513,7 +513,7 @@ def test_a_law_ends_at_the_samples_only_where_they_show_it(name: str) -> None:
     cut = law.ppf(levels * law.cdf(9.0))
     (part,) = fit_usual(Samples.of(cut), [name])
     # A plan from the one reaches as many deviations as that of an open law, one from the other the samples.
-    assert laws.bounded(whole.good()).upper == pytest.approx(law.isf(1e-7), rel=0.1)
+    assert laws.bound_support(whole.good()).upper == pytest.approx(law.isf(1e-7), rel=0.1)
     assert part.good().upper == pytest.approx(cut.max(), rel=0.01)
 
 
@@ -540,7 +540,7 @@ def test_the_chosen_law_of_a_degenerate_family_covers_every_sample() -> None:
         runs = np.random.default_rng(seed).normal(8.0, 2.0, 60)
         report = make_fits("usual", runs)
         law = report.chosen.good()
-        assert runs.max() <= laws.bounded(law).upper < 10 * runs.max()
+        assert runs.max() <= laws.bound_support(law).upper < 10 * runs.max()
         for candidate in report.candidates:
             if candidate.fit.reason_refused is None:
                 assert candidate.fit.good().upper == math.inf or candidate.fit.good().upper <= 100 * runs.max()

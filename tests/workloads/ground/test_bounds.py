@@ -9,7 +9,7 @@ import pytest
 
 from workloads.ground import safe_read
 from workloads.ground.errors import TraceError
-from workloads.ground.files import read_bytes, sha256_of
+from workloads.ground.files import file_sha256, read_bytes
 from workloads.logs.readers import read_workload
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="has neither pipes with names nor /dev/zero")
@@ -53,7 +53,7 @@ def test_the_limits(tmp_path, small):
 def test_devices_and_pipes(tmp_path, small):
     with pytest.raises(TraceError, match="/dev/zero: is a binary file, not a text"):
         read_workload("/dev/zero")
-    assert sha256_of("/dev/zero") == ""
+    assert file_sha256("/dev/zero") == ""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
 
@@ -79,5 +79,5 @@ def test_devices_and_pipes(tmp_path, small):
                 read_workload(pipe)
         else:
             assert len(read_workload(pipe).jobs) == 1
-            assert sha256_of(pipe) == ""
+            assert file_sha256(pipe) == ""
         writer.join()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from workloads.ground.errors import OutputError, TraceError
-from workloads.ground.files import atomic_open, decode_text, read_bytes, read_text, sha256_of
+from workloads.ground.files import atomic_open, decode_text, file_sha256, read_bytes, read_text
 
 
 def test_a_file_appears_only_when_it_is_complete(tmp_path):
@@ -125,7 +125,7 @@ def test_what_cannot_be_read_is_one_sentence(tmp_path):
     with pytest.raises(TraceError, match="cannot be read"):
         read_bytes("a\0b")
     with pytest.raises(TraceError, match="cannot be read: No such file"):
-        sha256_of(tmp_path / "none")
+        file_sha256(tmp_path / "none")
 
 
 def test_texts_of_old_and_of_other_systems():
@@ -136,4 +136,4 @@ def test_texts_of_old_and_of_other_systems():
 def test_sha256(tmp_path):
     path = tmp_path / "a"
     path.write_bytes(b"abc")
-    assert sha256_of(path) == hashlib.sha256(b"abc").hexdigest()
+    assert file_sha256(path) == hashlib.sha256(b"abc").hexdigest()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from workloads.ground import files
-from workloads.ground.files import atomic_open, digests_noted, sha256_of, written_digest
+from workloads.ground.files import atomic_open, file_sha256, record_digests, written_digest
 
 
 def write_all(place: Path) -> list[Path]:
@@ -30,11 +30,11 @@ def test_noted_digests_are_those_of_the_files(tmp_path: Path, monkeypatch: pytes
     plain = write_all(tmp_path)
     before = [path.read_bytes() for path in plain]
     read: list[Path] = []
-    with digests_noted():
+    with record_digests():
         paths = write_all(tmp_path)
         assert [path.read_bytes() for path in paths] == before
-        known = [sha256_of(path) for path in paths]
-        monkeypatch.setattr(files, "sha256_of", lambda path: read.append(path) or sha256_of(path))
+        known = [file_sha256(path) for path in paths]
+        monkeypatch.setattr(files, "file_sha256", lambda path: read.append(path) or file_sha256(path))
         assert [written_digest(path) for path in paths] == known
     # Only what was written out of order had to be read.
     assert read in ([], paths[3:])
@@ -45,9 +45,9 @@ def test_noted_digests_are_those_of_the_files(tmp_path: Path, monkeypatch: pytes
 
 def test_an_interrupted_file_leaves_no_digest(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
-    with digests_noted():
+    with record_digests():
         with pytest.raises(ZeroDivisionError), atomic_open(path) as file:
             file.write("half")
             raise ZeroDivisionError
         path.write_text("another")
-        assert written_digest(path) == sha256_of(path)
+        assert written_digest(path) == file_sha256(path)

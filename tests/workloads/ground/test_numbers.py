@@ -18,11 +18,11 @@ from workloads.ground import parameters
 from workloads.ground.errors import InputError
 from workloads.ground.fields import number, whole
 from workloads.ground.numbers import decimal, integer
-from workloads.ground.parameters import declared
+from workloads.ground.parameters import declared_parameters
 from workloads.hybrid.assignment import Assignment
 from workloads.hybrid.parameters import option_value
 from workloads.laws.checks import positive
-from workloads.logs.trace import epoch_of
+from workloads.logs.trace import trace_epoch
 from workloads.table.memory_profile import memory_profile
 
 ROOT = Path(__file__).parents[3]
@@ -48,7 +48,7 @@ def test_the_gate_refuses_what_python_alone_reads(text: str) -> None:
 
 
 def _reader(kind: type[Any], name: str) -> Reader:
-    return next(Reader(item, None) for item in declared(kind) if item.name == name)
+    return next(Reader(item, None) for item in declared_parameters(kind) if item.name == name)
 
 
 def _options() -> Iterator[Callable[[], Any]]:
@@ -77,7 +77,7 @@ def test_runtimes_and_headers_and_selections(tmp_path: Path) -> None:
     runs.write_text("1_6\n")
     with pytest.raises(InputError, match=r"runs\.txt:1"):
         read_runs(runs)
-    assert epoch_of({"UnixStartTime": "1_600_000_000"}, 0.0) is None
+    assert trace_epoch({"UnixStartTime": "1_600_000_000"}, 0.0) is None
     rows: list[dict[str, Any]] = [{"nodes": 16}]
     with pytest.raises(InputError):
         filter_rows(rows, ["nodes=1_6"])

@@ -16,7 +16,7 @@ from policies.order import ORDERS, Order
 from policies.port import SystemView, WaitingJob
 from tests.places import ROOT
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.registry import Registry, function_of, parameters_of
+from workloads.ground.registry import Registry, function_adapter, plugin_parameters
 from workloads.logs.readers import READERS
 
 MODULE = '''
@@ -125,7 +125,7 @@ def test_a_name_is_a_word(name: str) -> None:
 
 
 def test_what_is_no_plugin_is_not_added() -> None:
-    registry: Registry[object] = Registry("thing", adapt=function_of("nothing"))
+    registry: Registry[object] = Registry("thing", adapt=function_adapter("nothing"))
     with pytest.raises(InputError, match="thing 'seven': must be a function of nothing, not of the type int"):
         registry.add("seven", 7)
     assert not len(registry)
@@ -149,7 +149,7 @@ def test_parameters_are_those_of_the_plugin_not_of_its_wrapping() -> None:
     registry: Registry[Order] = Registry("order", adapt=lambda plugin: Order(plugin))
     registry.add("weighted", _Weighted)
     assert registry["weighted weight=3"].key == _Weighted(3)
-    assert parameters_of(_Weighted(2.0)) == {"weight": 2.0}
+    assert plugin_parameters(_Weighted(2.0)) == {"weight": 2.0}
     assert registry.listing() == {"weighted": "By submit times a weight."}
 
 

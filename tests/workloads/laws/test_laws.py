@@ -90,7 +90,7 @@ def test_samples_follow_the_law_and_the_seed(name: str) -> None:
 
 
 def test_lognormal_of_has_that_mean_and_deviation() -> None:
-    law = laws.lognormal_of(21.0, 20.0)
+    law = laws.lognormal_from_moments(21.0, 20.0)
     peer = stats.lognorm(law.sigma, scale=math.exp(law.mu))  # type: ignore[attr-defined]
     assert (peer.mean(), peer.std()) == pytest.approx((21.0, 20.0))
 
@@ -100,7 +100,7 @@ def test_lognormal_of_has_that_mean_and_deviation() -> None:
 
 @pytest.mark.parametrize("name", ["exponential", "weibull", "gamma", "lognormal", "pareto"])
 def test_bounded_ends_at_the_quantile_and_is_renormalised(name: str) -> None:
-    law, peer = laws.bounded(laws.TABLE_1[name]), PEERS[name]
+    law, peer = laws.bound_support(laws.TABLE_1[name]), PEERS[name]
     assert law.upper == pytest.approx(float(peer.isf(1e-7)))
     assert law.sf(law.upper) == 0.0
     x = peer.isf([0.9, 0.5, 1e-3, 1e-6])
@@ -139,7 +139,7 @@ def test_truncating_twice_is_truncating_once() -> None:
     twice = laws.truncate(laws.truncate(laws.exponential(1.0), 0.5, 3.0), 1.0, 2.0)
     assert once == twice
     assert laws.truncate(once, 0.0, 5.0) is once
-    assert laws.bounded(once) is once
+    assert laws.bound_support(once) is once
 
 
 def test_truncating_a_discrete_law() -> None:
@@ -187,7 +187,7 @@ def test_a_discrete_law_cannot_be_changed() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_grids(name: str, grid: str) -> None:
     n = 60
-    law = laws.bounded(laws.TABLE_1[name])
+    law = laws.bound_support(laws.TABLE_1[name])
     cells = laws.discretise(laws.TABLE_1[name], n, grid)
     a, b = law.lower, law.upper
     step = np.arange(1, n + 1) / n
@@ -286,7 +286,7 @@ def test_algorithm_1_refuses_an_infinite_size(costs: dict[str, float]) -> None:
         (lambda: laws.weibull(1.0, 0.0), "shape must be"),
         (lambda: laws.gamma(math.inf, 1.0), "shape must be"),
         (lambda: laws.lognormal(math.nan, 1.0), "mu must be a finite number, not nan"),
-        (lambda: laws.lognormal_of(21.0, -20.0), "std must be"),
+        (lambda: laws.lognormal_from_moments(21.0, -20.0), "std must be"),
         (lambda: laws.pareto(0.0, 3.0), "minimum must be"),
         (lambda: laws.truncated_normal(8.0, 2.0, 20.0, 1.0), "maximum must be a finite number above the minimum, 20"),
         (lambda: laws.truncated_normal(8.0, 2.0, 200.0, 210.0), "between which normal has any probability"),
@@ -297,7 +297,7 @@ def test_algorithm_1_refuses_an_infinite_size(costs: dict[str, float]) -> None:
         (lambda: laws.truncate(laws.uniform(1.0, 2.0), 3.0), "has any probability|above the minimum"),
         (lambda: laws.truncate(laws.exponential(1.0), math.nan), "minimum must be a number"),
         (lambda: laws.truncate(laws.from_samples([1.0]), 2.0, 3.0), "has any probability"),
-        (lambda: laws.bounded(laws.exponential(1.0), 0.0), "tail must be"),
+        (lambda: laws.bound_support(laws.exponential(1.0), 0.0), "tail must be"),
         (lambda: laws.discretise(laws.exponential(1.0), 0), "n must be a whole number"),
         (lambda: laws.discretise(laws.exponential(1.0), 2.5), "n must be a whole number"),
         (lambda: laws.discretise(laws.exponential(1.0), math.nan), "n must be a whole number"),

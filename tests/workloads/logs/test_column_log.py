@@ -12,7 +12,7 @@ import pytest
 from tests.support.jobs import rigid
 from workloads.ground.errors import HoldfastError, ParameterError, TraceError, UnknownNameError
 from workloads.logs.column_log import parse_columns
-from workloads.logs.column_roles import LAYOUTS, Role, layout_of, roles_of
+from workloads.logs.column_roles import LAYOUTS, Role, find_layout, parse_roles
 from workloads.logs.readers import read_trace, read_workload
 from workloads.logs.swf import read_swf, write_swf
 from workloads.logs.trace import Trace, TraceJob
@@ -253,12 +253,12 @@ def test_a_broken_row_is_named_and_may_be_passed_over(tmp_path: Path) -> None:
 
 
 def test_layouts_name_what_a_trace_needs() -> None:
-    assert layout_of(["submit", "nodes"]) is None
+    assert find_layout(["submit", "nodes"]) is None
     for name in LAYOUTS:
-        roles = roles_of(name)
+        roles = parse_roles(name)
         assert {"submit", "start", "end", "nodes", "walltime", "user"} <= set(roles)
-        assert layout_of([role.column.upper() for role in roles.values()]) == name
-    assert roles_of("pm100")["walltime"] == Role("time_limit", 60.0)
-    assert roles_of("f-data")["walltime"] == Role("elpl", 1.0)
+        assert find_layout([role.column.upper() for role in roles.values()]) == name
+    assert parse_roles("pm100")["walltime"] == Role("time_limit", 60.0)
+    assert parse_roles("f-data")["walltime"] == Role("elpl", 1.0)
     with pytest.raises(UnknownNameError):
-        roles_of({"colour": "c"})
+        parse_roles({"colour": "c"})

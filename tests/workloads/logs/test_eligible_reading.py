@@ -11,12 +11,12 @@ import pytest
 from tests.shared_data import shared_file
 from workloads.ground.errors import TraceError
 from workloads.hybrid.assignment import as_rigid, assign
-from workloads.logs.cancellations import keep_cancelled
+from workloads.logs.cancellations import keep_cancelled_jobs
 from workloads.logs.column_log import parse_columns
-from workloads.logs.machine_size import held_at_once
+from workloads.logs.machine_size import peak_use
 from workloads.logs.sacct import parse_sacct, read_sacct
 from workloads.logs.squeue import read_queue
-from workloads.logs.starting_state import starting_state, state_of
+from workloads.logs.starting_state import find_starting_state, starting_state
 from workloads.logs.trace import Trace, TraceJob
 from workloads.table.job import JobType
 
@@ -65,12 +65,12 @@ def test_a_job_that_was_cancelled_while_held_never_waited() -> None:
         "8|ann|CANCELLED by 5|1000|Unknown|Unknown|1800|0|10|2",
         "9|ann|CANCELLED by 5|1000|1600|Unknown|1800|0|10|2",
     )
-    kept = keep_cancelled(trace).jobs[1:]
+    kept = keep_cancelled_jobs(trace).jobs[1:]
     assert [(job.eligible, job.wait, job.cancelled_at, job.start) for job in kept] == [
         (1800.0, 0.0, 1800.0, None),
         (1600.0, 200.0, 1800.0, None),
     ]
-    assert [(job.submit, job.eligible, job.cancelled_at) for job in as_rigid(keep_cancelled(trace))] == [
+    assert [(job.submit, job.eligible, job.cancelled_at) for job in as_rigid(keep_cancelled_jobs(trace))] == [
         (1000, None, None),
         (1000, 1800, 1800),
         (1000, 1600, 1800),
@@ -152,10 +152,10 @@ def test_the_machine_and_the_starting_state_know_recorded_starts() -> None:
         TraceJob(2, 0.0, 4, 9.0, 9.0, wait=0.0, eligible=70.0),
         TraceJob(3, 0.0, 4, 9.0, 9.0, wait=30.0, eligible=80.0),
     )
-    assert held_at_once(Trace(jobs)) == 8
+    assert peak_use(Trace(jobs)) == 8
     cut = starting_state(Trace(jobs, 8), 72.0)
     assert [(job.job_id, job.running_since) for job in cut.jobs] == [(2, 70.0), (3, None)]
-    state = state_of(cut.jobs)
+    state = find_starting_state(cut.jobs)
     # Job 3 is not eligible yet.
     assert state is not None and (state.running, state.waiting) == (1, 0)
 

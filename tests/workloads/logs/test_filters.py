@@ -11,8 +11,8 @@ from tests.workloads.logs.test_sacct_formats import GONE, aligned, as_json, deli
 from tests.workloads.logs.test_swf import line
 from workloads.ground.errors import InputError, ParameterError, TraceError
 from workloads.logs.cleaning import Intake
-from workloads.logs.filters import Choice, conditions_of
-from workloads.logs.machine_size import held_at_once, with_assumed_size
+from workloads.logs.filters import Choice, parse_conditions
+from workloads.logs.machine_size import peak_use, with_assumed_size
 from workloads.logs.node_names import NamedNodes
 from workloads.logs.readers import READERS, read_trace, read_workload
 from workloads.logs.swf import parse_swf
@@ -52,7 +52,7 @@ def test_jobs_are_chosen_by_any_column_in_every_form(log, where, ids, left_out):
     trace = read_trace(log, where=where)
     assert [job.job_id for job in trace.jobs] == ids
     assert trace.excluded == left_out
-    assert trace.header["Where"] == " ".join(map(str, conditions_of(where)))
+    assert trace.header["Where"] == " ".join(map(str, parse_conditions(where)))
 
 
 def test_a_column_that_is_not_there_and_values_that_nobody_has(log):
@@ -218,10 +218,10 @@ def jobs(*rows):
 def test_a_machine_is_as_large_as_what_its_jobs_held():
     # 8 from 5 to 65 and 4 from 64 to 73; the next 4 start when these end.
     trace = jobs((0, 5, 8, 60), (0, 64, 4, 9), (0, 73, 4, 100))
-    assert held_at_once(trace) == 8  # both at once for one second of 168
-    assert held_at_once(jobs((0, 5, 8, 60), (0, 60, 4, 9))) == 12
-    assert held_at_once(jobs((0, 5, 8, 60), (0, 65, 4, 9))) == 8
-    assert held_at_once(jobs((0, None, 8, 60))) == 0
+    assert peak_use(trace) == 8  # both at once for one second of 168
+    assert peak_use(jobs((0, 5, 8, 60), (0, 60, 4, 9))) == 12
+    assert peak_use(jobs((0, 5, 8, 60), (0, 65, 4, 9))) == 8
+    assert peak_use(jobs((0, None, 8, 60))) == 0
     assumed = with_assumed_size(trace)
     assert assumed.nodes == 8
     assert assumed.header["Assumed"].startswith("a machine of 8 nodes, enough for what the jobs held at once in 99 %")
@@ -233,7 +233,7 @@ def test_the_column_of_nodes_says_how_many_there_are(tmp_path):
     rows = [row(1, NodeList="n[1-4]"), row(2, NodeList="n[5-8]", submit=9000, start=9000, end=9900)]
     (tmp_path / "a.txt").write_text(delimited(rows, names=list(rows[0])))
     trace = read_trace(tmp_path / "a.txt")
-    assert (held_at_once(trace), with_assumed_size(trace).nodes) == (4, 8)
+    assert (peak_use(trace), with_assumed_size(trace).nodes) == (4, 8)
     assert "all that the column NodeList names" in with_assumed_size(trace).header["Assumed"]
     assert with_assumed_size(read_trace(tmp_path / "a.txt", unit="cores")).nodes == 256
 
@@ -242,7 +242,7 @@ def test_the_column_of_nodes_says_how_many_there_are(tmp_path):
 @pytest.mark.parametrize(("name", "nodes"), [("KTH-SP2-1996-2.1-cln", 100), ("theta_2022", 4354)])
 def test_real_machines_are_found(name, nodes):
     trace = read_trace(trace_file(f"{name}.swf.gz"))
-    assert held_at_once(trace) == nodes
+    assert peak_use(trace) == nodes
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,10 @@ from tests.support.jobs import malleable, on_demand, rigid, stochastic
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.units import to_ticks
 from workloads.hybrid.assignment import as_rigid, assign
-from workloads.logs.cancellations import keep_cancelled
+from workloads.logs.cancellations import keep_cancelled_jobs
 from workloads.logs.dependencies import follow_dependencies
 from workloads.logs.sacct import parse_sacct
-from workloads.logs.starting_state import cut_until, starting_state, state_of
+from workloads.logs.starting_state import cut_until, find_starting_state, starting_state
 from workloads.logs.swf import parse_swf, read_swf, write_swf
 from workloads.logs.trace import Trace, TraceJob
 from workloads.table.columns import COLUMNS, LIFE_COLUMNS, STOCHASTIC_COLUMNS
@@ -50,7 +50,7 @@ def test_jobs_cancelled_before_they_started_are_left_out_or_kept() -> None:
     trace = swf(RAN, GONE, (3, 20, 0, 10, 4, 20, 5, -1, -1))
     assert [job.job_id for job in trace.jobs] == [1, 3]
     assert trace.excluded == {"runtime <= 0": 1}
-    kept = keep_cancelled(trace)
+    kept = keep_cancelled_jobs(trace)
     assert kept.excluded == {}
     assert kept.jobs[1] == TraceJob(2, 10, 4, 80, 80, True, 30, "7", "3", cancelled_at=40)
     # One that was cancelled while it ran is a job of that runtime.
@@ -70,16 +70,16 @@ def test_jobs_cancelled_before_they_started_are_left_out_or_kept() -> None:
 )
 def test_what_cannot_be_replayed_stays_left_out(row: tuple[object, ...]) -> None:
     trace = swf(RAN, row)
-    assert keep_cancelled(trace) is trace
+    assert keep_cancelled_jobs(trace) is trace
     assert sum(trace.excluded.values()) == 1
 
 
 def test_withdrawn_jobs_keep_their_places_on_a_smaller_machine() -> None:
     big = (9, 0, 0, 60, 12, 90, 1, -1, -1)
     trace = swf(big, RAN, big, GONE, replace_first(RAN, 4), big, replace_first(GONE, 5), (6, 0, 9, 0, 12, 9, 5, -1, -1))
-    first = keep_cancelled(trace).on_machine(8)
+    first = keep_cancelled_jobs(trace).on_machine(8)
     assert [job.job_id for job in first.jobs] == [1, 2, 4, 5]
-    assert keep_cancelled(trace.on_machine(8)).jobs == first.jobs
+    assert keep_cancelled_jobs(trace.on_machine(8)).jobs == first.jobs
 
 
 def replace_first(row: tuple[object, ...], job: int) -> tuple[object, ...]:
@@ -98,7 +98,7 @@ def test_sacct_says_who_was_cancelled_in_the_queue() -> None:
     ]
     trace = parse_sacct("\n".join(lines), "a.txt")
     assert trace.excluded == {"never started": 4}
-    kept = keep_cancelled(trace)
+    kept = keep_cancelled_jobs(trace)
     assert kept.jobs[1] == TraceJob(2, 120, 4, 120, 120, True, 30, "u", "p", cancelled_at=150)
     assert kept.excluded == {"never started": 3}
 
@@ -108,14 +108,14 @@ def test_written_and_read_again(tmp_path: Path) -> None:
     path = tmp_path / "b.swf"
     write_swf(trace, path)
     assert read_swf(path).jobs == trace.jobs
-    write_swf(keep_cancelled(trace), path)
+    write_swf(keep_cancelled_jobs(trace), path)
     again = read_swf(path)
     assert again.jobs == trace.jobs
-    assert keep_cancelled(again).jobs == keep_cancelled(trace).jobs
+    assert keep_cancelled_jobs(again).jobs == keep_cancelled_jobs(trace).jobs
 
 
 def test_a_withdrawn_on_demand_job_waits_as_long_whenever_it_comes() -> None:
-    trace = keep_cancelled(swf(*(replace_first(GONE, job) for job in range(1, 41)), replace_first(RAN, 99)))
+    trace = keep_cancelled_jobs(swf(*(replace_first(GONE, job) for job in range(1, 41)), replace_first(RAN, 99)))
     jobs = assign(trace, shares=(1, 0, 0), no_show_share=0.3, seed=1)
     came = [job for job in jobs if job.submit is not None and job.job_id != 99]
     assert 10 < len(came) < 40
@@ -191,7 +191,7 @@ LOG = swf(
 
 
 def test_a_log_is_cut_at_the_last_start_before() -> None:
-    cut = starting_state(keep_cancelled(LOG), 49)
+    cut = starting_state(keep_cancelled_jobs(LOG), 49)
     assert [(job.job_id, job.running_since) for job in cut.jobs] == [
         (1, 0),
         (3, 45),
@@ -205,7 +205,7 @@ def test_a_log_is_cut_at_the_last_start_before() -> None:
         "ended before the starting state": 1,
         "submitted before the starting state, wait not recorded": 1,
     }
-    state = state_of(cut.jobs)
+    state = find_starting_state(cut.jobs)
     assert state is not None
     assert (state.begin, state.running, state.nodes, state.waiting) == (45, 2, 12, 3)
     # At 50 job 6 starts: the replay begins then.
@@ -376,7 +376,7 @@ def test_long_chains_are_sound() -> None:
 def test_kept_withdrawals_of_a_real_log() -> None:
     trace = read_swf(trace_file("SDSC-BLUE-2000-4.2-cln.swf.gz"), procs_per_node=8)
     assert len(trace.withdrawn) == 10_764
-    kept = keep_cancelled(trace)
+    kept = keep_cancelled_jobs(trace)
     assert len(kept.jobs) == len(trace.jobs) + 10_764
     assert kept.excluded == {"runtime <= 0": 6}
     submits = [job.submit for job in kept.jobs]
@@ -399,7 +399,7 @@ def test_a_week_of_a_real_log_goes_on_as_it_did() -> None:
     waits = {job_id: ((record.start or 0) - (record.submit or 0)) / 1e6 for job_id, record in whole.items()}
     log = replace(trace, jobs=tuple(replace(job, wait=waits[job.job_id]) for job in trace.jobs))
     cut = starting_state(log, 100 * 86400)
-    state = state_of(cut.jobs)
+    state = find_starting_state(cut.jobs)
     assert state is not None
     assert state.running > 1
     assert state.waiting > 50

@@ -15,7 +15,7 @@ from workloads.logs.one_pool import caveats
 from workloads.logs.readers import read_trace
 from workloads.logs.swf import read_long_swf
 from workloads.logs.trace import Trace, TraceJob
-from workloads.logs.work_shares import gpus_of
+from workloads.logs.work_shares import has_gpus
 
 
 def job(number: int, start: float, nodes: int, runtime: float = 100.0, partition: str = "") -> TraceJob:
@@ -126,7 +126,7 @@ def test_gpus_of_sacct_in_json(tmp_path: Path) -> None:
 
 
 def test_gpus_by_any_name() -> None:
-    assert [gpus_of(text) for text in ("gres/gpu:a100=4", "gpu:2", "7696487:0", "gres/gpu=0", "", "cpu=2,mem=3G")] == [
+    assert [has_gpus(text) for text in ("gres/gpu:a100=4", "gpu:2", "7696487:0", "gres/gpu=0", "", "cpu=2,mem=3G")] == [
         *(True, True, False, False, False, False)
     ]
 

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from workloads.ground.errors import ParameterError, TraceError
-from workloads.logs.cancellations import keep_cancelled
+from workloads.logs.cancellations import keep_cancelled_jobs
 from workloads.logs.sacct import looks_like_sacct, parse_sacct, read_sacct
 from workloads.logs.trace import TraceJob
 
@@ -118,7 +118,7 @@ def test_a_cancelled_array_is_each_of_its_tasks(ids, tasks):
     trace = parse({}, {"JobIDRaw": ids} | gone)
     assert trace.excluded == {"never started": len(tasks)}
     assert trace.remarks == ({"array of jobs not named in full: those named counted, or one": 1} if ".." in ids else {})
-    kept = keep_cancelled(trace)
+    kept = keep_cancelled_jobs(trace)
     assert kept.excluded == {}
     assert [job.job_id - (5010 << 32) for job in kept.jobs[1:]] == list(tasks)
     assert {(job.submit, job.cancelled_at, job.nodes) for job in kept.jobs[1:]} == {(1.7e9, 1700000500, 4)}
@@ -141,7 +141,7 @@ def test_arrays_that_cannot_be_counted_are_one_job_left_out(ids):
     with pytest.raises(
         TraceError, match=r"a\.txt: has 8,000,000 cancelled jobs, more than the 5,000,000 that can be kept"
     ):
-        keep_cancelled(parse({}, *many))
+        keep_cancelled_jobs(parse({}, *many))
 
 
 def test_states_are_counted_and_leave_nothing_out():

@@ -14,7 +14,7 @@ from workloads.ground.errors import TraceError
 from workloads.logs.filters import Choice
 from workloads.logs.readers import read_trace
 from workloads.logs.sacct import parse_sacct, read_sacct
-from workloads.logs.sacct_formats import form_of
+from workloads.logs.sacct_formats import detect_form
 from workloads.logs.squeue import read_queue
 
 NAMES = (
@@ -34,7 +34,7 @@ def text(*lines: str) -> str:
 
 
 def cells(*lines: str) -> list[dict[str, str]]:
-    form = form_of(text(*lines), "a.txt")
+    form = detect_form(text(*lines), "a.txt")
     return [dict(zip(form.names, form.cells(record), strict=True)) for _, record in form.records()]
 
 

@@ -18,7 +18,7 @@ from tests.strategies.tables import job_tables
 from tests.support.jobs import rigid
 from workloads.ground.errors import InputError, ParameterError, TraceError
 from workloads.ground.units import to_ticks
-from workloads.outages.failures import FailureRate, placed
+from workloads.outages.failures import FailureRate, place_failures
 from workloads.outages.file import OUTAGE_COLUMNS, read_outages, write_outages
 from workloads.outages.outage import Outage, OutageKind, check_outages
 
@@ -188,7 +188,7 @@ class TestRate:
 
     def test_places_are_drawn_where_they_are_missing(self) -> None:
         outages = [Outage(FAILURE, 0, 1), Outage(FAILURE, 0, 1, place=0.25), Outage(MAINTENANCE, 0, 1)]
-        found = placed(outages, 5)
+        found = place_failures(outages, 5)
         assert found[1:] == outages[1:]
         assert found[0].place is not None
         check_outages(found)

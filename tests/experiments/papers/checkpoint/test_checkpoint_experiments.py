@@ -24,7 +24,7 @@ from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import optimal
 from tests.support.alterations import never_flips
 from workloads.ground.errors import ParameterError
-from workloads.laws import TABLE_1, bounded, exponential, pareto, uniform
+from workloads.laws import TABLE_1, bound_support, exponential, pareto, uniform
 
 SHORT = ("exponential", "beta")
 #: Sizes with which each experiment takes well under a second.
@@ -145,7 +145,7 @@ def test_the_applications() -> None:
 
 def test_nothing_beats_the_floor() -> None:
     for name in ("exponential", "uniform", "weibull"):
-        law, costs = bounded(TABLE_1[name]), replace(equal_costs(0.1), beta=0.5, gamma=0.05)
+        law, costs = bound_support(TABLE_1[name]), replace(equal_costs(0.1), beta=0.5, gamma=0.05)
         best, floor = limit_cost(law, costs, 500), least_cost(law, costs, 500)
         assert 0.98 * best < floor < best
     # One cell: every job takes no time, and still pays for a reservation.
@@ -248,7 +248,7 @@ def test_table_2_counts_its_cells(measured: Callable[[str], Path]) -> None:
 
 
 def test_the_published_slips_are_what_they_are_said_to_be() -> None:
-    costs, law = equal_costs(0.1, 0.1), bounded(pareto(1.5, 3.0))
+    costs, law = equal_costs(0.1, 0.1), bound_support(pareto(1.5, 3.0))
     whole = pareto(1.5, 3.0)
     for tau in (1, 2, 5):
         ends = np.linspace(law.lower, law.upper, tau + 1)[1:]
@@ -261,7 +261,7 @@ def test_the_published_slips_are_what_they_are_said_to_be() -> None:
         (published,) = as_published_costs(law, whole, costs, [tau], checkpointed=True)
         assert published == pytest.approx(float((ReservationPlan(ends, flags, costs).length + 0.1) @ needed), rel=1e-12)
     # Where a = 0 and nothing is cut off, the slips do nothing.
-    short = bounded(exponential(1.0))
+    short = bound_support(exponential(1.0))
     (published,) = as_published_costs(short, short, costs, [7], checkpointed=True)
     correct = ReservationPlan(np.arange(1, 8) * short.upper / 7, np.arange(7) < 6, costs)
     assert published == pytest.approx(correct.expected_cost(short), rel=1e-12)

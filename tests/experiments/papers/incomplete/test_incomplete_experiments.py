@@ -27,7 +27,7 @@ from tests.support.alterations import never_flips
 from workloads.ground.errors import ParameterError
 from workloads.laws import from_samples, truncated_normal
 from workloads.laws.mixture import mixture
-from workloads.laws.shifted import shifted
+from workloads.laws.shifted import shift
 
 FEW = ("norm", "truncexpon")
 TINY: dict[str, Callable[[Any], Any]] = {
@@ -131,10 +131,10 @@ def test_mixtures_and_shifts_are_checked() -> None:
     with pytest.raises(ParameterError, match="weights"):
         mixture([law, law], [1.0, -1.0])
     with pytest.raises(ParameterError, match="location"):
-        shifted(law, -1.0)
+        shift(law, -1.0)
     with pytest.raises(ParameterError, match="continuous"):
-        shifted(from_samples([1.0, 2.0]), 1.0)
-    moved = shifted(law, 3.0)
+        shift(from_samples([1.0, 2.0]), 1.0)
+    moved = shift(law, 3.0)
     points = np.array([0.0, 3.0, 9.0, 11.0, 23.0])
     assert moved.sf(points) == pytest.approx(law.sf(points - 3.0))
     assert moved.ppf(0.3) == pytest.approx(float(law.ppf(0.3)) + 3.0)
