@@ -146,7 +146,7 @@ class _Holdings:
         had = held.pop(job, 0)
         if event in _SIZES and not (entry.before == had and _SIZES[event](had, entry.after)):
             change = f"from {entry.before:,} to {entry.after:,} nodes"
-            return f"{shown(event)} cannot change job {job} {change}: it has {had:,}"
+            return f"{format_value(event)} cannot change job {job} {change}: it has {had:,}"
         if entry.after:
             held[job] = entry.after
         self._taken += entry.after - had
@@ -252,7 +252,7 @@ def sound_decisions(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -
     for line, row in rows:
         decision = Decision(**row)
         if decision.decision not in _NEEDED:
-            raise TraceError(path, line, f"{shown(decision.decision)} is no decision")
+            raise TraceError(path, line, f"{format_value(decision.decision)} is no decision")
         if any(row[name] is None for name in ("time", *_NEEDED[decision.decision])):
             raise TraceError(path, line, "a cell is empty")
         if last is not None and decision.time < last:
