@@ -17,7 +17,7 @@ from simulator.machine.stochastic import StochasticJob
 from simulator.options import Options
 from simulator.plain_replay import accounting, obstacle, plain_table, samples, starts
 from simulator.results.recording import changes_of, origin_of
-from simulator.results.records import Accounting, Records, Samples, StochasticRecord
+from simulator.results.records import LAST_TICK, Accounting, Records, Samples, StochasticRecord
 from simulator.results.result import Result
 from simulator.services.downtime import Closures
 from workloads.ground.errors import InputError, InvariantError, ParameterError
@@ -46,9 +46,6 @@ __all__ = [
     "simulate_table",
     "sum_accounts",
 ]
-
-#: The last tick that tables hold.
-_LAST = 2**63 - 1
 
 
 def simulate(
@@ -310,10 +307,10 @@ def refuse_late_end(now: int, origin: int) -> None:
     InputError
         Says when it ends.
     """
-    if now + abs(origin) > _LAST:
+    if now + abs(origin) > LAST_TICK:
         raise InputError(
             f"the jobs take until {to_seconds(now + origin):.3g} s, and a simulation must end by "
-            f"{to_seconds(_LAST):,.0f} s"
+            f"{to_seconds(LAST_TICK):,.0f} s"
         )
 
 

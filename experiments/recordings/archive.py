@@ -17,7 +17,7 @@ import numpy as np
 
 from experiments.output.filenames import table_name
 from experiments.output.manifest import Sealed
-from experiments.recordings.row_checks import sound_decisions, sound_entries, sound_records, sound_samples
+from experiments.recordings.row_checks import sound_decisions, sound_entries, sound_records, sound_samples, sound_times
 from experiments.recordings.run_file import (
     LOCAL,
     ZONE,
@@ -104,10 +104,10 @@ def read_recording(
     with trusting(trusted):
         jobs = simulated_jobs(result)
     table = result.need(table_name("jobs", name), "the jobs of that mechanism: run it again")
-    records = _records(table, jobs, variant.mechanism)
     origin, begin, prior = origin_of(jobs), replay_start(jobs), read_prior(place, content)
     if prior is not None and prior.origin is not None:
         origin = min(origin, to_ticks(prior.origin))
+    records = _records(table, jobs, variant.mechanism, origin)
     entries: list[Entry] = []
     samples: list[Sample] = []
     if events:
@@ -121,7 +121,7 @@ def read_recording(
         records=records,
         entries=entries,
         samples=Samples.of(samples),
-        stochastic=_courses(result.find(table_name("reservations", name)), jobs),
+        stochastic=_courses(result.find(table_name("reservations", name)), jobs, origin),
         origin=origin,
         begin=None if begin is None else to_ticks(begin),
         down=changes_of(_down(entries)),
@@ -203,7 +203,11 @@ def _cells(path: Path, names: Sequence[str]) -> tuple[list[int], list[Sequence[s
     return lines, [found[place] for place in places]
 
 
-def _columns(path: Path, schema: Schema, origin: int = 0) -> tuple[list[int], dict[Any, Any]]:
+#: Columns of times on the clock of the job table.
+_TIMES = ("submit", "start", "end", "queued")
+
+
+def _columns(path: Path, schema: Schema, origin: int) -> tuple[list[int], dict[Any, Any]]:
     """Line of each row, and the columns by their source, without those that are derived from others.
 
     Parameters
@@ -222,6 +226,8 @@ def _columns(path: Path, schema: Schema, origin: int = 0) -> tuple[list[int], di
         if values is None or (item.name in _NEEDED and "" in cells):
             values = [_value(item, cell, path, line) for cell, line in zip(cells, lines, strict=True)]
             values = values if item.kind == "number" else whole_column(values)
+        if item.kind == "clock" or item.source in _TIMES:
+            sound_times(values, origin, item.name, path, lines)
         if item.kind == "clock" and origin:
             values = np.where(values == ABSENT, ABSENT, values - origin)
         found[item.source] = values
@@ -235,7 +241,7 @@ def _value(item: Field, cell: str, path: Path, line: int) -> Any:
         raise TraceError(path, line, str(error)) from None
 
 
-def _read(path: Path, schema: Schema, origin: int = 0) -> Iterator[tuple[int, dict[Any, Any]]]:
+def _read(path: Path, schema: Schema, origin: int) -> Iterator[tuple[int, dict[Any, Any]]]:
     """The same row by row."""
     lines, columns = _columns(path, schema, origin)
     lists = [values if isinstance(values, list) else optional(values) for values in columns.values()]
@@ -243,11 +249,11 @@ def _read(path: Path, schema: Schema, origin: int = 0) -> Iterator[tuple[int, di
         yield line, dict(zip(columns, row, strict=True))
 
 
-def _records(path: Path, jobs: Sequence[Job], mechanism: str) -> Records:
+def _records(path: Path, jobs: Sequence[Job], mechanism: str, origin: int) -> Records:
     """What became of the jobs, which must be those of the table in its order."""
     schema = JOBS.extend([Field("type", "text", "", "type")])
     held = ELIGIBLE.name in read_text(path).partition("\n")[0].split(",")
-    lines, columns = _columns(path, schema.extend([ELIGIBLE]) if held else schema)
+    lines, columns = _columns(path, schema.extend([ELIGIBLE]) if held else schema, origin)
     if held:
         queued, submit = columns.pop(ELIGIBLE.source), columns["submit"]
         # Absent is less than every time.
@@ -317,11 +323,11 @@ def _bits(text: str, nodes: int) -> int:
     return sum(1 << number for number in numbers if number < nodes)
 
 
-def _courses(path: Path | None, jobs: Sequence[Job]) -> list[StochasticRecord]:
+def _courses(path: Path | None, jobs: Sequence[Job], origin: int) -> list[StochasticRecord]:
     """The stochastic jobs with their reservations."""
     found: dict[int, list[ReservationRecord]] = {job.job_id: [] for job in jobs if job.type is JobType.STOCHASTIC}
     # Where there are no digests, a file of an earlier run may lie there.
-    for line, row in _read(path, RESERVATIONS) if path is not None and found else ():
+    for line, row in _read(path, RESERVATIONS, origin) if path is not None and found else ():
         empty = next((name for name in ("number", "submit", "nodes", "length") if row[name] is None), None)
         if path is not None and empty is not None:
             raise TraceError(path, line, f"the cell of {empty} is empty")

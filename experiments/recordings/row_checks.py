@@ -14,12 +14,12 @@ import numpy as np
 
 from simulator.machine.decisions import Decision
 from simulator.machine.event_log import Entry, Sample
-from simulator.results.records import ABSENT, STATUSES, TYPES, Records
+from simulator.results.records import ABSENT, LAST_TICK, STATUSES, TYPES, Records
 from workloads.ground.errors import TraceError, format_value
-from workloads.ground.units import LARGEST_SIZE
+from workloads.ground.units import LARGEST_SIZE, SECOND, to_seconds
 from workloads.table.job import JobType
 
-__all__ = ["sound_decisions", "sound_entries", "sound_records", "sound_samples"]
+__all__ = ["sound_decisions", "sound_entries", "sound_records", "sound_samples", "sound_times"]
 
 #: Events of jobs and of outages (:class:`simulator.machine.event_log.Entry`).
 _WITHIN_RUN = frozenset(("shrink", "expand", "warn"))
@@ -37,6 +37,42 @@ _SIZES: Mapping[str, Callable[[int, int], bool]] = {
     **dict.fromkeys((*sorted(_END_OF_RUN), "cancel"), lambda before, after: after == 0),
 }
 _OF_OUTAGES = frozenset(("announce", "down", "up", "reserve", "close"))
+
+
+def sound_times(times: Any, origin: int, name: str, path: Path, lines: Sequence[int]) -> Any:
+    """Times of a table, held to those that a simulation can reach, so that 64 bits hold the difference of any two.
+
+    Parameters
+    ----------
+    times
+        On the clock of the job table [ticks], absent where there is none, shape (rows,).
+    origin
+        Where the simulated clock begins [ticks of that clock].
+    name
+        Of the column.
+    path, lines
+        The file, and the line of each row.
+
+    Returns
+    -------
+    numpy.ndarray
+        The same times.
+
+    Raises
+    ------
+    TraceError
+        Naming file, line and column.
+    """
+    latest = origin + LAST_TICK - abs(origin)
+    origin -= SECOND  # late times on the simulated clock are rounded in files
+    if times.dtype == object:
+        broken = np.array([time is not None and not origin <= time <= latest for time in times.tolist()], bool)
+    else:
+        broken = (times != ABSENT) & ~((origin <= times) & (times <= latest))
+    if broken.any():
+        legal = f"from {to_seconds(origin + SECOND):,.15g} to {to_seconds(latest):,.15g} s"
+        raise TraceError(path, lines[int(np.argmax(broken))], f"{name} must be {legal}")
+    return times
 
 
 def sound_records(columns: Mapping[str, Any], runtimes: Any, path: Path, lines: Sequence[int]) -> Records:

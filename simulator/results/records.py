@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ABSENT",
+    "LAST_TICK",
     "SLOWDOWN_BOUND",
     "STATES",
     "STATUSES",
@@ -37,6 +38,8 @@ Column = NDArray[Any]
 
 #: Stands for None in 64-bit columns; in a column of objects None stands itself.
 ABSENT = -(2**63)
+#: The last tick of a simulation: tables hold no later one.
+LAST_TICK = 2**63 - 1
 #: The types and the states of jobs, whose places stand in columns.
 TYPES = tuple(JobType)
 STATUSES = ("completed", "killed", "no_show", "cancelled")

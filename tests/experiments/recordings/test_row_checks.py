@@ -178,6 +178,30 @@ def test_an_event_log_with_more_nodes_than_the_machine_has_no_placement(
         assert told.count("\n") == 1
 
 
+@pytest.mark.parametrize("seconds", ["9223372036854775808", "-1e23", "9223372036854.776", "-5"])
+def test_a_time_that_no_simulation_reaches_is_refused(
+    seconds: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_job_table([rigid(1, 10, 2, 60), rigid(2, 20, 2, 60)], "t.csv")
+    assert cli.main(["run", "t.csv", "-o", "r", "--nodes", "2", "--mechanism", "baseline", "--events"]) == 0
+    lasts = {"jobs": ("70.0,130.0", "70.0,{}", "end"), "events": ("130.0,complete", "{},complete", "time")}
+    for table, (before, after, column) in lasts.items():
+        path = Path(f"r/{table}-baseline.csv")
+        text = path.read_text()
+        assert before in text
+        path.write_text(text.replace(before, after.format(seconds)))
+        resealed(tmp_path / "r")
+        capsys.readouterr()
+        for words in (["gantt", "r", "-o", "x.html"], ["explain", "r", "1"]):
+            assert cli.main(words) == 2
+            told = capsys.readouterr().err
+            assert f"{path.name}:" in told
+            assert f"{column} must be from 10 to 9,223,372,036,854.7" in told
+            assert told.count("\n") == 1
+        path.write_text(text)
+
+
 def test_a_damaged_result_names_file_and_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
