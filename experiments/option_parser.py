@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from pkgutil import resolve_name
 from typing import Any, TypeVar, get_origin, get_type_hints
 
 from workloads.ground.errors import ParameterError
@@ -74,6 +75,23 @@ class Reader:
             raise ParameterError(item.option, error.legal, error.received) from None
 
 
+class _Names:
+    """The names in a mapping, which is imported when they are written.
+
+    Parameters
+    ----------
+    place
+        The mapping, as ``module:name``.
+    """
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    def __str__(self) -> str:
+        *names, last = resolve_name(self._place)
+        return f"{', '.join(names)} or {last}"
+
+
 def add_options(
     parser: argparse.ArgumentParser,
     kind: type[Any],
@@ -109,7 +127,9 @@ def add_options(
         else:
             how |= {"dest": item.name} | ({"required": True} if required else {})
             how |= {"action": "append"} if parameter.repeated else {}
-        groups[parameter.group].add_argument(*names, **how)
+        action = groups[parameter.group].add_argument(*names, **how)
+        if parameter.names_in:
+            action.names = _Names(parameter.names_in)  # type: ignore[attr-defined]  # argparse puts it into the help
 
 
 def read_arguments(kind: type[_T], parsed: argparse.Namespace) -> _T:

@@ -22,8 +22,9 @@ class Arguments:
     kind: Annotated[
         str | None,
         Parameter(
-            "kind of plug-in: order, backfilling, notice, arrival, tenants, expansion, strategy, reader or export",
+            "kind of plug-in",
             default="all",
+            names_in="experiments.commands.catalogue:KINDS",
         ),
     ] = None
     check: Annotated[

@@ -110,10 +110,9 @@ def mechanisms(raw: Any, _: Any) -> tuple[str, ...]:
 
 def format_name(raw: Any, _: Any) -> str:
     name = text(raw)
-    logs = [known for known in READERS if known != "job-table"]
-    if name == "job-table" or (":" not in name and name not in READERS and name not in READERS.listing()):
-        raise UnknownNameError("format", name, logs)
-    _ = READERS[name]
+    known = ":" in name or name in READERS or name in READERS.listing()
+    if not known or not READERS[name].log:
+        raise UnknownNameError("format", name, [other for other in READERS if READERS[other].log])
     return name
 
 

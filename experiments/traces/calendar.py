@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from experiments.recordings.run_file import LOCAL
 from workloads.ground.numbers import integer
-from workloads.logs.clock import records_local_time
+from workloads.logs.readers import records_local_time
 from workloads.logs.trace import Trace, trace_epoch
 
 if TYPE_CHECKING:

@@ -16,10 +16,12 @@ from functools import cache
 from random import Random
 
 from experiments import cli
+from experiments.exports import EXPORTS
 from tests.fuzz import seeds
 from tests.fuzz.mutations import HOSTILE, NUMBERS, mutated, mutated_json, mutated_word
 from tests.fuzz.seeds import NODES
 from tests.support.seals import sealed_again, unsealed
+from workloads.logs.readers import READERS as FORMATS
 
 __all__ = ["READERS", "Case", "case"]
 
@@ -612,7 +614,7 @@ _PLAUSIBLE: Mapping[str, tuple[str, ...]] = {
     "--strategy": ("mean-by-mean", "median-by-median", "doubling", "optimal", "all-checkpoint", "periodic"),
     "--fit": ("discrete", "kernel", "polynomial"),
     "--columns": _COLUMNS,
-    "--format": ("swf", "alcf", "sacct", "columns", "job-table", "perfetto", "batsim", "parquet"),
+    "--format": (*FORMATS, *EXPORTS),
     "--where": _WHERE,
     "--unit": ("nodes", "processors", "cores"),
     "--shares": ("0.5,0.3,0.2", "1,0,0"),
@@ -706,8 +708,14 @@ def _files_for(command: str, words: list[str]) -> dict[str, bytes]:
     }
 
 
-#: The readers, each with its share of a long search; what takes long has a small one.
+def _examples(name: str) -> Callable[[Random], Case]:
+    return _trace("a", lambda rng: mutated(rng, FORMATS[name].example.encode()), "4392")
+
+
+#: The readers, each with its share of a long search; what takes long has a small one. A format without a case of its
+#: own has its example.
 READERS: Mapping[str, tuple[float, Callable[[Random], Case]]] = {
+    **{name: (5, _examples(name)) for name in FORMATS},
     "swf": (18, _trace("a.swf", lambda rng: mutated(rng, seeds.files_of("trace")["a.swf"]), "4392")),
     "alea": (4, _alea),
     "alcf": (12, _trace("a.csv", lambda rng: mutated(rng, seeds.alcf()), "4392")),

@@ -97,6 +97,8 @@ class Parameter:
         Whether it is a word without an option string.
     repeated
         Whether the option may be repeated; the field is a tuple of the values.
+    names_in
+        Mapping with the legal names, as ``module:name``; the help lists them. It is imported when the help is printed.
     """
 
     about: str
@@ -107,6 +109,7 @@ class Parameter:
     group: str = ""
     positional: bool = False
     repeated: bool = False
+    names_in: str = ""
 
 
 @dataclass(frozen=True)
@@ -174,9 +177,11 @@ class Declared:
 
     @property
     def help(self) -> str:
-        """Its help with unit and default."""
+        """Its help with unit and default; ``%(names)s`` stands for the names of ``names_in``."""
         parameter, values = self.parameter, self.values
         text = parameter.about
+        if parameter.names_in:
+            text += ": %(names)s"
         if values is not None and values.unit and f"[{values.unit}" not in text:
             text += f" [{values.unit}]"
         if self.type is bool or (parameter.positional and not parameter.default) or self.required:

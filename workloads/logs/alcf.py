@@ -18,7 +18,7 @@ from workloads.logs.cleaning import BROKEN_LINE, Intake
 from workloads.logs.filters import Choice, find_columns
 from workloads.logs.trace import Trace
 
-__all__ = ["looks_like_alcf", "parse_alcf", "read_alcf"]
+__all__ = ["COLUMNS", "EXAMPLE", "looks_like_alcf", "parse_alcf", "read_alcf"]
 
 _JOB_ID = ("COBALT_JOBID", "JOBID", "JOB_ID")
 _USER = ("USERNAME_GENID", "COBALT_USERNAME_GENID", "COBALT_USER_NAME_GENID", "USER_GENID", "COBALT_USER_GENID")
@@ -26,11 +26,18 @@ _PROJECT = ("PROJECT_NAME_GENID", "COBALT_PROJECT_NAME_GENID", "PROJECT_GENID", 
 _REQUESTED = ("NODES_REQUESTED", "REQUESTED_NODES")
 _USED = ("NODES_USED", "USED_NODES")
 _CORES = ("CORES_REQUESTED", "CORES_USED")
-#: Columns of names that other logs have, too; any other name is that of a column.
-_FIELDS = {
+#: Columns by the names that conditions have for them in all logs.
+COLUMNS = {
     **{"user": _USER, "project": _PROJECT, "name": ("JOB_NAME",), "state": ("EXIT_STATUS",)},
     **dict.fromkeys(("queue", "partition"), ("QUEUE_NAME",)),
 }
+#: A small table.
+EXAMPLE = (
+    "JOB_NAME,COBALT_JOBID,MACHINE_NAME,QUEUED_TIMESTAMP,START_TIMESTAMP,START_DATE_ID,END_TIMESTAMP,USERNAME_GENID,"
+    "PROJECT_NAME_GENID,QUEUE_NAME,WALLTIME_SECONDS,RUNTIME_SECONDS,NODES_USED,NODES_REQUESTED,EXIT_STATUS\n"
+    "a.theta,300001,theta,2019-01-31 23:00:00,2019-02-01 00:00:00.5,20190201,2019-02-01 01:00:00.5,U1,P1,default,"
+    "7200.0,3600.0,128.0,130.0,0\n"
+)
 _ALL = Choice()
 #: Nodes of the machines; a remark in the header, never taken for the size: partitions and years differ.
 _MACHINES = {"theta": "4392", "mira": "49152", "polaris": "560"}
@@ -123,7 +130,7 @@ class _CobaltRecord:
 
     def __init__(self, columns: Columns, choice: Choice) -> None:
         self.width = len(columns.names)
-        self.chosen = find_columns(choice.conditions, columns, _FIELDS)
+        self.chosen = find_columns(choice.conditions, columns, COLUMNS)
         self.debugging = choice.asks_for("queue", "partition", "queue_name")
         self.job_id = columns.need(*_JOB_ID)
         self.queued = columns.need("QUEUED_TIMESTAMP")

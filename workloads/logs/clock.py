@@ -7,18 +7,18 @@ only of a log that records local time without its zone dates are read and shown 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import parse_duration
+from workloads.logs.readers import Zone, records_local_time
 from workloads.logs.trace import Trace, trace_epoch
 
-__all__ = ["LOCAL", "LogClock", "is_date", "records_local_time"]
+__all__ = ["LOCAL", "LogClock", "is_date"]
 
 #: The zone of a log that does not name it.
-LOCAL = "local time"
+LOCAL = Zone.LOCAL.value
 _LEGAL = "a time after the first submit, such as 20d or 86400, or a date, such as 2022-03-01T12:00"
 _DATE_LIKE = re.compile(r"\s*[0-9]+-[0-9]")
 _DATE = "a date such as 2022-03-01T12:00, or a number of seconds on the clock of the log"
@@ -116,8 +116,3 @@ class LogClock:
                 return f"{time:,.0f} s"  # beyond the last year of the calendar
             return f"{date:%Y-%m-%d %H:%M:%S} {self.zone}" if seconds else f"{date:%Y-%m-%d %H:%M} {self.zone}"
         return f"{(time - self.first) / 3600:,.1f} h after the first submit"
-
-
-def records_local_time(format: str, header: Mapping[str, str]) -> bool:
-    """Whether the dates of a log are local time without their zone: of the ALCF, or of sacct without epochs."""
-    return format == "alcf" or header.get("Clock") == "local"

@@ -24,7 +24,7 @@ from workloads.table.job import JobType
 from workloads.table.job_table import JobTable
 from workloads.table.jobs import Jobs
 
-__all__ = ["select"]
+__all__ = ["JOB_COLUMNS", "TABLE_COLUMNS", "select"]
 
 #: What a condition may be on: the column, and of what is no text the texts that fulfil it.
 _OF_BOTH: Mapping[str, tuple[str, Callable[[Any], tuple[str, ...]] | None]] = {
@@ -40,6 +40,9 @@ _OF_TABLES: Mapping[str, tuple[str, Callable[[Any], tuple[str, ...]] | None]] = 
 }
 #: Values of a column that a message names.
 _SHOWN = 10
+#: Columns of a log, and of a job table, by the names that conditions may use.
+JOB_COLUMNS: Mapping[str, Sequence[str]] = {name: (column,) for name, (column, _) in _OF_BOTH.items()}
+TABLE_COLUMNS: Mapping[str, Sequence[str]] = {name: (column,) for name, (column, _) in _OF_TABLES.items()}
 
 
 def select(workload: Trace | JobTable, choice: Choice, path: str | Path) -> Trace | JobTable:

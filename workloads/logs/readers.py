@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Protocol
 
 from workloads.ground.errors import InputError, ParameterError, TraceError
 from workloads.ground.files import decode_text, file_sha256, read_bytes
 from workloads.ground.registry import Registry
+from workloads.logs import alcf, sacct, swf
 from workloads.logs.alcf import looks_like_alcf, parse_alcf
 from workloads.logs.column_log import column_names, looks_like_layout, parse_columns
-from workloads.logs.column_roles import ColumnNames, find_layout, parse_roles
+from workloads.logs.column_roles import ROLES, ColumnNames, find_layout, parse_roles
 from workloads.logs.filters import Choice, Where
-from workloads.logs.job_selection import select
+from workloads.logs.job_selection import JOB_COLUMNS, TABLE_COLUMNS, select
 from workloads.logs.sacct import looks_like_sacct, parse_sacct
 from workloads.logs.swf import looks_like_swf, parse_swf
 from workloads.logs.trace import Trace
 from workloads.table.job_table import PARQUET_MAGIC, JobTable, looks_like_job_table, parse_job_table
 
-__all__ = ["READERS", "Reader", "file_sha256", "read_trace", "read_workload"]
+__all__ = ["READERS", "Reader", "Zone", "file_sha256", "read_trace", "read_workload", "records_local_time"]
 
 #: How much of a file is looked at to recognise it [characters].
 _HEAD = 65536
@@ -34,9 +36,17 @@ class _Parse(Protocol):
     ) -> Trace | JobTable: ...
 
 
+class Zone(StrEnum):
+    """How a format records its times."""
+
+    UTC = "UTC"
+    LOCAL = "local time"
+    FILE = "as the file says"
+
+
 @dataclass(frozen=True)
 class Reader:
-    """One format.
+    """One format. Help, messages, docs/reference/formats.md and the fuzz cases take it from here.
 
     Attributes
     ----------
@@ -46,17 +56,32 @@ class Reader:
         Content of a file (decompressed) and its name for messages to a trace or job table. Keywords: ``lenient``,
         ``procs_per_node``.
     chooses
-        Whether ``parse`` has the keyword ``choice``, too (:class:`~workloads.logs.filters.Choice`), to select by any
-        column of its file. Of other formats jobs are selected once they are read
-        (:func:`workloads.logs.job_selection.select`).
+        Whether ``parse`` has the keyword ``choice``, too (:class:`~workloads.logs.filters.Choice`), to select jobs by
+        the columns of its file. For other formats :func:`workloads.logs.job_selection.select` selects the jobs that
+        were read.
     maps
         Whether it has the keyword ``columns`` (:func:`~workloads.logs.column_roles.parse_roles`).
+    columns
+        Columns of the file by the names that ``where`` has for them in all logs.
+    further
+        Whether ``where`` may name any other column of the file.
+    zone
+        Zone of its times. A log whose header has ``Clock: local`` has local time in any case.
+    log
+        Whether it is a log; else a job table, in which everything is decided.
+    example
+        A small file of this format.
     """
 
     recognises: Callable[[str], bool]
     parse: _Parse
     chooses: bool = False
     maps: bool = False
+    columns: Mapping[str, Sequence[str]] = field(default_factory=lambda: JOB_COLUMNS)
+    further: bool = False
+    zone: Zone = Zone.UTC
+    log: bool = True
+    example: str = ""
 
 
 class _TraceParser(Protocol):
@@ -88,27 +113,76 @@ def _reader(plugin: Any) -> Reader:
 
 #: The formats by name, asked in this order.
 READERS: Registry[Reader] = Registry("format", "holdfast.readers", _reader)
-READERS.add("job-table", Reader(looks_like_job_table, _parse_table), "Holdfast's own job table, CSV or Parquet")
+READERS.add(
+    "job-table",
+    Reader(
+        looks_like_job_table,
+        _parse_table,
+        columns=TABLE_COLUMNS,
+        log=False,
+        example="job_id,type,submit,nodes,runtime,walltime\n1,rigid,0,8,7200,9000\n2,on-demand,2400,9,1800,3600\n",
+    ),
+    "Holdfast's own job table, CSV or Parquet",
+)
 READERS.add(
     "alcf",
-    Reader(looks_like_alcf, _log(parse_alcf), chooses=True),
+    Reader(
+        looks_like_alcf,
+        _log(parse_alcf),
+        chooses=True,
+        columns=alcf.COLUMNS,
+        further=True,
+        zone=Zone.LOCAL,
+        example=alcf.EXAMPLE,
+    ),
     "job logs of the Argonne Leadership Computing Facility",
 )
 READERS.add(
     "sacct",
-    Reader(looks_like_sacct, _log(parse_sacct), chooses=True),
+    Reader(
+        looks_like_sacct,
+        _log(parse_sacct),
+        chooses=True,
+        columns=sacct.COLUMNS,
+        further=True,
+        zone=Zone.FILE,
+        example=sacct.EXAMPLE,
+    ),
     "Slurm accounting, as sacct --parsable2 prints it",
 )
 READERS.add(
     "swf",
-    Reader(looks_like_swf, parse_swf, chooses=True),
+    Reader(
+        looks_like_swf,
+        parse_swf,
+        chooses=True,
+        columns={name: (f"field {place + 1}",) for name, place in swf.FIELDS.items()},
+        zone=Zone.FILE,
+        example=swf.EXAMPLE,
+    ),
     "Standard Workload Format (Parallel Workloads Archive)",
 )
 READERS.add(
     COLUMNS,
-    Reader(looks_like_layout, parse_columns, chooses=True, maps=True),
+    Reader(
+        looks_like_layout,
+        parse_columns,
+        chooses=True,
+        maps=True,
+        columns={role: (role,) for role in ROLES},
+        further=True,
+        zone=Zone.FILE,
+        example="job_id,submit_time,start_time,end_time,num_nodes_alloc,time_limit,job_state\n"
+        "1,1650000000,1650000060,1650003660,4,120,COMPLETED\n2,1650000100,1650000160,1650000760,2,60,COMPLETED\n",
+    ),
     "CSV or Parquet table with named columns; PM100 and F-DATA are recognised",
 )
+
+
+def records_local_time(format: str, header: Mapping[str, str]) -> bool:
+    """Whether the dates of a log are local time without their zone, by its format or its header."""
+    local = format in READERS and READERS[format].zone is Zone.LOCAL
+    return local or header.get("Clock") == "local"
 
 
 def read_workload(
@@ -135,9 +209,8 @@ def read_workload(
         For logs that count processors: convert them to nodes.
     where
         Jobs of a log that are read, by what its columns hold: ``"partition=batch,debug"``, ``["partition=batch",
-        "user!=root"]`` or ``{"partition": "batch"}``. The names user, project (or account), queue, partition, qos,
-        state and name serve all logs that have such a column; other names are those of columns. A job table, or the log
-        of a reader that does not look at this itself, has user, project, partition, qos, nodes and job_id. None: all.
+        "user!=root"]`` or ``{"partition": "batch"}``. Legal names are the ``columns`` of the :class:`Reader`, and where
+        it has ``further`` all columns of the file. None: all jobs.
     unit
         ``nodes`` or ``processors`` (``cores``), whichever the sizes of jobs shall count; None: as the log does.
     columns
@@ -175,6 +248,9 @@ def read_workload(
     if columns is not None:
         options["columns"] = columns
     workload = reader.parse(data, path, **options)
+    if reader.zone is Zone.LOCAL and isinstance(workload, Trace) and workload.format not in READERS:
+        # The reader of a plug-in is not known by the format of its trace.
+        workload = replace(workload, header={**workload.header, "Clock": "local"})
     return select(workload, choice, path) if choice and not reader.chooses else workload
 
 

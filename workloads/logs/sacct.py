@@ -37,15 +37,20 @@ from workloads.logs.sacct_values import (
 from workloads.logs.trace import Trace
 from workloads.logs.work_shares import WorkShares, has_gpus
 
-__all__ = ["looks_like_sacct", "parse_sacct", "read_sacct"]
+__all__ = ["COLUMNS", "EXAMPLE", "looks_like_sacct", "parse_sacct", "read_sacct"]
 
 _ALL = Choice()
 _HINT = "docs/guides/sacct.md has a command that exports all columns"
 #: Columns of names that other logs have, too; any other name is that of a column.
-_FIELDS = {
+COLUMNS = {
     **{"user": ("User",), "project": ("Account",), "partition": ("Partition",), "queue": ("Partition",)},
     **{"qos": ("QOS",), "state": ("State",), "name": ("JobName",)},
 }
+#: A small export.
+EXAMPLE = (
+    "JobID|JobName|User|Account|Partition|QOS|State|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|NNodes|NCPUS\n"
+    "7|ocean|ada|climate|batch|normal|COMPLETED|1650000000|1650000000|1650000060|1650003660|3600|120|4|256\n"
+)
 _NEVER_STARTED = "never started"
 _NOT_ENDED = frozenset({"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING"})
 #: Columns in which a cut cell says nothing.
@@ -129,7 +134,7 @@ class _SacctRecord:
     """One line of the export, by the names in its header."""
 
     def __init__(self, columns: Columns, procs_per_node: int | None, aligned: bool, choice: Choice) -> None:
-        self.chosen = find_columns(choice.conditions, columns, _FIELDS)
+        self.chosen = find_columns(choice.conditions, columns, COLUMNS)
         self.nodes = NamedNodes()
         self.node_list = columns.find("NodeList")
         self.local = False

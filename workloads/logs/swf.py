@@ -36,13 +36,15 @@ from workloads.logs.swf_records import MORE, OF_ALEA, Lines, read_lines
 from workloads.logs.trace import Trace
 from workloads.logs.work_shares import WorkShares
 
-__all__ = ["looks_like_swf", "parse_swf", "read_long_swf", "read_swf", "write_swf"]
+__all__ = ["EXAMPLE", "FIELDS", "looks_like_swf", "parse_swf", "read_long_swf", "read_swf", "write_swf"]
 
 Mask = NDArray[np.bool_]
 
 _STATUS = {0: "failed", 2: "partial record", 3: "partial record", 4: "partial record", 5: "cancelled"}
-#: Fields to select by.
-_FIELD_OF = {"user": 11, "project": 12, "executable": 13, "queue": 14, "partition": 15, "state": 10}
+#: Fields, counted from 0, by the names that conditions have for them.
+FIELDS = {"user": 11, "project": 12, "executable": 13, "queue": 14, "partition": 15, "state": 10}
+#: A small log.
+EXAMPLE = "; Version: 2.2\n; MaxNodes: 16\n1 0 60 3600 4 -1 -1 4 7200 -1 1 1 1 -1 1 1 -1 -1\n"
 _STATES = {"failed": "0", "completed": "1", "cancelled": "5"}
 _ALL = Choice()
 _JOB = re.compile(r"\s*-?\d+(?:\s+[^\s,|]+){16}")
@@ -118,7 +120,7 @@ def _parse_blocks(
         raise ParameterError("procs_per_node", "left out where processors are the unit", procs_per_node)
     if choice.unit == "nodes" and procs_per_node is None:
         procs_per_node = _each_node(header, path)
-    chosen = [(_FIELD_OF[one.kind], _by_number(one, header)) for one in _check_conditions(choice, path)]
+    chosen = [(FIELDS[one.kind], _by_number(one, header)) for one in _check_conditions(choice, path)]
     log = _Log(chosen, header.get("Conversion", "").startswith(CONVERSION), procs_per_node or 1, lenient)
     size, unit = header_machine_size(header, places, procs_per_node, path, log.intake if lenient else None)
     for lines in read_lines(blocks(), lenient):
@@ -280,8 +282,8 @@ class _Log:
 def _check_conditions(choice: Choice, path: str | Path) -> Sequence[Condition]:
     """The conditions, if all are on fields that the format has."""
     for one in choice.conditions:
-        if one.kind not in _FIELD_OF:
-            names = ", ".join(sorted(_FIELD_OF))
+        if one.kind not in FIELDS:
+            names = ", ".join(sorted(FIELDS))
             raise TraceError(path, None, f"has no column {one.name} to select by: choose from {names}")
     return choice.conditions
 

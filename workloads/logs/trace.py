@@ -1,6 +1,6 @@
 """The trace: what a log says of each job, before any type is assigned.
 
-Readers (swf, alcf, sacct) and the generator all produce a :class:`Trace`.
+All readers of logs and the generator produce a :class:`Trace`.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class Trace:
     source
         Where it came from: a path, or the generator with its seed.
     format
-        ``"swf"``, ``"alcf"``, ``"sacct"`` or ``"generated"``.
+        Name of the format (:data:`workloads.logs.readers.READERS`), or ``"generated"``.
     header
         Directives of the file.
     excluded

@@ -91,7 +91,7 @@ class LogReading:
     ] = None
     format: Annotated[
         str | None,
-        Parameter("format: swf, alcf, sacct, columns or job-table", default="recognised", group=DETAILS),
+        Parameter("format", default="recognised", group=DETAILS, names_in="workloads.logs.readers:READERS"),
     ] = None
     columns: Annotated[
         str | None,

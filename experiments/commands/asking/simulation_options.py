@@ -150,9 +150,7 @@ class SimulationOptions:
         Seed of every random choice.
     """
 
-    input: Annotated[
-        str, Parameter("trace (SWF, ALCF, sacct) or job table (CSV, Parquet)", metavar="INPUT", positional=True)
-    ]
+    input: Annotated[str, Parameter("trace, or job table (CSV, Parquet)", metavar="INPUT", positional=True)]
     nodes: Annotated[Nodes | None, machine_size()] = None
     reading: LogReading
     paper: Annotated[PaperReading, Group(PREPARING)]

@@ -8,14 +8,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from experiments.traces.format_reference import PAGE, formats_page
+from tests.places import ROOT
 from tests.shared_data import trace_file
 from tests.workloads.logs.test_alcf import table as alcf_table
 from tests.workloads.logs.test_sacct import export
 from tests.workloads.logs.test_swf import line
 from tests.workloads.table.test_job_table import JOBS
 from workloads.ground.errors import InputError, ParameterError, TraceError, UnknownNameError
-from workloads.logs.readers import READERS, read_trace, read_workload
-from workloads.table.columns import COLUMNS
+from workloads.logs.clock import LOCAL, LogClock
+from workloads.logs.readers import READERS, Reader, Zone, read_trace, read_workload
+from workloads.logs.trace import Trace, TraceJob
 from workloads.table.job_table import JobTable, write_job_table
 
 TEXTS = {"swf": "; Version: 2.2\n" + line() + "\n", "alcf": alcf_table({}), "sacct": export({})}
@@ -28,6 +31,40 @@ def test_logs_are_recognised_by_their_content(tmp_path, format, pack):
     path.write_bytes(pack(TEXTS[format].encode()))
     assert read_workload(path).format == format
     assert read_trace(path) == read_trace(path, format=format)
+
+
+@pytest.mark.parametrize("format", READERS)
+def test_each_format_recognises_its_example_and_selects_by_its_columns(tmp_path, format):
+    reader = READERS[format]
+    (tmp_path / "a").write_text(reader.example)
+    workload = read_workload(tmp_path / "a")
+    assert isinstance(workload, Trace if reader.log else JobTable)
+    assert format == getattr(workload, "format", format)
+    if reader.log:
+        assert (LogClock.of_trace(workload).zone == LOCAL) == (reader.zone is Zone.LOCAL)
+    for name in reader.columns:
+        try:
+            read_workload(tmp_path / "a", where={name: "nothing has this value"})
+        except TraceError as error:
+            assert "to select by" not in str(error) or format == "columns", name
+
+
+def test_a_plug_in_declares_local_time(tmp_path):
+    def parse(data, path, **_):
+        return Trace([TraceJob(1, 0.0, 1, 60.0, 60.0)], format="mine", header={"UnixStartTime": "1650000000"})
+
+    READERS.add("mine", Reader(lambda head: False, parse, zone=Zone.LOCAL), "for a test")
+    try:
+        (tmp_path / "a").write_text("x")
+        trace = read_trace(tmp_path / "a", format="mine")
+        assert LogClock.of_trace(trace).zone == LOCAL
+    finally:
+        READERS.forget("mine")
+
+
+def test_the_page_is_what_the_registry_says():
+    again = "write it again: python -m experiments.traces.format_reference"
+    assert (ROOT / PAGE).read_text(encoding="utf-8") == formats_page(), again
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.gz", "a.parquet"])
@@ -132,16 +169,14 @@ cells = st.sampled_from(
     st.lists(st.lists(cells, min_size=15, max_size=18), max_size=3) | st.binary(max_size=30),
 )
 def test_no_content_breaks_a_reader(tmp_path_factory, format, lenient, content):
-    headers = {"job-table": ",".join(COLUMNS), "alcf": TEXTS["alcf"], "sacct": TEXTS["sacct"], "swf": TEXTS["swf"],
-               "columns": "submit_time,start_time,end_time,num_nodes_alloc,time_limit,job_id,job_state"}  # fmt: skip
+    head = next(row for row in READERS[format].example.splitlines() if not row.startswith(";"))
     path = tmp_path_factory.mktemp("fuzz") / "a"
     if isinstance(content, list):
         mark = {"swf": " ", "sacct": "|"}.get(format, ",")
-        width = headers[format].split("\n")[0].count(mark) + 1 if format != "swf" else 18
-        rows = "\n".join(mark.join((row * 2)[:width]) for row in content)
-        path.write_text(headers[format].split("\n")[0] + "\n" + rows)
+        rows = "\n".join(mark.join((row * 2)[: head.count(mark) + 1]) for row in content)
+        path.write_text(head + "\n" + rows)
     else:
-        path.write_bytes(headers[format].encode() + b"\n" + content)
+        path.write_bytes(head.encode() + b"\n" + content)
     for name in (format, None):
         try:
             read_workload(path, format=name, lenient=lenient)
