@@ -1,1 +1,1 @@
-"""Experiments that no paper has: questions that the simulator can answer because it has all kinds of jobs at once."""
+"""Experiments that go beyond the four papers and use rigid, malleable, on-demand and stochastic jobs together."""

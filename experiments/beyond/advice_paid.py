@@ -1,4 +1,7 @@
-"""Advice followed: the response time that jobs really pay with it, against other requests, on simulated schedules."""
+"""Experiment: response times of jobs that follow the advice of ``holdfast advise``, against those of other requests.
+
+Both are measured on simulated schedules.
+"""
 
 from __future__ import annotations
 
@@ -239,8 +242,8 @@ def _judge(tables: Tables) -> list[Verdict]:
             for name in REQUESTS
             if name != "own"
         }
-        told = "; ".join(f"{REQUESTS[name]} {found.text('+.2f')}" for name, found in differences.items())
-        remark = f"over {len(rows):,} jobs in {len(set(weeks))} weeks; gains over the own request [h]: {told}"
+        others = "; ".join(f"{REQUESTS[name]} {found.text('+.2f')}" for name, found in differences.items())
+        remark = f"over {len(rows):,} jobs in {len(set(weeks))} weeks; gains over the own request [h]: {others}"
         verdicts.append(gains.judge(rule, differences["advice"], f"{differences['advice'].text('+.2f')} h", remark))
         against = {
             REQUESTS[name]: clustered_interval([row[f"{name}_h"] - row["advice_h"] for row in rows], weeks)

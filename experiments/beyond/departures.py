@@ -1,6 +1,6 @@
-"""Departures of a recorded schedule from first come, first served with EASY backfilling: what that rule never does.
+"""Starts in a recorded schedule that first come, first served with EASY backfilling would not have made.
 
-On a schedule that follows the rule all of them are 0.
+A schedule that follows the rule has none.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.beyond.schedules import EASY, RECORDED
-from experiments.beyond.scores import OURS, of_method
+from experiments.beyond.scores import OURS, method_rows
 from experiments.forecast.log_cursor import Past
 from experiments.study.experiment import Tables
 from simulator.options import Options
@@ -177,7 +177,7 @@ def why(tables: Tables, log: str) -> str:
         return ""
     here = (log, RECORDED)
     moments = next(row for row in tables["moments"] if (row["log"], row["schedule"]) == here)
-    ranks = np.array([row["rank"] for row in of_method(tables[""], OURS) if (row["log"], row["schedule"]) == here])
+    ranks = np.array([row["rank"] for row in method_rows(tables[""], OURS) if (row["log"], row["schedule"]) == here])
     errors = [row["error_s"] for row in tables["hindsight"] if row["log"] == log]
     early, late = np.mean(ranks < _TAIL), np.mean(ranks > 1.0 - _TAIL)
     at_once = moments["at_once_right"] / max(1, moments["at_once"])

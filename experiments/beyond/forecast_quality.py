@@ -1,4 +1,4 @@
-"""Forecasts of waits at submission against what happened, and against four simpler methods."""
+"""Experiment: accuracy of wait forecasts at submission, compared with four simpler methods."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from experiments.beyond.scores import (
     OURS,
     SCHEDULES,
     count_weeks,
-    of_method,
+    method_rows,
     rank,
     score,
     summary,
@@ -209,7 +209,7 @@ def _rows(task: _Task, place: int) -> Iterator[Row]:
     starts = [simulate_starts(drawing, draw, [job.job_id], EASY)[job.job_id] for draw in range(task.draws)]
     waits = np.sort(np.array(starts) - at)
     baselines = _waits(task.schedule)
-    told: dict[str, Floats] = {
+    forecasts: dict[str, Floats] = {
         OURS: np.quantile(waits, LEVELS, method="weibull"),
         "walltimes": np.full(len(LEVELS), by_walltime(past, place) - at),
         "week": np.full(len(LEVELS), baselines.mean_of_week(job, at)),
@@ -225,7 +225,7 @@ def _rows(task: _Task, place: int) -> Iterator[Row]:
         "queue": queue,
         "wait_s": wait,
     }
-    for name, quantiles in told.items():
+    for name, quantiles in forecasts.items():
         interval = name not in ("walltimes", "week")
         yield {**common, "method": name, **score(quantiles, wait, interval=interval)} | (
             {"rank": rank(waits, wait, task.seed, task.schedule.log, place)} if name == OURS else {}
@@ -266,7 +266,7 @@ def _judge_coverage(words: str, rows: Sequence[Row], percent: int, reasons: str 
         "95 % interval of the share (clusters: weeks) lies outside, or at least that many moments say otherwise; a "
         "start equal to some of the draws has a random place among them"
     )
-    own = of_method(rows, OURS)
+    own = method_rows(rows, OURS)
     if count_weeks(own) < 2:
         return statement.open(_SHORT, rule=rule)
     found = clustered_interval([100.0 * within(row["rank"], percent) for row in own], [row["week"] for row in own])
@@ -277,8 +277,8 @@ def _judge_coverage(words: str, rows: Sequence[Row], percent: int, reasons: str 
     else:
         outcome = Outcome.FAILS if found.high < low or found.low > high else Outcome.UNDECIDED
     measured = f"{found.text('.1f')} %"
-    told = np.mean([100.0 * row[f"inside_{percent}"] for row in own])
-    remark = f"over {len(own):,} moments in {count_weeks(own)} weeks; as reported, ends included: {told:.1f} %"
+    as_reported = np.mean([100.0 * row[f"inside_{percent}"] for row in own])
+    remark = f"over {len(own):,} moments in {count_weeks(own)} weeks; as reported, ends included: {as_reported:.1f} %"
     return statement.verdict(Decision(outcome), rule, measured, f"{remark}; {reasons}" if reasons else remark)
 
 
@@ -286,15 +286,15 @@ def _nearer(words: str, rows: Sequence[Row]) -> Verdict:
     """Whether the median error is below that of every baseline."""
     statement = hypothesis(f"{words} the median error of the forecast is below that of every baseline")
     rule = Below(quantity="the difference of the medians", unit="h")
-    own = of_method(rows, OURS)
+    own = method_rows(rows, OURS)
     if count_weeks(own) < 2:
         return statement.open(_SHORT, rule=rule.words)
-    errors = {name: np.array([row["error_s"] for row in of_method(rows, name)]) / 3600 for name in METHODS}
+    errors = {name: np.array([row["error_s"] for row in method_rows(rows, name)]) / 3600 for name in METHODS}
     weeks = [row["week"] for row in own]
     gaps = {METHODS[name]: median_gap(errors[OURS], errors[name], weeks) for name in OTHERS}
-    told = "; ".join(f"{name} {gap.text('+.2f')} h" for name, gap in gaps.items())
+    measured = "; ".join(f"{name} {gap.text('+.2f')} h" for name, gap in gaps.items())
     medians = ", ".join(f"{METHODS[name]} {np.median(errors[name]):.2f}" for name in METHODS)
-    return statement.each(rule, gaps, told, f"over {len(own):,} moments; medians [h]: {medians}")
+    return statement.each(rule, gaps, measured, f"over {len(own):,} moments; medians [h]: {medians}")
 
 
 def _draw(tables: Tables) -> Figure:

@@ -1,10 +1,10 @@
-"""Turnaround against instant starts: which mechanism with which options gives most of both.
+"""Experiment: the Pareto front of turnaround and instant starts over mechanisms and their options.
 
-A point is a mechanism with at most one option that is not at its default; the baseline is one, too. Both axes are means
-over the traces. A point is on the front if no other has means that are better, or as good and one of them better. If
-it is not, it is ``beaten`` where some other is better at both beyond doubt, to the 95 % intervals of the differences
-trace by trace; else it is ``open``: more traces may put it there. The comparisons are many and not corrected for that.
-Backfilling by true runtimes is shown, but not available in practice: an ``oracle`` beats no point.
+A point is a mechanism with at most one option that is not at its default; the baseline is a point, too. Both axes are
+means over the traces. A point is on the front if no other point dominates it in these means. A dominated point is
+``beaten`` if another point is better on both axes according to the 95 % intervals of the differences by trace, else
+``open``, because more traces may put it on the front. Multiple comparisons are not corrected for. Backfilling by true
+runtimes is shown but not available in practice: an ``oracle`` beats no point.
 """
 
 from __future__ import annotations
@@ -104,9 +104,9 @@ def _measure(parameters: Choices, seed: int, resources: Resources) -> Tables:
     )
     rows = []
     for result in (tried, base):
-        for told, row in zip(result.summary, metric_rows(result), strict=True):
-            varied = told["varied"]
-            rows.append({**row, "option": f"{varied}={_short(told[varied])}" if varied else DEFAULT})
+        for summary, row in zip(result.summary, metric_rows(result), strict=True):
+            varied = summary["varied"]
+            rows.append({**row, "option": f"{varied}={_short(summary[varied])}" if varied else DEFAULT})
     return {"": rows, "front": front_rows(_points(Measured(rows), metric) for metric in _INSTANT)}
 
 

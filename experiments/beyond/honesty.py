@@ -1,4 +1,4 @@
-"""The price of honesty: one project declares its malleable jobs rigid, and nothing else changes.
+"""Experiment: the effect on a project that declares its malleable jobs as rigid.
 
 Observation 6 of hybrid-workload-scheduling says that CUA and CUP "encourage users to honestly declare their malleable
 jobs", because malleable jobs come out of the machine sooner than rigid ones. But these are other jobs. Here they are
@@ -78,15 +78,15 @@ class _Task:
     variant: str = ""
 
 
-class _Told(NamedTuple):
+class _Totals(NamedTuple):
     """What a simulation says of some jobs: how many, sum of the turnarounds [h], how many were preempted."""
 
     jobs: int
     turnaround: float
     preempted: int
 
-    def without(self, other: _Told) -> _Told:
-        return _Told(self.jobs - other.jobs, self.turnaround - other.turnaround, self.preempted - other.preempted)
+    def without(self, other: _Totals) -> _Totals:
+        return _Totals(self.jobs - other.jobs, self.turnaround - other.turnaround, self.preempted - other.preempted)
 
 
 @lru_cache(maxsize=1)
@@ -141,7 +141,7 @@ def _project_rows(task: _Task) -> list[Row]:
                 total[0] += 1
                 total[1] += record.end - record.submit
                 total[2] += record.preemptions > 0
-    return [{key: _Told(jobs, ticks / _HOUR, preempted) for key, (jobs, ticks, preempted) in sums.items()}]
+    return [{key: _Totals(jobs, ticks / _HOUR, preempted) for key, (jobs, ticks, preempted) in sums.items()}]
 
 
 def _measure(parameters: Lies, seed: int, resources: Resources) -> Tables:
@@ -158,17 +158,17 @@ def _measure(parameters: Lies, seed: int, resources: Resources) -> Tables:
             tasks.append(truth)
             tasks += [replace(truth, project=str(name), variant=variant) for name in chosen for variant in VARIANTS]
     rows: list[Row] = []
-    told_by_all: Mapping[str, _Told] = {}
+    truthful: Mapping[str, _Totals] = {}
     for task, row in zip(tasks, collect_rows(_project_rows, tasks, resources), strict=True):
-        told = {key: _Told(*values) for key, values in row.items()}
+        totals = {key: _Totals(*values) for key, values in row.items()}
         if not task.project:
-            told_by_all = told
+            truthful = totals
         else:
-            rows.append(_row(task, told_by_all, told))
+            rows.append(_row(task, truthful, totals))
     return {"": rows}
 
 
-def _row(task: _Task, honest: Mapping[str, _Told], lie: Mapping[str, _Told]) -> Row:
+def _row(task: _Task, honest: Mapping[str, _Totals], lie: Mapping[str, _Totals]) -> Row:
     own, others = honest[task.project], honest[""].without(honest[task.project])
     own_lie, others_lie = lie[task.project], lie[""].without(lie[task.project])
     return {

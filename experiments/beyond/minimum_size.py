@@ -1,7 +1,7 @@
-"""What the minimum size of malleable jobs buys: from one in twenty of the nodes that they ask for, to all of them.
+"""Experiment: the effect of the minimum size of malleable jobs, from a twentieth of the requested nodes to all of them.
 
 The paper sets it to a fifth. At the whole size a malleable job is neither started small nor shrunk; it still differs
-from a rigid one by its warning and by the work that it keeps.
+from a rigid job by its warning and by the work that it keeps when preempted.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What notice lead time buys: on-demand jobs that announce themselves up to four hours before they come.
+"""Experiment: the effect of notice lead time, for on-demand jobs announced up to four hours before they arrive.
 
-The paper draws lead times from 15 to 30 minutes. Here all jobs of a simulation have the same lead, and either all come
-exactly when announced (``accurate``), or as in a mix of Table III. N ignores notices and is the measure of the others;
-under mixes with early jobs a lead also moves arrivals, under N too.
+The paper draws lead times from 15 to 30 minutes. Here all jobs of a simulation have the same lead, and either all
+arrive exactly when announced (``accurate``) or as in a mix of Table III. N ignores notices and is the reference; under
+mixes with early jobs a lead also moves arrivals, so N changes, too.
 """
 
 from __future__ import annotations

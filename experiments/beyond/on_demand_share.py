@@ -1,7 +1,8 @@
-"""How many on-demand projects the machine bears before fewer than 95 % of the on-demand jobs start instantly.
+"""Experiment: the number of on-demand projects at which fewer than 95 % of the on-demand jobs start instantly.
 
-In the paper one project in ten is on-demand. Here it is up to four in ten; rigid and malleable projects share the rest
-two to one, as in the paper. The draws of a trace stay the same: what is on-demand at a share is so at each larger one.
+In the paper one project in ten is on-demand. Here the share goes up to four in ten; rigid and malleable projects share
+the rest two to one, as in the paper. The draws of a trace stay the same: a project that is on-demand at one share is
+on-demand at all larger shares.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Other machines: whether queue orders and mechanisms rank on the logs of three centres as on generated years.
+"""Experiment: whether queue orders and mechanisms rank the same on logs of three centres as on generated years.
 
-The logs are taken by path, because they are not part of Holdfast: a year of Theta without names, and the smaller
-machines KTH-SP2 and SDSC-BLUE, with other jobs and other users. Orders are compared with rigid jobs. For the mechanisms
-types, overheads and notices are drawn, by project or user where the log names them; the draws are all that is repeated
-on a log.
+The user gives the paths of the logs, because they are not part of Holdfast: an anonymised year of Theta, and the
+smaller machines KTH-SP2 and SDSC-BLUE, with other jobs and users. Orders are compared on rigid jobs. For the
+mechanisms, types, overheads and notices are drawn by project, or by user where the log names only users; repetitions on
+a log differ in these draws alone.
 """
 
 from __future__ import annotations

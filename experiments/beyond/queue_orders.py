@@ -1,7 +1,6 @@
-"""Queue orders times backfilling rules: waits on generated years and on the log of a real one.
+"""Experiment: waits under every queue order and backfilling rule, on generated years and on the log of a real one.
 
-All jobs are rigid, as under the baseline. All built-in orders and rules take part, whichever there are; plug-ins do
-not.
+All jobs are rigid, as under the baseline. The experiment includes every built-in order and rule but no plug-ins.
 """
 
 from __future__ import annotations
@@ -85,13 +84,13 @@ class _Task:
     rule: str
 
 
-def _built_in_names(registry: Registry[Any]) -> tuple[str, ...]:
+def _names_of_built_ins(registry: Registry[Any]) -> tuple[str, ...]:
     return tuple(item.name for item in registry.entries() if item.origin == "built in")
 
 
 def _measure(parameters: QueueOrders, seed: int, resources: Resources) -> Tables:
-    rules = parameters.rules or (*_built_in_names(BACKFILLING), _DEEP)
-    orders = parameters.orders or _built_in_names(ORDERS)
+    rules = parameters.rules or (*_names_of_built_ins(BACKFILLING), _DEEP)
+    orders = parameters.orders or _names_of_built_ins(ORDERS)
     for registry, names in ((ORDERS, orders), (BACKFILLING, rules)):
         for name in names:
             registry[name]  # an unknown one is refused before anything is computed

@@ -1,4 +1,4 @@
-"""Rankings: whether the order of some choices on one kind of traces is their order on another."""
+"""Comparison of the ranking of choices on one kind of traces with their ranking on another."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""The evaluation on real traces: whether the ranking of the mechanisms on generated ones carries over.
+"""Experiment: whether the ranking of the mechanisms on generated traces carries over to real ones.
 
-Two logs are taken by path, because they are not part of Holdfast: a year without names, where types are drawn by
-campaign, and a sample with projects and artificial arrivals. Beside each stand generated traces of the same
-length, load and machine, with types drawn in the same way, so that only the trace differs; and for the year once more
-with types by project, so that only what shares a type differs. Types, overheads and notices are drawn several times.
-Of a real trace these draws are all that is repeated: intervals do not describe another year.
+The user gives the paths of two logs, because they are not part of Holdfast: an anonymised year, with types drawn by
+campaign, and a sample with projects and artificial arrivals. Each is compared with generated traces of the same length,
+load and machine and with types drawn in the same way, so that only the trace differs. The year is also compared with
+generated traces with types drawn by project, so that only the unit of the draw differs. Types, overheads and notices
+are drawn several times. On a real trace these draws are the only repetition: the intervals do not describe another
+year.
 """
 
 from __future__ import annotations
@@ -241,9 +242,9 @@ def _level_verdicts(data: Mapping[str, Measured], real: Mapping[str, bool]) -> I
                 yield hypothesis(claim).open(f"{_LOGS[log]} has no such jobs")
                 continue
             found = level({"": generated}, round(value, 2), unit)
-            told = "-" if found.effect is None else f"generated {found.effect.text('.2f')} {unit}"
+            mean = "-" if found.effect is None else f"generated {found.effect.text('.2f')} {unit}"
             remark = f"the mean of {len(generated)} generated traces"
-            yield _verdict(real[log], claim, f"{value:.2f} {unit}; {told}", found.decision, found.rule, remark)
+            yield _verdict(real[log], claim, f"{value:.2f} {unit}; {mean}", found.decision, found.rule, remark)
 
 
 _FARES_ALIKE = (

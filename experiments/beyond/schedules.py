@@ -1,4 +1,4 @@
-"""Schedules of logs, as recorded and as simulated with EASY, and moments at which jobs had to wait."""
+"""Schedules of logs, recorded or simulated with EASY, and sampled submissions of jobs that had to wait."""
 
 from __future__ import annotations
 

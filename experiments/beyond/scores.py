@@ -1,4 +1,4 @@
-"""Scores of forecasts: how far quantiles of a wait were from what happened, and means of that with intervals."""
+"""Scores of wait forecasts: quantile errors, coverage and their means with confidence intervals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
     "OURS",
     "SCHEDULES",
     "count_weeks",
-    "of_method",
+    "method_rows",
     "rank",
     "score",
     "summary",
@@ -95,7 +95,7 @@ def within(rank: float, percent: int) -> int:
     return int(abs(rank - 0.5) <= percent / 200)
 
 
-def of_method(rows: Sequence[Row], method: str) -> list[Row]:
+def method_rows(rows: Sequence[Row], method: str) -> list[Row]:
     return [row for row in rows if row["method"] == method]
 
 
@@ -108,7 +108,7 @@ def summary(rows: Sequence[Row]) -> list[Row]:
     found: list[Row] = []
     for log, kind in SCHEDULES:
         for method in METHODS:
-            own = [row for row in of_method(rows, method) if (row["log"], row["schedule"]) == (log, kind)]
+            own = [row for row in method_rows(rows, method) if (row["log"], row["schedule"]) == (log, kind)]
             if count_weeks(own) < 2:
                 continue
             weeks = [row["week"] for row in own]

@@ -1,8 +1,9 @@
-"""Which parameters matter for the ranking of the mechanisms: Morris' elementary effects.
+"""Experiment: Morris' elementary effects of the workload and machine parameters on the ranking of the mechanisms.
 
-Each trajectory starts at a random point of the ranges and moves one parameter after the other: a few simulations then
-tell which parameters move a result at all, wherever the others stand. What is followed is not a metric but what a
-mechanism has over the mean of the six: a parameter that moves all alike does not matter for the choice among them.
+Each trajectory starts at a random point of the parameter ranges and moves one parameter after the other, so a few
+simulations show which parameters have an effect at any setting of the others. The response is not a metric but the
+difference between a mechanism and the mean of the six: a parameter that shifts all mechanisms equally does not affect
+the choice among them.
 """
 
 from __future__ import annotations
@@ -153,9 +154,9 @@ def _work(point: _Point) -> list[Row]:
     jobs, nodes = _table(point)
     rows: list[Row] = []
     for mechanism in SIX:
-        told = summarize(simulate(jobs, nodes, mechanism, events=False))
+        summary = summarize(simulate(jobs, nodes, mechanism, events=False))
         # A year without on-demand jobs has no instant starts.
-        metrics = {name: None if told[name] != told[name] else float(told[name]) for name in METRICS}
+        metrics = {name: None if summary[name] != summary[name] else float(summary[name]) for name in METRICS}
         rows.append({"mechanism": mechanism, **metrics})
     return rows
 
@@ -169,8 +170,8 @@ def _measure(parameters: Sensitivity, seed: int, resources: Resources) -> Tables
         for trace in range(seed, seed + parameters.traces):
             tasks.append(_Point(parameters.jobs, trace, values))
             own = {f"place_{name}": round(float(at), 9) for name, at in zip(FACTORS, place, strict=True)}
-            told = {name: float(f"{value:.6g}") for name, value in zip(FACTORS, values, strict=True)}
-            where.append({"trajectory": number // steps, "step": number % steps, "trace": trace, **told, **own})
+            factors = {name: float(f"{value:.6g}") for name, value in zip(FACTORS, values, strict=True)}
+            where.append({"trajectory": number // steps, "step": number % steps, "trace": trace, **factors, **own})
     found = iter(collect_rows(_work, tasks, resources))
     return {"": [{**label, **next(found)} for label in where for _ in SIX]}
 

@@ -1,7 +1,7 @@
-"""A Theta-like year with more and more stochastic projects: turnaround, utilisation and cost under each kind of plan.
+"""Experiment: turnaround, utilisation and cost of a Theta-like year with a growing share of stochastic projects.
 
-The jobs of a stochastic project ask for what a strategy plans from the runtimes of the project that have completed,
-instead of for the walltime that their user asked for.
+A job of a stochastic project requests the reservations that a strategy plans from the completed runtimes of the
+project, instead of the walltime that its user requested.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _rows(task: _Task) -> Iterator[Row]:
             prices = fit_waits(*wait_samples(asked, jobs)).costs_for
             continue
         result = _simulate(jobs, task.mechanism, strategy, prices if strategy == _WAITS else reserved_time)
-        told = summarize(result)
+        summary = summarize(result)
         others = [
             record for record in result.records if record.type is not JobType.STOCHASTIC and record.end is not None
         ]
@@ -147,7 +147,7 @@ def _rows(task: _Task) -> Iterator[Row]:
         ]
         runtimes = {course.job_id: course.runtime for course in result.stochastic}
         work = sum(record.nodes * runtimes[record.job_id] for record in result.records if record.job_id in runtimes)
-        reserved = told.get("reserved_node_hours")
+        reserved = summary.get("reserved_node_hours")
         names = ("turnaround_h", "turnaround_stochastic_h", "utilization", "reservations_per_job")
         yield {
             "seed": task.seed,
@@ -155,13 +155,13 @@ def _rows(task: _Task) -> Iterator[Row]:
             "share": task.share,
             "strategy": strategy,
             "stochastic_jobs": len(runtimes) / len(jobs),
-            **{name: told.get(name) for name in names},
+            **{name: summary.get(name) for name in names},
             "work_utilization": work_utilization(result),
             "turnaround_others_h": float(np.mean(waited)) / 3.6e9,
-            "instant_start_ratio": told["instant_start_ratio"],
-            "wasted_node_hours": told.get("wasted_node_hours"),
+            "instant_start_ratio": summary["instant_start_ratio"],
+            "wasted_node_hours": summary.get("wasted_node_hours"),
             "reserved_per_work": reserved / (work / 3.6e9) if work and isinstance(reserved, float) else None,
-            "makespan_h": told["makespan_h"],
+            "makespan_h": summary["makespan_h"],
         }
 
 

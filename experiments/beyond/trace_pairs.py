@@ -1,4 +1,4 @@
-"""Pairs of traces: a real one, and generated ones of the same length, load and machine."""
+"""Pairs of a real trace and generated ones of the same length, load and machine."""
 
 from __future__ import annotations
 

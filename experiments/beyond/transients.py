@@ -1,8 +1,8 @@
-"""Transients: how long a simulation that begins with an empty machine takes until it is itself.
+"""Estimators of the initial transient of a simulation that starts with an empty machine.
 
 MSER-5 (White, Cobb and Spratt, *A comparison of five steady-state truncation heuristics for simulation*, WSC 2000)
-cuts a series where the standard error of the mean of the rest is least. Welch's curve is the mean over replications,
-smoothed.
+truncates a series where the standard error of the mean of the rest is least. Welch's curve is the smoothed mean over
+replications.
 """
 
 from __future__ import annotations

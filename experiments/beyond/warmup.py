@@ -1,7 +1,7 @@
-"""How long the transient of an empty machine lasts, and whether the averages of the pages need a warm-up.
+"""Experiment: the length of the initial transient, and whether the averages on the result pages need a warm-up.
 
-Each replay begins with an empty machine and no queue. The generated years are replications of one another; a real log
-is a single one. Days are cut from the beginning of every replay, and the same jobs are averaged anew.
+Each replay begins with an empty machine and no queue. The generated years are replications of each other; a real log is
+a single one. The experiment discards days at the beginning of every replay and averages over the remaining jobs.
 """
 
 from __future__ import annotations
@@ -147,8 +147,8 @@ def _replay_rows(task: _Task) -> list[Row]:
     rows: list[Row] = []
     for cut in task.days:
         if cut < span / 2:
-            told = summarize(result, window=MeasuredWindow(warmup=86_400.0 * cut))
-            metrics = {name: None if told[name] != told[name] else float(told[name]) for name in METRICS}
+            summary = summarize(result, window=MeasuredWindow(warmup=86_400.0 * cut))
+            metrics = {name: None if summary[name] != summary[name] else float(summary[name]) for name in METRICS}
             rows.append({"kind": "cut", **own, "cut_days": cut, **metrics})
     if task.mechanism == BASELINE:
         ran = [record for record in result.records if record.start is not None and record.status != "no_show"]
@@ -211,10 +211,10 @@ def _mser_verdict(tables: Tables, series: str) -> Verdict:
     rows = rows_where(tables["truncation"], dataset=GENERATED, series=series)
     found = interval(column(rows, "truncation_days"), bounds=(0.0, np.inf))
     others = [row for row in tables["truncation"] if row["series"] == series and row["dataset"] != GENERATED]
-    told = ", ".join(f"{_LOGS[row['dataset']]} {row['truncation_days']:g} of {row['days']:g} d" for row in others)
+    ends = ", ".join(f"{_LOGS[row['dataset']]} {row['truncation_days']:g} of {row['days']:g} d" for row in others)
     statement = hypothesis(f"In generated years MSER-5 ends the transient of the {series} within {_CUT:g} days")
     rule = AtMost(_CUT, "the mean over the years", "d")
-    return statement.judge(rule, found, f"{found.text('.1f')} d", f"logs, one replay each: {told}" if told else "")
+    return statement.judge(rule, found, f"{found.text('.1f')} d", f"logs, one replay each: {ends}" if ends else "")
 
 
 def _welch_verdict(tables: Tables, series: str) -> Verdict:
@@ -223,16 +223,16 @@ def _welch_verdict(tables: Tables, series: str) -> Verdict:
         dataset: _first_day(rows_where(tables["curves"], dataset=dataset, series=series))
         for dataset in dict.fromkeys(row["dataset"] for row in tables["curves"])
     }
-    told = {name: "not" if day is None else f"day {day}" for name, day in reached.items()}
+    days = {name: "not" if day is None else f"day {day}" for name, day in reached.items()}
     day = reached[GENERATED]
-    rest = ", ".join(f"{_LOGS[name]} {words}" for name, words in told.items() if name != GENERATED)
+    rest = ", ".join(f"{_LOGS[name]} {words}" for name, words in days.items() if name != GENERATED)
     return hypothesis(
         f"In generated years Welch's curve of the {series} reaches its later level within {_CUT:g} days"
     ).exact_verdict(
         day is not None and day <= _CUT,
         f"holds if the mean over the years, smoothed over {2 * _REACH + 1} days, is at or above that of their second "
         f"halves by day {_CUT:g}",
-        told[GENERATED],
+        days[GENERATED],
         f"logs, one replay each: {rest}" if rest else "",
     )
 
@@ -291,18 +291,18 @@ def _judge_gap(rows: Sequence[Row], metric: str, mechanism: str) -> Verdict:
 def _judge_log(rows: Sequence[Row], name: str) -> Verdict:
     """Of a log there is one replay: what moves is known, not how it would be elsewhere."""
     statement = hypothesis(f"It leaves the averages of {_LOGS[name]} as they are")
-    told, far = [], []
+    changes, far = [], []
     try:
         for metric in METRICS:
             whole, rest = (float(_levels(rows, metric, BASELINE, cut)[0]) for cut in (0.0, _CUT))
             if whole == whole:
                 known = find_metric(metric)
-                told.append(f"{METRICS[metric]} {whole:.2f} to {rest:.2f} {known.unit}".strip())
+                changes.append(f"{METRICS[metric]} {whole:.2f} to {rest:.2f} {known.unit}".strip())
                 far.append(abs(rest - whole) > _margin(metric, whole))
     except LookupError as error:
         return statement.open(f"no {error}")
     rule = "holds if each moves by at most 5 %, a share by at most 1 point"
-    return statement.exact_verdict(not any(far), rule, ", ".join(told))
+    return statement.exact_verdict(not any(far), rule, ", ".join(changes))
 
 
 def _draw(tables: Tables) -> Figure:

@@ -1,4 +1,4 @@
-"""Pictures, each made from tables or a recording alone."""
+"""Figures, each drawn from tables or from one recording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain text in figures: a name in a user's file is shown as it stands there, not read as a formula."""
+"""Escaping of user-supplied names in figures, so that matplotlib does not interpret them as formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one style of all figures: colours, sizes, axes, and how a figure becomes a file."""
+"""The common style of all figures: colours, sizes and axes, and saving to files."""
 
 from __future__ import annotations
 

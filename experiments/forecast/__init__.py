@@ -1,1 +1,1 @@
-"""When will a queued job start: many simulations from the present state, with runtimes drawn from past runs."""
+"""Forecasts of job starts: many simulations from the present state, with runtimes drawn from past runs."""

@@ -1,6 +1,6 @@
-"""Advice: which request gives a job the least expected response time, given the machine's present state.
+"""Advice on which request minimises a job's expected response time, given the machine's present state.
 
-Every request is tried in the same drawn futures. Source: docs/forecast.md, "What to ask for".
+All requests are simulated in the same sampled workloads. Source: docs/forecast.md, "What to ask for".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Baselines: other forecasts of a job's wait, from the waits of jobs that started before.
+"""Simpler forecasts of a job's wait, based on the waits of jobs that started earlier.
 
-Each sees what was known by then, and compares a job that has to wait with jobs that had to wait.
+Each uses only data available at the forecast time, and compares a job that has to wait with jobs that had to wait.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class PastWaits:
         if not count:
             return np.zeros(len(levels))
         waits = np.sort(self._waits[places[changes[count - 1] : count]])
-        return np.array([_wait_bound(waits, float(level)) for level in levels])
+        return np.array([_quantile_bound(waits, float(level)) for level in levels])
 
 
 def queues(past: Past) -> npt.NDArray[np.int64]:
@@ -131,7 +131,7 @@ def _rank(count: int, level: float) -> int:
     return int(binom.ppf(_CONFIDENCE, count, level)) + 1
 
 
-def _wait_bound(waits: Floats, level: float) -> float:
+def _quantile_bound(waits: Floats, level: float) -> float:
     if level == 0.5:
         return float(np.median(waits))
     count = len(waits)

@@ -1,6 +1,6 @@
-"""Completed runs by group: those of the same user, walltime and size class; of the user; of the project; all.
+"""Completed runs in nested groups: same user, walltime and size class; same user; same project; all runs.
 
-A job's runtime is a share of its walltime. A run that hit its walltime has the share 1. Source: docs/forecast.md.
+A runtime is stored as a share of the walltime. A run that hit its walltime has the share 1. Source: docs/forecast.md.
 """
 
 from __future__ import annotations
@@ -173,7 +173,7 @@ class Runs:
 
     # Past states.
 
-    def count_timed(self) -> int:
+    def timed_count(self) -> int:
         """How many runs are known with their times."""
         return len(self._timed)
 
@@ -183,7 +183,7 @@ class Runs:
         if known is None:
             first = bisect_right(self._ended, at)
             known = self._there[at] = (np.flatnonzero(np.asarray(self._submits[first:]) <= at) + first).tolist()
-        return known[: bisect_left(known, self.count_timed())]
+        return known[: bisect_left(known, self.timed_count())]
 
     def run(self, number: int) -> PastRun:
         """A run that is known with its times, by number in the order of the ends."""
@@ -268,7 +268,7 @@ class _RunsUntil(Runs):
     def pairs(self) -> Sequence[tuple[float, float, int]]:
         return self._all.pairs()[: self.count(ALL)]
 
-    def count_timed(self) -> int:
+    def timed_count(self) -> int:
         return bisect_right(self._ended, self._at)
 
 

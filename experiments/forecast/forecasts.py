@@ -1,6 +1,6 @@
-"""Forecasts: when the waiting jobs of a state will start, from many simulations of drawn futures.
+"""Forecasts of the start times of all waiting jobs of a state, from many simulations of sampled workloads.
 
-Source: docs/forecast.md. One simulation answers for all jobs of the state.
+One simulation gives one sample for every job of the state. Source: docs/forecast.md.
 """
 
 from __future__ import annotations
@@ -85,13 +85,13 @@ class Forecast:
         rows: list[dict[str, Any]] = []
         for place, job_id in enumerate(self.ids):
             job = jobs[job_id]
-            told = {
+            request = {
                 "job_id": job_id,
                 "nodes": job.nodes,
                 "walltime": job.walltime,
                 "waited": self.state.at - job.submit,
             }
-            rows.append({**told, **{name: values[place] for name, values in columns.items()}})
+            rows.append({**request, **{name: values[place] for name, values in columns.items()}})
         return rows
 
     def before(self, job_id: int, least: float = 0.5) -> list[tuple[int, float]]:

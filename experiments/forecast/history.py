@@ -1,4 +1,4 @@
-"""History: runtimes of jobs that run or wait, estimated from the runs that had completed by a time.
+"""Runtime estimation for running and waiting jobs from the runs that had completed by a given time.
 
 A job's runtime is a share of its walltime. The share's distribution is that of the last completed runs of the finest
 group with enough of them, mixed with those of wider groups. Source: docs/forecast.md.

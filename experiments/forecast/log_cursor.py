@@ -1,4 +1,4 @@
-"""Pasts: the states and histories of a log at one time after another, without reading all of it each time."""
+"""Incremental reader of a log that yields states and histories at successive times without reading the log again."""
 
 from __future__ import annotations
 

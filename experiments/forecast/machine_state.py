@@ -1,7 +1,7 @@
-"""States: the jobs that run and wait on a machine at one time, and what is announced of the machine.
+"""State of a machine at one time: running and waiting jobs, and announced changes of the machine.
 
-A state is all that a user of the machine can see at that time: of running jobs the start, but not the runtime. Source:
-docs/forecast.md.
+A state contains only what a user of the machine can see at that time: the start of a running job, but not its runtime.
+Source: docs/forecast.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Gaps: what a state does not know of the time before, although the order of the queue or the backfilling rule asks it.
+"""Data missing from a state although the queue order or the backfilling rule depends on them.
 
-A simulation from such a state takes usage to be zero and finds nodes by itself, which may change starts.
+A simulation from such a state assumes zero past usage and chooses the nodes itself, which may change starts.
 Source: docs/forecast.md, "The state".
 """
 

@@ -1,4 +1,4 @@
-"""Priors: what a log says of the time before a state, past usage by account and the nodes of running jobs.
+"""Data that a log provides about the time before a state: past usage by account, and nodes of running jobs.
 
 Source: docs/forecast.md, "The state".
 """

@@ -1,4 +1,4 @@
-"""Reports of a forecast or an advice: a sentence, a table, and a document for programs."""
+"""Output of a forecast or an advice: a sentence, a table, and a JSON document."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ def sentence(forecast: Forecast, job_id: int, moment: Callable[[float], str] | N
     low, middle, high = (row[f"start_p{level}"] for level in ("05", "50", "95"))
     size = f"{row['nodes']:,} node{'s' * (row['nodes'] != 1)} for {format_duration(row['walltime'])}"
     if high < 1:
-        told = f"Job {job_id_text(job_id)} ({size}) starts now in nearly all draws."
+        text = f"Job {job_id_text(job_id)} ({size}) starts now in nearly all draws."
     elif format_duration(low) == format_duration(high):
-        told = f"Job {job_id_text(job_id)} ({size}) starts in {format_duration(middle)}."
+        text = f"Job {job_id_text(job_id)} ({size}) starts in {format_duration(middle)}."
     else:
-        told = (
+        text = (
             f"Job {job_id_text(job_id)} ({size}) starts in {format_duration(middle)} (median), with 90 % probability "
             f"between {format_duration(low)} and {format_duration(high)} from now."
         )
     if moment is not None and high >= 1:
-        told += f" The median is {moment(forecast.state.at + middle)}."
+        text += f" The median is {moment(forecast.state.at + middle)}."
     ahead = [other for other, _ in forecast.before(job_id)]
     if ahead:
         named = ", ".join(map(job_id_text, ahead[:_MOST]))
-        told += f" {len(ahead):,} waiting job{'s' * (len(ahead) != 1)} usually start{'s' * (len(ahead) == 1)} before it"
-        told += f": {named}." if len(ahead) <= _MOST else f", the surest {named}."
-    return told
+        text += f" {len(ahead):,} waiting job{'s' * (len(ahead) != 1)} usually start{'s' * (len(ahead) == 1)} before it"
+        text += f": {named}." if len(ahead) <= _MOST else f", the surest {named}."
+    return text
 
 
 def table(forecast: Forecast, unit: str = "nodes", now: str = "") -> str:
@@ -119,7 +119,7 @@ def advice_sentence(advice: Advice) -> str:
     """What to ask for, in a few sentences."""
     best = advice.best
     row = next(row for row in advice.rows() if row["best"])
-    told = f"Ask for {_request_text(best)}: the expected response time is {format_duration(row['response'])}"
+    text = f"Ask for {_request_text(best)}: the expected response time is {format_duration(row['response'])}"
     parts = []
     for name, title in _TITLES.items():
         other = advice.request_for(name)
@@ -133,21 +133,21 @@ def advice_sentence(advice: Advice) -> str:
         low, high = sorted((abs(gain.low), abs(gain.high)))
         span = f" (95 %: {_span(low)} to {_span(high)})" if gain.low * gain.high > 0 else " (within the noise)"
         parts.append(f"{_span(abs(gain.mean))}{span} {more} than with {title} of {_request_text(other)}")
-    told += f", {'; '.join(parts)}." if parts else "."
+    text += f", {'; '.join(parts)}." if parts else "."
     wait = format_duration(row["wait_p50"])
-    told += f" The request starts {wait if wait == 'now' else f'in {wait}'} (median)"
+    text += f" The request starts {wait if wait == 'now' else f'in {wait}'} (median)"
     if best.completes < 1:
-        told += f" and completes with {100 * best.completes:.0f} % probability; otherwise "
-        told += "a checkpoint keeps its work" if best.saves else "its work is lost"
-        told += f", and {format_duration(best.next or 0.0)} are asked for next"
+        text += f" and completes with {100 * best.completes:.0f} % probability; otherwise "
+        text += "a checkpoint keeps its work" if best.saves else "its work is lost"
+        text += f", and {format_duration(best.next or 0.0)} are asked for next"
     own = advice.request_for("own")
     other = own if own is not None and own is not best else advice.request_for("planner")
     if other is not None and other is not best:
         saved = advice.gain(other)
         if saved.total.mean >= 1 and saved.backfilling >= 1:
-            told += f". Of the gain over {_TITLES['own' if other is own else 'planner']}, "
-            told += f"{_span(saved.backfilling)} come from draws in which the request is backfilled"
-    return f"{told}."
+            text += f". Of the gain over {_TITLES['own' if other is own else 'planner']}, "
+            text += f"{_span(saved.backfilling)} come from draws in which the request is backfilled"
+    return f"{text}."
 
 
 def _request_text(request: Request) -> str:

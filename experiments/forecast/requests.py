@@ -1,7 +1,7 @@
-"""Requests: what a job may ask for first, and the plan by which it goes on if that is too short.
+"""Candidate first requests of a job, and the plan of further reservations if a request proves too short.
 
-The first reservation waits as long as the forecast says. Each later one is priced by a mean wait, alpha x walltime +
-gamma: that of the past, or of today where today's queue is longer. Source: docs/forecast.md, "What to ask for".
+The first reservation waits as long as the forecast says. Each later one costs a mean wait, alpha x walltime + gamma:
+the past mean, or the present one where today's queue is longer. Source: docs/forecast.md, "What to ask for".
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Likeness: how much the runtimes of jobs that are on a machine at once are correlated, by past states.
+"""Estimation of the correlation between runtimes of jobs that are in the system together, from past states.
 
-At some past times the jobs that waited or ran are compared with the distributions that were known of them then. Their
-levels tell how much wider a distribution must be than the few runs that it is made of. Jobs of one user are correlated
-as the scores of theirs were. Jobs of different users are as much as it needs for the work of all jobs of a state to
-differ from what was expected of it as it did: on that work the waits depend.
+At selected past times, the runtimes of the jobs then waiting or running are compared with the distributions known at
+that time. The quantile levels of these runtimes show how much wider the distributions must be, since they are estimated
+from few runs. The correlation between jobs of one user is that of their normal scores. The correlation between jobs of
+different users is chosen so that the variance of the total work in a state equals the observed variance, because waits
+depend on the total work.
 
 Source: docs/forecast.md.
 """
@@ -108,7 +109,7 @@ def estimate_likeness(runs: Runs, least: int = 10) -> Likeness:
 
 def _states(runs: Runs, least: int) -> Iterator[State]:
     """The past states with two runs or more, the last one first."""
-    last = (runs.count_timed() - 1) // _EVERY
+    last = (runs.timed_count() - 1) // _EVERY
     compared = 0
     for number in range(last, max(-1, last - _STATES), -1):
         at = runs.run(number * _EVERY).submit or 0.0

@@ -1,6 +1,7 @@
-"""Futures: job tables that may follow from a state, with runtimes and future arrivals drawn at random.
+"""Job tables sampled from a state: runtimes and future arrivals are drawn at random.
 
-Draw by draw the random numbers of a job are the same for all alternatives that are compared. Source: docs/forecast.md.
+In each draw, the random numbers of a job are the same for all alternatives that are compared (common random numbers).
+Source: docs/forecast.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sources of a state: a log with recorded waits, or a result of ``holdfast run`` taken for one."""
+"""Sources of a state: a log with recorded waits, or a result of ``holdfast run`` read as a log."""
 
 from __future__ import annotations
 

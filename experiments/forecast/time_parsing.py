@@ -1,4 +1,4 @@
-"""Moments: times of a log as people write them, durations after its first submit or dates."""
+"""Parsing and formatting of log times: durations after the first submit, or dates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trials: one job with many walltimes and sizes, each in the same drawn futures."""
+"""Simulations of one job with many walltimes and sizes, each on the same sampled workloads."""
 
 from __future__ import annotations
 

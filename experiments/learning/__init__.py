@@ -1,4 +1,4 @@
-"""How do schedulers learn: environments over the simulator for reinforcement learning, and a small trainer."""
+"""Reinforcement-learning environments over the simulator, and a small trainer."""
 
 from __future__ import annotations
 

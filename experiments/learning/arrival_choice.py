@@ -1,4 +1,4 @@
-"""How each arrival of an on-demand job is answered."""
+"""Environment in which an agent decides how to serve each on-demand arrival."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An environment of Gymnasium over the engine, whatever is decided: episodes, masks and rewards."""
+"""Gymnasium environment over the simulation engine, common to all kinds of decisions: episodes, masks and rewards."""
 
 from __future__ import annotations
 
@@ -167,15 +167,15 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
             Of the episode.
         """
         scored = len(self.scored)
-        seen, told = self.reset(options={"slice": number})
+        seen, info = self.reset(options={"slice": number})
         reward, over = 0.0, False
         while not over:
             if isinstance(agent, ScoringNetwork):
                 scores = agent.scores(seen[:, :scored])
-                action = int(np.argmax(np.where(told["action_mask"], scores, -np.inf)))
+                action = int(np.argmax(np.where(info["action_mask"], scores, -np.inf)))
             else:
-                action = agent(seen, told["action_mask"]) if callable(agent) else agent
-            seen, gained, over, _, told = self.step(action)
+                action = agent(seen, info["action_mask"]) if callable(agent) else agent
+            seen, gained, over, _, info = self.step(action)
             reward += float(gained)
         return reward
 

@@ -1,4 +1,4 @@
-"""Episodes: the job tables that environments play, slices of one table or tables made from a seed."""
+"""Episodes: job tables for environments, cut from one table or generated from a seed."""
 
 from __future__ import annotations
 

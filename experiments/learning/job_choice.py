@@ -1,4 +1,4 @@
-"""Which waiting job goes first.
+"""Environment in which an agent chooses the waiting job to start next.
 
 The task is that of RLScheduler (Zhang et al., "RLScheduler: an automated HPC batch job scheduler using reinforcement
 learning", SC 2020), on the simulator that everything else here runs on, stopped at each choice.

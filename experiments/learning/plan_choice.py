@@ -1,4 +1,4 @@
-"""Which plan, or which walltime, a stochastic job asks for."""
+"""Environment in which an agent chooses the plan or the walltime that a stochastic job requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Training: a small network learns by the cross-entropy method what to decide.
+"""Training of a small network by the cross-entropy method.
 
 Source: R. Rubinstein, "The cross-entropy method for combinatorial and continuous optimization", Methodology and
 Computing in Applied Probability 1 (1999); a search over the weights that needs no gradients and no learning library.

@@ -1,4 +1,4 @@
-"""Vectorised environments: several copies of one environment, stepped together."""
+"""Vectorised environments: several copies of one environment that step together."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The tables and figures of the four papers, a folder for each paper."""
+"""Reproductions of the tables and figures of four papers, one folder per paper."""

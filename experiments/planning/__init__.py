@@ -1,1 +1,1 @@
-"""What ``holdfast plan``, ``fit-costs`` and ``loop`` work out, and plans replayed as series of rigid jobs."""
+"""Computations behind ``holdfast plan``, ``fit-costs`` and ``loop``, and plans replayed as series of rigid jobs."""

@@ -1,8 +1,8 @@
-"""The closed loop: plan, simulate, fit the waits, plan again for what they cost, until the plans are stable.
+"""The closed loop of planning and simulation: plan, simulate, fit waits, and repeat until the plans are stable.
 
-Source: docs/planner.md, "Prices from waits". Plans that minimise reserved time do not know what the queue makes of a
-further reservation; plans for fitted waits change the queue that the waits come from. A round is stable when plans made
-anew, with the prices that its own waits give, would hardly be better than those that it ran with.
+Source: docs/planner.md, "Prices from waits". Plans that minimise reserved time ignore the queue wait of each further
+reservation; plans for fitted waits change the queue from which the waits are fitted. A round is stable if plans made
+anew with the costs from its own waits would hardly be better than those it ran with.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The file of ``holdfast fit-costs``, and how its fits are shown in a terminal."""
+"""Reader and writer of cost files (``holdfast fit-costs``), and the text that describes a fit in the terminal."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ def read_costs(path: str | Path, command: str = "") -> WaitModel:
     from policies.planning.waits.document import from_document
 
     raw = read_bytes(path)
-    told = parse_json(decode_text(raw, path), path)
+    document = parse_json(decode_text(raw, path), path)
     try:
-        sealed = is_sealed(raw, told)
-        model = from_document(told)
+        sealed = is_sealed(raw, document)
+        model = from_document(document)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
     if command and not sealed:
@@ -84,11 +84,11 @@ def _row(nodes: str, fit: WaitFit, note: str) -> dict[str, Any]:
     # Without bounds a coefficient would be beyond the one at which the fit stands.
     bound = [] if free is None else [name for name, error in _errors(fit) if error is None]
     unbound = "" if free is None else f"unbound {free.slope:.3f}, {free.intercept / 3600:.2f} h"
-    told = (
+    note = (
         f"{' and '.join(bound)} at {'their bounds' if len(bound) > 1 else 'its bound'} ({unbound})" if bound else note
     )
     names = ("pairs", "alpha", "alpha_error", "gamma", "gamma_error", "r_squared", "r_squared_means", "spread")
-    return {"nodes": nodes, **{name: getattr(fit, name) for name in names}, "note": told}
+    return {"nodes": nodes, **{name: getattr(fit, name) for name in names}, "note": note}
 
 
 def _errors(fit: WaitFit) -> tuple[tuple[str, float | None], ...]:
@@ -116,12 +116,12 @@ class Prices:
     def describe(self) -> str:
         """What they are, and what they mean."""
         found = None if self.nodes is None else self.model.class_for(self.nodes)
-        whose = "all sizes" if found is None else f"jobs of {sizes_in_words(found.nodes_from, found.nodes_to)}"
+        jobs = "all sizes" if found is None else f"jobs of {sizes_in_words(found.nodes_from, found.nodes_to)}"
         if found is not None and found.fallback:
-            whose += " (too few: as of all sizes)"
+            jobs += " (too few: as of all sizes)"
         alpha, beta, gamma = self.model.costs_for(self.nodes)
         meaning = "; cost is response time" if beta == 1 else ""
-        return f"costs: alpha {alpha:.4g}, beta {beta:g}, gamma {gamma:,.0f} s for {whose}, from {self.path}{meaning}"
+        return f"costs: alpha {alpha:.4g}, beta {beta:g}, gamma {gamma:,.0f} s for {jobs}, from {self.path}{meaning}"
 
     def doubt(self, reservations: Sequence[Mapping[str, Any]]) -> str:
         """What to say of a plan that asks for more than any request of the fit; else nothing.

@@ -1,4 +1,4 @@
-"""A plan as ``holdfast plan`` shows it: the JSON document, the table of reservations, strategies side by side."""
+"""Output of ``holdfast plan``: JSON document, table of reservations, and comparison of strategies."""
 
 from __future__ import annotations
 
@@ -87,12 +87,12 @@ _RESERVATIONS = (
 _OF_CHECKPOINTS = ("restart", "work", "checkpoint", "milestone")
 
 
-def plan_table(told: Mapping[str, Any], most: int | None = 40) -> str:
+def plan_table(document: Mapping[str, Any], most: int | None = 40) -> str:
     """The reservations of a document of :func:`document`, for a terminal.
 
     Parameters
     ----------
-    told
+    document
         The plan.
     most
         Lines of reservations that are shown, the last one always; None: all.
@@ -106,10 +106,10 @@ def plan_table(told: Mapping[str, Any], most: int | None = 40) -> str:
             "checkpoint": row["checkpoint"] if row["checkpointed"] else "no",
             "milestone": clock(row["milestone"]),
         }
-        for number, row in enumerate(told["reservations"], 1)
+        for number, row in enumerate(document["reservations"], 1)
     ]
     # Without checkpoints every reservation is work from the begin.
-    saves = any(row["checkpointed"] for row in told["reservations"])
+    saves = any(row["checkpointed"] for row in document["reservations"])
     columns = [column for column in _RESERVATIONS if saves or column.name not in _OF_CHECKPOINTS]
     if most is None or len(rows) <= most:
         return render(rows, columns)
@@ -118,19 +118,19 @@ def plan_table(told: Mapping[str, Any], most: int | None = 40) -> str:
     return f"{render(shown, columns)}\n{left_out} before the last one are left out here; --json writes them all"
 
 
-def outcome(told: Mapping[str, Any], needed: float) -> str:
+def outcome(plan: Mapping[str, Any], needed: float) -> str:
     """What the plan costs, in a sentence.
 
     Parameters
     ----------
-    told
+    plan
         The plan.
     needed
         Expected number of reservations.
     """
-    cost, least = told["expected_cost"], told["omniscient_cost"]
+    cost, least = plan["expected_cost"], plan["omniscient_cost"]
     return (
-        f"{told['strategy']}: expected cost {cost:,.0f} s ({clock(cost)}), {cost / least:.3f} x that of an omniscient "
+        f"{plan['strategy']}: expected cost {cost:,.0f} s ({clock(cost)}), {cost / least:.3f} x that of an omniscient "
         f"user ({least:,.0f} s); {needed:.2f} reservations on average"
     )
 
@@ -186,14 +186,14 @@ def fit_table(rows: Sequence[Mapping[str, Any]], most: int = 8) -> str:
     return "\n".join(line[:120].rstrip() for line in render(shown, columns).splitlines())
 
 
-def write_document(path: str, told: Mapping[str, Any]) -> None:
+def write_document(path: str, document: Mapping[str, Any]) -> None:
     """Write a plan or costs as JSON with a digest, which finds changes; ``-`` is standard output."""
-    _write(path, seal_json(told, allow_nan=False))
+    _write(path, seal_json(document, allow_nan=False))
 
 
-def write_json(path: str, told: Mapping[str, Any]) -> None:
+def write_json(path: str, document: Mapping[str, Any]) -> None:
     """Write a document as JSON; ``-`` is standard output."""
-    _write(path, json.dumps(told, indent=2, allow_nan=False) + "\n")
+    _write(path, json.dumps(document, indent=2, allow_nan=False) + "\n")
 
 
 def _write(path: str, text: str) -> None:

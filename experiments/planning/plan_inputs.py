@@ -1,4 +1,4 @@
-"""What ``holdfast plan`` works on: laws from words and options, and runtimes from files; all times are seconds."""
+"""Inputs of ``holdfast plan``: distributions from options, and runtimes from files; all times are seconds."""
 
 from __future__ import annotations
 
@@ -252,8 +252,10 @@ def make_law(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
     except OverflowError:
         mean = math.inf
     if not mean < _LONGEST:
-        told = "an infinite mean" if math.isinf(mean) else f"a mean of {mean:.3g} s"
-        raise InputError(f"this distribution {name} has {told}, so that every plan costs too much; bound it with --max")
+        found = "an infinite mean" if math.isinf(mean) else f"a mean of {mean:.3g} s"
+        raise InputError(
+            f"this distribution {name} has {found}, so that every plan costs too much; bound it with --max"
+        )
     return law
 
 

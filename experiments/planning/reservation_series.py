@@ -1,7 +1,7 @@
-"""Series: the reservations of a plan as rigid jobs, each submitted when the one before is over.
+"""Simulation of plans as series of rigid jobs, each submitted when the previous one ends.
 
-The simulator's stochastic jobs give their nodes back as soon as they complete, and each next reservation goes to the
-end of the queue. The papers leave both open. Here they are options, for jobs of one node that are served first come,
+The simulator's stochastic jobs release their nodes as soon as they complete, and each next reservation goes to the
+end of the queue. The papers leave both open. Both are options here, for jobs of one node that are served first come,
 first served; since the simulator sees rigid jobs only, it needs no options for them.
 """
 

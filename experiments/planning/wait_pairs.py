@@ -1,4 +1,4 @@
-"""Pairs of requested walltime and wait: from a trace that records waits, or from the results of ``holdfast run``."""
+"""Pairs of requested walltime and wait, from a trace that records waits or from results of ``holdfast run``."""
 
 from __future__ import annotations
 

@@ -1,3 +1,1 @@
-"""Slurm: plans and mechanisms carried out on it, a whole one on this machine, and what it did beside the rules of the
-simulator.
-"""
+"""Plans and mechanisms executed on Slurm, a complete Slurm on this machine, and comparison with the simulator."""

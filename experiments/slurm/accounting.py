@@ -1,4 +1,4 @@
-"""What Slurm's accounting says of jobs: one entry a job, from sacct itself or from what it printed."""
+"""Job records from Slurm's accounting: one entry for each job, from ``sacct`` or from its saved output."""
 
 from __future__ import annotations
 

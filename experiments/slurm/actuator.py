@@ -1,6 +1,7 @@
-"""Steering: what a mechanism needs of a Slurm, as Slurm's own commands.
+"""Actions of a mechanism as Slurm commands: holding nodes, and starting, cancelling and resizing jobs.
 
-Reservations are one, for all nodes that are held; a job gets the nodes that were chosen for it by running inside it.
+A single Slurm reservation covers all held nodes. A job gets the nodes that were chosen for it by running inside this
+reservation.
 """
 
 from __future__ import annotations
@@ -66,12 +67,12 @@ class Steering:
         Where the played programs keep their state and their logs; absolute.
     saves
         Whether rigid jobs save when they are asked to; otherwise they have only their periodic checkpoints.
-    tell
+    log
         Gets each command, and what failed.
     """
 
-    def __init__(self, slurm: SomeSlurm, folder: Path, *, saves: bool, tell: Callable[[str], None]) -> None:
-        self._slurm, self._folder, self._saves, self._tell = slurm, folder, saves, tell
+    def __init__(self, slurm: SomeSlurm, folder: Path, *, saves: bool, log: Callable[[str], None]) -> None:
+        self._slurm, self._folder, self._saves, self._log = slurm, folder, saves, log
         self._ids: dict[int, int] = {}
         self._reserved: set[int] | None = None
         self.refused: list[str] = []
@@ -134,9 +135,9 @@ class Steering:
         number = self._ids[job.job_id]
         options = ["--no-shell", "-J", _HELPER, f"-N{len(added)}", f"--nodelist={node_list(added)}", "-t", "60"]
         options += ["--immediate=60"]
-        told = self._do("salloc", *options, f"--dependency=expand:{number}", f"--reservation={_RESERVATION}")
+        output = self._do("salloc", *options, f"--dependency=expand:{number}", f"--reservation={_RESERVATION}")
         found = self._slurm.call(["squeue", "-h", "-n", _HELPER, "-t", "R", "-o", "%A"]).split()
-        if told is None or not found:
+        if output is None or not found:
             return
         self._do("scontrol", "update", f"JobId={found[-1]}", "NumNodes=0")
         self._do("scontrol", "update", f"JobId={number}", "NumNodes=ALL")
@@ -194,10 +195,10 @@ class Steering:
         script.write_text(fill_template("played.sh", self._values(job, self._folder / name)))
         words = ["sbatch", "--parsable", "-J", name, "-N", _size(job), "-t", str(_minutes(job.limit(job.min_nodes)))]
         words += ["--requeue", "--open-mode=append", "-o", f"{self._folder / name}.log", *options, str(script)]
-        told = self._do(*words)
-        if told is None:
+        output = self._do(*words)
+        if output is None:
             raise InputError(f"job {job.job_id} cannot be submitted: {self.refused[-1]}")
-        self._ids[job.job_id] = int(told.split(";")[0])
+        self._ids[job.job_id] = int(output.split(";")[0])
 
     def _values(self, job: JobState, path: Path) -> dict[str, str]:
         work = job.work if job.type is JobType.MALLEABLE else job.compute
@@ -225,7 +226,7 @@ class Steering:
 
     def _do(self, *words: str) -> str | None:
         """What a command prints; None: it is refused."""
-        told = " ".join(words)
+        command = " ".join(words)
         for left in reversed(range(_TRIES)):
             try:
                 printed = self._slurm.call(words)
@@ -233,10 +234,10 @@ class Steering:
                 if left and any(word in str(error) for word in _AGAIN):
                     time.sleep(0.2)
                     continue
-                self.refused.append(f"{told}: {error}")
-                self._tell(f"  refused: {told}: {error}")
+                self.refused.append(f"{command}: {error}")
+                self._log(f"  refused: {command}: {error}")
                 return None
-            self._tell(f"  {told}")
+            self._log(f"  {command}")
             return printed
         return None
 

@@ -1,4 +1,4 @@
-"""Agreement: a replay beside the rules of the simulator, start by start and decision by decision."""
+"""Agreement between a replay on Slurm and the rules of the simulator, by start and by decision."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batch run: stochastic jobs that are submitted to a lab at once, each as the chain of its plan."""
+"""Batch run in a lab: stochastic jobs submitted together, each as the job chain of its plan."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ChainedJob(NamedTuple):
 
 
 def run_chains(
-    lab: Lab, jobs: Sequence[ChainedJob], folder: Path, *, spare: int, tell: Callable[[str], None]
+    lab: Lab, jobs: Sequence[ChainedJob], folder: Path, *, spare: int, log: Callable[[str], None]
 ) -> dict[str, Any]:
     """Submit the jobs at once, wait until all are done, and measure as the simulator does.
 
@@ -57,7 +57,7 @@ def run_chains(
         For the directories of the jobs; absolute.
     spare
         Reservations beyond each plan.
-    tell
+    log
         Gets lines of progress.
 
     Returns
@@ -82,7 +82,7 @@ def run_chains(
             directory = folder / f"job-{number}"
             write_sequence(_chain(job, directory, program, spare), directory)
             submit(directory, environment=variables)
-        tell(f"submitted {len(jobs):,} chains")
+        log(f"submitted {len(jobs):,} chains")
         begin = slurm.now()
     finally:
         slurm.call(["scontrol", "update", "PartitionName=batch", "State=UP"])

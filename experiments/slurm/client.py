@@ -1,4 +1,4 @@
-"""Slurm's own commands, called as a user would: one sentence where they are missing or refuse."""
+"""Calls of Slurm's command-line tools, with a one-sentence error if they are missing or refuse."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def call(words: Sequence[str], *, environment: Mapping[str, str] | None = None) 
     except subprocess.TimeoutExpired:
         raise InputError(f"{words[0]} did not answer within {_PATIENCE:g} s") from None
     if done.returncode:
-        told = " ".join(done.stderr.decode("utf-8", "replace").split())
-        raise InputError(f"{words[0]} failed: {told or f'exit status {done.returncode}'}")
+        message = " ".join(done.stderr.decode("utf-8", "replace").split())
+        raise InputError(f"{words[0]} failed: {message or f'exit status {done.returncode}'}")
     return done.stdout.decode("utf-8", "replace")
 
 

@@ -1,4 +1,4 @@
-"""Serving: on-demand jobs served on a Slurm by a mechanism, which decides as it does in a simulation."""
+"""Controller that serves on-demand jobs on a Slurm with a mechanism of the simulator."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def serve(
     options: Options,
     *,
     grace: float,
-    tell: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> list[Entry]:
     """Play a job table on a Slurm, and serve its on-demand jobs.
 
@@ -62,7 +62,7 @@ def serve(
         Warning, time-out and tenants; the order and the backfilling are Slurm's.
     grace
         From the signal to save until a rigid victim is requeued [s].
-    tell
+    log
         Gets a line for each event and each command.
 
     Returns
@@ -75,7 +75,7 @@ def serve(
     InputError
         If a job cannot be submitted, or Slurm does not do what it has taken on. Then all jobs are cancelled.
     """
-    return _Controller(slurm, steering, jobs, nodes, mechanism, options, grace, tell).run()
+    return _Controller(slurm, steering, jobs, nodes, mechanism, options, grace, log).run()
 
 
 class _Controller:
@@ -90,9 +90,9 @@ class _Controller:
         mechanism: Mechanism,
         options: Options,
         grace: float,
-        tell: Callable[[str], None],
+        log: Callable[[str], None],
     ) -> None:
-        self._slurm, self._steering, self._tell = slurm, steering, tell
+        self._slurm, self._steering, self._report = slurm, steering, log
         self._log = EventLog()
         self._mirror = Mirror(nodes, options, self._log, self, steering)
         self._service = OnDemandService(self._mirror, mechanism, self, options)
@@ -146,7 +146,7 @@ class _Controller:
             if now - run.start > _PATIENCE:
                 raise InputError(f"job {job_id} was to start and has not for an hour; see the folder log of the lab")
         for entry in self._log.entries[self._shown :]:
-            self._tell(_line(entry))
+            self._report(_line(entry))
         self._shown = len(self._log.entries)
 
     def _watch(self) -> None:

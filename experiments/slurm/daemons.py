@@ -1,4 +1,4 @@
-"""Daemons: processes of a lab, found again by a mark in their environment, and ended one by one."""
+"""Processes of a lab, which are identified by a variable in their environment and stopped individually."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def launch(words: Sequence[str], environment: Mapping[str, str], folder: Path, l
         )
     if done.returncode:
         lines = log.read_text(errors="replace").split("\n")
-        told = next((line.strip() for line in reversed(lines) if line.strip()), f"exit status {done.returncode}")
-        raise InputError(f"{Path(words[0]).name} failed: {told}; see {log}")
+        last_line = next((line.strip() for line in reversed(lines) if line.strip()), f"exit status {done.returncode}")
+        raise InputError(f"{Path(words[0]).name} failed: {last_line}; see {log}")
 
 
 def leave(words: Sequence[str], environment: Mapping[str, str], folder: Path, log: Path) -> None:

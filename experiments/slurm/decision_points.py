@@ -1,6 +1,6 @@
-"""Instants: the states in which a scheduler decided, and what a rule of the simulator would have started in them.
+"""Scheduling decisions of a replay, compared with the starts that a rule of the simulator would have made.
 
-One difference moves all that follows. So each decision is asked for by itself, in the state in which Slurm was.
+One difference changes all later states. Each decision is therefore compared separately, in the state that Slurm was in.
 """
 
 from __future__ import annotations

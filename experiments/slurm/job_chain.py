@@ -1,4 +1,4 @@
-"""Links: the reservations of a plan as jobs of a chain, with limits in Slurm's unit, the minute."""
+"""Reservations of a plan as a chain of dependent jobs, with time limits in minutes, Slurm's unit."""
 
 from __future__ import annotations
 
@@ -137,12 +137,12 @@ def plan_in_minutes(plan: ReservationPlan, margin: float) -> ReservationPlan:
         spare = math.ceil((length + margin) / MINUTE - _ROUNDING) * MINUTE - length
         later = milestone if plan.checkpointed[place] else milestone + spare
         milestones.append(max(later, milestones[-1] + 1.0) if milestones else later)
-    told = plan.to_dict()
-    told["reservations"] = [
+    document = plan.to_dict()
+    document["reservations"] = [
         {"milestone": milestone, "checkpointed": bool(checkpointed)}
         for milestone, checkpointed in zip(milestones, plan.checkpointed, strict=True)
     ]
-    return type(plan).from_json(json.dumps(told))
+    return type(plan).from_json(json.dumps(document))
 
 
 def _up(seconds: np.floating | float) -> int:

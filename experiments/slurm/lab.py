@@ -1,4 +1,4 @@
-"""A lab: a whole Slurm on loopback, of one account, in one directory, on a clock that may run faster."""
+"""Lab: a complete Slurm on the loopback interface, for one account, in one directory, on an optionally faster clock."""
 
 from __future__ import annotations
 
@@ -89,15 +89,15 @@ class Lab:
     @property
     def variables(self) -> dict[str, str]:
         """What a process needs to speak with this Slurm, on its clock."""
-        told = {"SLURM_CONF": f"{self.directory}/slurm.conf", "TZ": "UTC"}
+        variables = {"SLURM_CONF": f"{self.directory}/slurm.conf", "TZ": "UTC"}
         if self.clock:
-            told |= {
+            variables |= {
                 "LD_PRELOAD": self.library,
                 "FAKETIME": f"+0 x{self.speed:g}",
                 "FAKETIME_DONT_RESET": "1",
                 "FAKETIME_SHARED": self.clock,
             }
-        return told
+        return variables
 
     def call(self, words: Sequence[str]) -> str:
         """What one of Slurm's commands prints."""
@@ -250,13 +250,13 @@ def _with_clock(lab: Lab) -> Lab:
     libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
     if not libraries:
         raise InputError("libfaketime is not here; on Debian install it with 'apt-get install libfaketime'")
-    told = lab.place / "clock"
-    holder = f'echo "$FAKETIME_SHARED" >{told}.new && mv {told}.new {told}; exec sleep 1000000000'
+    clock = lab.place / "clock"
+    holder = f'echo "$FAKETIME_SHARED" >{clock}.new && mv {clock}.new {clock}; exec sleep 1000000000'
     environment = {**os.environ, MARK: lab.directory, "FAKETIME_DONT_RESET": "1"}
     words = ["faketime", "-m", "-f", f"+0 x{lab.speed:g}", "bash", "-c", holder]
     leave(words, environment, Path("/"), lab.place / "log" / "start.log")
-    until(told.exists, "the clock")
-    return Lab(**{**asdict(lab), "clock": told.read_text().strip(), "library": str(libraries[0])})
+    until(clock.exists, "the clock")
+    return Lab(**{**asdict(lab), "clock": clock.read_text().strip(), "library": str(libraries[0])})
 
 
 def _forget_clock(lab: Lab) -> None:

@@ -1,4 +1,4 @@
-"""Replaying: the jobs of a workload submitted to a real Slurm at their times, and what it did with them."""
+"""Replay of a workload on a real Slurm: submits the jobs at their times and records the outcome."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ class LabSlurm:
     def __init__(self, lab: Lab) -> None:
         self._lab = lab
         self.speed = lab.speed
-        told = float(self.call(["date", "+%s.%N"]))
-        self._origin, self._told = time.monotonic(), told
+        now = float(self.call(["date", "+%s.%N"]))
+        self._origin, self._start = time.monotonic(), now
 
     def call(self, words: Sequence[str]) -> str:
         """What a command prints."""
@@ -63,7 +63,7 @@ class LabSlurm:
 
     def now(self) -> float:
         """Its clock, reckoned from one look at it: a look takes a process."""
-        return self._told + (time.monotonic() - self._origin) * self.speed
+        return self._start + (time.monotonic() - self._origin) * self.speed
 
     def outcomes(self, jobs: Mapping[int, Submit]) -> list[dict[str, Any]]:
         """What became of jobs: to the millisecond where slurmctld's log has it."""
@@ -119,7 +119,7 @@ class SiteSlurm:
 
 
 def replay_on(
-    slurm: SomeSlurm, submits: Sequence[Submit], options: Sequence[str], tell: Callable[[str], None]
+    slurm: SomeSlurm, submits: Sequence[Submit], options: Sequence[str], log: Callable[[str], None]
 ) -> list[dict[str, Any]]:
     """Submit jobs at their times, wait until all have ended, and collect what happened.
 
@@ -131,7 +131,7 @@ def replay_on(
         The jobs, by time.
     options
         Further options of sbatch.
-    tell
+    log
         Gets a line of progress now and then.
 
     Returns
@@ -165,7 +165,7 @@ def replay_on(
             ]
             words += ["-o", "/dev/null", *options, "--wrap", f"exec sleep {submit.runtime:g}"]
             jobs[int(patiently(slurm, words).split(";")[0])] = submit
-        tell(f"submitted {len(jobs):,} jobs, at most {late:.1f} s late")
+        log(f"submitted {len(jobs):,} jobs, at most {late:.1f} s late")
         while _waiting(slurm, jobs):
             time.sleep(max(1.0, 30.0 / slurm.speed))
     except BaseException:
@@ -189,11 +189,11 @@ def log_times(text: str) -> dict[int, dict[str, Any]]:
         for kind, pattern in _EVENTS:
             match = pattern.search(stamp[2]) if stamp else None
             if stamp and match:
-                told = match.groupdict()
-                job = found.setdefault(int(told["job"] or told.get("other") or 0), {})
+                fields = match.groupdict()
+                job = found.setdefault(int(fields["job"] or fields.get("other") or 0), {})
                 job.setdefault(kind, time_of_slurm(stamp[1]))
                 if kind == "start":
-                    job.setdefault("by", "backfill" if told["by"] == "backfill" else "main")
+                    job.setdefault("by", "backfill" if fields["by"] == "backfill" else "main")
                 break
     return found
 

@@ -1,4 +1,4 @@
-"""A cluster of numbered nodes: which ones each account holds."""
+"""Cluster of numbered nodes that records which nodes each account holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Node lists: names such as ``n[1-4,7]``, and their numbers."""
+"""Conversion between node lists such as ``n[1-4,7]`` and node numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Concurrence: what happened on a Slurm beside the simulator's event log, event by event."""
+"""Comparison of events on a Slurm with the simulator's event log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replays: what a Slurm did with jobs that came one by one, as it was recorded."""
+"""Recording of a replay on a Slurm: submissions, starts and ends of jobs."""
 
 from __future__ import annotations
 

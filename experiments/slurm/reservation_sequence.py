@@ -1,4 +1,4 @@
-"""A sequence: a plan, the program that it is for, and how its reservations are submitted."""
+"""Sequence: a plan, the program it is for, and the options for submitting its reservations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scripts of a sequence, from their templates; words of the user stand in them as quoted words of the shell."""
+"""Batch scripts of a sequence, generated from templates; values from the user are quoted for the shell."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A mirror of a Slurm: the simulator's system in the state of Slurm, which carries out the transitions of the system.
+"""Shadow of a Slurm: the simulator's system in Slurm's state, with transitions executed by Slurm commands.
 
-Policies and the service of on-demand jobs see and change it as they do in a simulation. What Slurm does by itself
-(starts of waiting jobs, ends of runs) is entered as it is seen.
+Policies and the on-demand service see and change it as they do in a simulation. Changes that Slurm makes by itself
+(starts of waiting jobs, ends of runs) are entered when they are observed.
 """
 
 from __future__ import annotations
@@ -156,11 +156,11 @@ class Mirror(System):
         """Keep nodes reserved until an order has been carried out."""
         self.moving |= nodes
 
-        def carried_out() -> None:
+        def execute() -> None:
             order()
             self.moving -= nodes
 
-        self.orders.append(carried_out)
+        self.orders.append(execute)
 
     def follow(self) -> None:
         """Reserve what is held, and carry out the orders."""

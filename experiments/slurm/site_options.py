@@ -1,4 +1,4 @@
-"""A site's configuration: which options of a simulation it asks for, and what of it no option says."""
+"""Conversion of a site's Slurm configuration to simulation options, with a list of settings that have no equivalent."""
 
 from __future__ import annotations
 
@@ -204,11 +204,11 @@ def _order(path: str | Path, site: SiteConfiguration, found: SiteOptions) -> Non
             found.left_out.append((f"PriorityType {format_value(kind)}", "taken as first come, first served"))
         found.add("order", "fcfs", f"PriorityType={kind}")
         return
-    told = f"{kind} with " + (", ".join(f"{factor} {weights[factor]:g}" for factor in used) or "no weight")
+    weights_text = f"{kind} with " + (", ".join(f"{factor} {weights[factor]:g}" for factor in used) or "no weight")
     if not weights["fair share"] and not weights["job size"] and not weights["QOS"]:
-        found.add("order", "fcfs", told)
+        found.add("order", "fcfs", weights_text)
     else:
-        found.add("order", " ".join(["multifactor", *_factors(path, site, weights, found)]), told)
+        found.add("order", " ".join(["multifactor", *_factors(path, site, weights, found)]), weights_text)
         period = site.value("prioritycalcperiod", "5 min, the default")
         found.left_out.append((f"PriorityCalcPeriod {period}", "priorities are exact at each instant"))
     for factor in used:
@@ -272,11 +272,11 @@ def _backfilling(path: str | Path, site: SiteConfiguration, found: SiteOptions) 
         if not is_set(parameters.get("bf_interval", "")):
             parameters["bf_interval"] = "30, the default"
     for name, value in parameters.items():
-        told = name + (f"={value}" if value else "")
+        setting = name + (f"={value}" if value else "")
         if name in SCHEDULING:
-            found.left_out.append((told, SCHEDULING[name]))
+            found.left_out.append((setting, SCHEDULING[name]))
         elif name not in (*_RULE, "bf_busy_nodes", *HARMLESS_SCHEDULING):
-            found.unknown.append(f"SchedulerParameters {format_value(told)}")
+            found.unknown.append(f"SchedulerParameters {format_value(setting)}")
 
 
 def _rule(path: str | Path, parameters: Mapping[str, str], found: SiteOptions) -> tuple[list[str], list[str]]:

@@ -1,4 +1,4 @@
-"""Parameters of Slurm by what they mean to a simulation: which decide when jobs start, and which do not.
+"""Slurm parameters classified by their effect on a simulation: those that decide when jobs start, and harmless ones.
 
 A parameter is harmless only if it is listed here; any other one is reported. Sources: slurm.conf and scontrol of Slurm
 22.05 and 24.05 (slurm.schedmd.com).

@@ -1,4 +1,4 @@
-"""What the nodes and partitions of a site have that a simulation of one pool of equal nodes does not."""
+"""Features of a site's nodes and partitions that a simulation of one pool of equal nodes does not model."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def partition_remarks(site: SiteConfiguration) -> list[Remark]:
         values = {line["partitionname"]: line[name] for line in site.partitions if is_set(line.get(name, ""))}
         if name in ("prioritytier", "priorityjobfactor", "priority") and len(site.partitions) == 1:
             continue
-        told = [f"{partition} {value}" for partition, value in values.items() if value.lower() not in harmless]
-        if told:
-            found.append((f"{written} of partitions ({_list_names(told)})", why))
+        deviating = [f"{partition} {value}" for partition, value in values.items() if value.lower() not in harmless]
+        if deviating:
+            found.append((f"{written} of partitions ({_list_names(deviating)})", why))
     return found
 
 

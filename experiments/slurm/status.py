@@ -1,4 +1,4 @@
-"""Where a sequence stands: its reservations, what it has paid, and what the plan expected of it."""
+"""Status of a sequence: its reservations, the cost so far, and the plan's expectation."""
 
 from __future__ import annotations
 
@@ -96,13 +96,13 @@ class Whereabouts:
         reservations = f"{self.ran} of {len(self.rows)} reservations ran"
         if self.state == "done":
             return f"{self.name}: done after {clock(self.runtime or 0)} of work; {reservations}"
-        told = {
+        descriptions = {
             "not submitted": "not submitted; 'holdfast submit' with --go submits it",
             "submitted in part": "submitted in part, and held; 'bash submit.sh' in its directory goes on",
             "used up": f"not done, and no reservation is left; {reservations}",
             "broken": f"ended: {self.why}; {reservations}",
         }
-        return f"{self.name}: {told.get(self.state, f'{self.state}; {reservations}')}"
+        return f"{self.name}: {descriptions.get(self.state, f'{self.state}; {reservations}')}"
 
     def _average(self) -> str:
         return "" if self.expected is None else f", and {self.expected:,.0f} s on average over all runtimes"

@@ -1,4 +1,4 @@
-"""Submits: the jobs of a workload as a Slurm gets them, and a small workload made for trying one."""
+"""Jobs of a workload as they are submitted to a Slurm, and a small generated workload for trials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Templates: the texts of scripts and configurations, with places in capital letters between at signs."""
+"""Templates of scripts and configuration files, with placeholders such as ``@NAME@``."""
 
 from __future__ import annotations
 

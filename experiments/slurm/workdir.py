@@ -1,4 +1,4 @@
-"""The directory of a sequence: its scripts and its document, and what the scripts record there."""
+"""Working directory of a sequence: its scripts, its JSON document, and the records that the scripts write."""
 
 from __future__ import annotations
 
@@ -146,17 +146,17 @@ def read_sequence(directory: Path) -> Sequence:
         If there is none, or it cannot be read.
     """
     path = directory / _DOCUMENT
-    told = read_json(path)
+    document = read_json(path)
     try:
-        if told.pop("format") != _FORMAT:
+        if document.pop("format") != _FORMAT:
             raise KeyError("format")
-        if set(told) != {field.name for field in fields(Sequence)}:
+        if set(document) != {field.name for field in fields(Sequence)}:
             raise KeyError("fields")
-        links = [_link(link) for link in told["links"]]
+        links = [_link(link) for link in document["links"]]
         for name, is_legal in _LEGAL.items():
-            if not is_legal(told[name]):
+            if not is_legal(document[name]):
                 raise KeyError(name)
-        sequence = Sequence(**{**told, "links": links})
+        sequence = Sequence(**{**document, "links": links})
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         raise TraceError(path, None, "is no sequence that 'holdfast submit' wrote") from None
     try:
@@ -184,8 +184,8 @@ _LEGAL: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def _link(told: dict[str, Any]) -> Link:
-    values: dict[str, Any] = {name: int(value) for name, value in told.items() if 0 <= value <= _MOST}
+def _link(document: dict[str, Any]) -> Link:
+    values: dict[str, Any] = {name: int(value) for name, value in document.items() if 0 <= value <= _MOST}
     return Link(**{**values, "checkpointed": bool(values["checkpointed"])})
 
 

@@ -1,1 +1,1 @@
-"""The frame of every experiment: measure, judge, draw, report."""
+"""Framework for experiments: measurement, verdicts, figures and reports."""

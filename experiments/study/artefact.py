@@ -1,7 +1,7 @@
-"""Artefacts: the settings, seeds, versions and tables of a reproduction in one file, and whether they come out again.
+"""Export of a reproduction to one archive file, and comparison of an archive with tables measured again.
 
 The file is a ZIP archive of the manifests and tables of the experiments, and of ``environment.json`` with the versions
-of the packages. Equal results make equal bytes.
+of the packages. Equal results give equal bytes.
 """
 
 from __future__ import annotations

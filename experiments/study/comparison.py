@@ -1,4 +1,4 @@
-"""Strategies compared on the same instances: by how much one is better, and what that says of a statement."""
+"""Paired comparison of strategies on the same instances, and verdicts on the gain of one over another."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def everywhere(statement: Statement, metric: Metric, gains: Mapping[str, Interva
     remark
         Further remarks.
     """
-    told = "; ".join(f"{name} {interval_text(metric, found, '+')}" for name, found in gains.items())
+    gains_text = "; ".join(f"{name} {interval_text(metric, found, '+')}" for name, found in gains.items())
     doubtful = [name for name, found in gains.items() if not found.decided]
     remarks = [f"not decided: {', '.join(doubtful)}"] if doubtful else []
     remarks += [remark] if remark else []
-    return statement.each(Above(quantity="the paired gain"), gains, f"better by {told}", "; ".join(remarks))
+    return statement.each(Above(quantity="the paired gain"), gains, f"better by {gains_text}", "; ".join(remarks))

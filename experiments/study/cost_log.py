@@ -1,4 +1,4 @@
-"""What measurements cost and when they were made, in a file of their own: all else is the same each time."""
+"""Log of measurement costs and dates, kept in a separate file because all other files are reproducible byte by byte."""
 
 from __future__ import annotations
 

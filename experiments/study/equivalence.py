@@ -1,7 +1,7 @@
-"""Verdicts on computed numbers: values without chance, near a printed one or within a printed bound.
+"""Verdicts on deterministic values: near a printed value, or within a printed bound.
 
-A margin that the papers do not state is the same everywhere: 5 % of a printed level, 3 points of a printed per cent.
-Each rule names its own.
+Where a paper states no margin, the same margins apply everywhere: 5 % of a printed level, 3 points of a printed
+percentage. Each rule states its own.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ ROUNDING = 0.005
 
 
 def close(
-    statement: Statement, value: float, printed: float, margin: float, told: str, remark: str = "", *, unit: str = "",
-    scale: float = 1.0,
+    statement: Statement, value: float, printed: float, margin: float, measured: str, remark: str = "", *,
+    unit: str = "", scale: float = 1.0,
 ) -> Verdict:  # fmt: skip
     """Whether a computed value is within a margin of the printed one.
 
@@ -33,7 +33,7 @@ def close(
         What is judged.
     value, printed, margin
         In the same unit.
-    told
+    measured
         The measured value as a text.
     remark
         Remark of the verdict.
@@ -42,22 +42,25 @@ def close(
     """
     rule = f"holds if the computed value is within {_format(printed * scale)} +- {_format(margin * scale, unit)}"
     # A bound that was computed itself may differ in its last digit.
-    return statement.exact_verdict(abs(value - printed) <= margin * (1 + 1e-9), rule, told, remark)
+    return statement.exact_verdict(abs(value - printed) <= margin * (1 + 1e-9), rule, measured, remark)
 
 
-def most(statement: Statement, value: float, bound: float, quantity: str, told: str, remark: str = "") -> Verdict:
+def most(statement: Statement, value: float, bound: float, quantity: str, measured: str, remark: str = "") -> Verdict:
     """Whether a computed value does not exceed a bound."""
-    return statement.exact_verdict(value <= bound, f"holds if {quantity} is at most {_format(bound)}", told, remark)
+    return statement.exact_verdict(value <= bound, f"holds if {quantity} is at most {_format(bound)}", measured, remark)
 
 
-def reaches(statement: Statement, value: float, bound: float, quantity: str, told: str, remark: str = "") -> Verdict:
+def reaches(
+    statement: Statement, value: float, bound: float, quantity: str, measured: str, remark: str = ""
+) -> Verdict:
     """Whether a computed value is at least a bound."""
-    return statement.exact_verdict(value >= bound, f"holds if {quantity} is at least {_format(bound)}", told, remark)
+    rule = f"holds if {quantity} is at least {_format(bound)}"
+    return statement.exact_verdict(value >= bound, rule, measured, remark)
 
 
-def count(statement: Statement, number: int, of: int, what: str, told: str = "", remark: str = "") -> Verdict:
+def count(statement: Statement, number: int, of: int, what: str, measured: str = "", remark: str = "") -> Verdict:
     """Whether something is true of all that were counted; ``what`` is a clause."""
-    tail = f" ({told})" if told else ""
+    tail = f" ({measured})" if measured else ""
     return statement.exact_verdict(number == of > 0, f"holds if {what} for all {of}", f"{number} of {of}{tail}", remark)
 
 

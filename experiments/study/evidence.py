@@ -1,8 +1,7 @@
-"""Evidence: what paired measurements over a few traces say of a claim that has been made exact.
+"""Statistical evidence for a claim from measurements that are paired by trace.
 
-The traces are the repetitions. Every comparison is of the same traces on both sides, so that what differs from trace to
-trace is not taken for noise; an interval is of 95 % confidence, by Student's t. The rules are those of
-:mod:`experiments.study.rules`.
+The traces are the repetitions. Every comparison uses the same traces on both sides, which removes the variation between
+traces. Intervals have 95 % confidence, by Student's t. The rules are those of :mod:`experiments.study.rules`.
 """
 
 from __future__ import annotations
@@ -140,8 +139,8 @@ def average(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Find
     finding = difference(
         np.mean([a for a, _ in pairs.values()], axis=0), np.mean([b for _, b in pairs.values()], axis=0), sign
     )
-    told = [f"{name} {finite_mean(a - b):{pattern}}" for name, (a, b) in pairs.items()]
-    return replace(finding, detail=", ".join(told) if len(told) > 1 else "")
+    parts = [f"{name} {finite_mean(a - b):{pattern}}" for name, (a, b) in pairs.items()]
+    return replace(finding, detail=", ".join(parts) if len(parts) > 1 else "")
 
 
 def every(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Finding:
@@ -173,13 +172,13 @@ def _each(found: Mapping[str, Finding], means: Mapping[str, float], pattern: str
     order = max if worst is not Outcome.FAILS else min
     deciding = [name for name in found if found[name].outcome is worst]
     weakest = order(deciding, key=lambda name: (found[name].p_value or 0.0, -abs(means[name])))
-    told = ", ".join(f"{name} {mean:{pattern}}" for name, mean in means.items())
+    means_text = ", ".join(f"{name} {mean:{pattern}}" for name, mean in means.items())
     return replace(
         found[weakest],
         outcome=decision.outcome,
         p_value=decision.p_value,
         rule=words,
-        detail=f"{told}; decisive: {weakest}" if len(found) > 1 else told,
+        detail=f"{means_text}; decisive: {weakest}" if len(found) > 1 else means_text,
         tests=tests,
     )
 
@@ -250,5 +249,5 @@ def judge_finding(statement: Statement, unit: str, finding: Finding, remark: str
             effect = replace(effect, low=max(-100.0, effect.low), high=min(100.0, effect.high))
         pattern = ".0f" if unit == "node-hours" else ".2f"
         measured = f"{effect.text(pattern if finding.level else f'+{pattern}')} {unit}"
-    told = "; ".join(part for part in (remark, finding.detail) if part)
-    return statement.verdict(finding.decision, finding.rule, measured, told)
+    remarks = "; ".join(part for part in (remark, finding.detail) if part)
+    return statement.verdict(finding.decision, finding.rule, measured, remarks)

@@ -1,7 +1,7 @@
-"""The frame of all experiments: tables that are measured, a figure and verdicts that come from the tables alone.
+"""The :class:`Experiment` class: measures tables, and derives a figure and verdicts from the tables alone.
 
-An experiment reproduces a table or figure of a paper. ``measure`` computes tidy tables; they are written as CSV, read
-back, and only then ``judge`` and ``draw`` see them: so every figure and verdict can be made again from the files.
+An experiment reproduces a table or figure of a paper. ``measure`` computes tidy tables, which are written as CSV and
+read back before ``judge`` and ``draw`` see them. Every figure and verdict can therefore be made again from the files.
 """
 
 from __future__ import annotations
@@ -247,8 +247,8 @@ def is_measured(record: Mapping[str, Any], directory: Path) -> bool:
         found = open_result(directory, _manifest(record["experiment"]), check=False)
     except InputError:
         return False
-    told = {key: value for key, value in found.content.items() if key != "tables"}
-    if told != record or found.files is None:
+    recorded = {key: value for key, value in found.content.items() if key != "tables"}
+    if recorded != record or found.files is None:
         return False
     check_files(found)
     return True

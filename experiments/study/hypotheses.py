@@ -1,4 +1,4 @@
-"""Hypotheses of experiments that no paper has: stated before anything is measured, judged trace by trace."""
+"""Hypotheses of the experiments beyond the papers: stated before the measurement, tested on measurements by trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Integrity: what the digests of results, stores, archives, plans and costs say, and nothing else of them."""
+"""Integrity checks of results, stores, archives, plans and cost files by their stored digests."""
 
 from __future__ import annotations
 
@@ -129,11 +129,11 @@ def _check_document(directory: Path, name: str) -> tuple[Check | None, set[str]]
     path = directory / name
     waiting = arriving(directory, name).is_dir()
     try:
-        told = None if waiting else parse_json(decode_text(read_bytes(path), path), path)
+        document = None if waiting else parse_json(decode_text(read_bytes(path), path), path)
     except InputError as error:
         return Check(str(path), (str(error),)), set()
-    if not waiting and not _tells_of_a_result(name, told):
-        return (_seal_check(path) if _is_ours(told) else None), set()
+    if not waiting and not _describes_result(name, document):
+        return (_seal_check(path) if _is_plan_or_costs(document) else None), set()
     try:
         sealed = open_result(directory, name, check=False)
     except InputError as error:
@@ -145,15 +145,15 @@ def _check_document(directory: Path, name: str) -> tuple[Check | None, set[str]]
     return Check(f"{path} and {count:,} table{'s' if count != 1 else ''}", faults), set(sealed.files)
 
 
-def _tells_of_a_result(name: str, told: Any) -> bool:
+def _describes_result(name: str, document: Any) -> bool:
     return name in (RUN, SWEEP) or (
-        isinstance(told, dict) and "sealed" not in told and bool({"files", "experiment"} & set(told))
+        isinstance(document, dict) and "sealed" not in document and bool({"files", "experiment"} & set(document))
     )
 
 
-def _is_ours(told: Any) -> bool:
+def _is_plan_or_costs(document: Any) -> bool:
     """Whether a document is a plan or costs, with or without a seal."""
-    return isinstance(told, dict) and bool({"sealed", "digest", "reservations", "classes"} & set(told))
+    return isinstance(document, dict) and bool({"sealed", "digest", "reservations", "classes"} & set(document))
 
 
 def _seal_check(path: Path) -> Check:

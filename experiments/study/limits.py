@@ -1,4 +1,4 @@
-"""Limits of recorded parameters: an archive of another user asks for no more than an experiment is made for."""
+"""Limits on recorded parameters, so that an archive from another user cannot request unreasonably large experiments."""
 
 from __future__ import annotations
 

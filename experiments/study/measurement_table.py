@@ -1,4 +1,4 @@
-"""Rows of measurements, looked up by their columns, and compared repetition by repetition."""
+"""Lookup of measurements by column values, and comparison by repetition."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ def in_order(rows: Sequence[Row], name: str, **where: Any) -> list[float]:
         If there is no such row, or two of one repetition.
     """
     own = sorted(rows_where(rows, **where), key=lambda row: int(row["repetition"]))
-    told = ", ".join(f"{key} {value}" for key, value in where.items())
+    values_text = ", ".join(f"{key} {value}" for key, value in where.items())
     if not own:
-        raise InputError(f"there are no runs of {told}")
+        raise InputError(f"there are no runs of {values_text}")
     if len({row["repetition"] for row in own}) < len(own):
-        raise InputError(f"there are two runs of the same repetition of {told}")
+        raise InputError(f"there are two runs of the same repetition of {values_text}")
     return [float(row[name]) for row in own]
 
 
@@ -115,6 +115,6 @@ class Measured:
         except KeyError:
             found = []
         if not found:
-            told = (f"{name} {' or '.join(map(str, own))}" for name, own in zip(names, chosen, strict=True))
-            raise LookupError(", ".join(told) or "any trace")
+            missing = (f"{name} {' or '.join(map(str, own))}" for name, own in zip(names, chosen, strict=True))
+            raise LookupError(", ".join(missing) or "any trace")
         return np.array([reduce(column([self._rows[place] for place in places], metric)) for places in found])

@@ -1,4 +1,4 @@
-"""Metrics that an experiment measures itself, beside those of :mod:`simulator.results.catalogue`."""
+"""Metrics that experiments compute themselves, in addition to those of :mod:`simulator.results.catalogue`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Stores to carry: what an experiment has stored, in one small file that another machine goes on from.
+"""Export of an experiment's stored results to one small file, from which another machine can continue.
 
-The file is XZ-compressed lines of JSON: what was asked for and which sources measured it, pieces and simulations
-of sweeps, and last of all the digest of the lines before. Rows count only where sources, seed and parameters are the
-same: each piece stands under the digest of all three.
+The file is XZ-compressed lines of JSON: the parameters and the fingerprint of the sources, then pieces and simulations
+of sweeps, and finally the digest of the lines before. A row is reused only if sources, seed and parameters are the
+same; each piece is stored under the digest of all three.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from experiments.recordings.replay import make_directory
-from experiments.study.row_cache import PIECES, SOURCES, piece_content, piece_of
+from experiments.study.row_cache import PIECES, SOURCES, piece_content, piece_text
 from experiments.sweeps.fingerprint import model_fingerprint
 from experiments.sweeps.store import BATCH, stored_lines
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import atomic_open, is_plain_file
 
-__all__ = ["MAGIC", "ask", "carry", "fault_of_carried", "take_over"]
+__all__ = ["MAGIC", "ask", "carry", "packed_fault", "take_over"]
 
 #: How a file begins.
 MAGIC = b"\xfd7zXZ\x00"
@@ -138,7 +138,7 @@ def _add(store: Path, bodies: Iterable[Mapping[str, Any]]) -> int:
         target = place / f"{own['piece']}.json"
         if not is_plain_file(target):
             with atomic_open(target, follow=False) as file:
-                file.write(piece_of(own["rows"], own["sources"]))
+                file.write(piece_text(own["rows"], own["sources"]))
             count += 1
     if lines:
         whole = b"".join(lines)
@@ -147,7 +147,7 @@ def _add(store: Path, bodies: Iterable[Mapping[str, Any]]) -> int:
     return count + len(lines)
 
 
-def fault_of_carried(path: Path) -> InputError | None:
+def packed_fault(path: Path) -> InputError | None:
     """What is wrong with a file of :func:`carry`; None: nothing."""
     try:
         _read(path)

@@ -1,4 +1,4 @@
-"""Parameters of experiments: what of them is data of others, and their settings."""
+"""Parameters of experiments: data files among them, and ``name=value`` settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The papers in the order of the pages, and the places of our choices where the papers leave one open."""
+"""The papers in the order of their pages, with links to the documentation of choices where a paper is ambiguous."""
 
 from __future__ import annotations
 

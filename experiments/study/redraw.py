@@ -1,4 +1,4 @@
-"""Figures made again from the CSV files of a directory alone: of experiments, of a replay, of a loop."""
+"""Figures redrawn from the CSV files in a directory: of experiments, of a replay, or of the closed loop."""
 
 from __future__ import annotations
 

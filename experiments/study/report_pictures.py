@@ -1,4 +1,4 @@
-"""Pictures inside a page: as SVG, or as PNG where that is much smaller."""
+"""Figures embedded in an HTML page: as SVG, or as PNG where that is much smaller."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A reproduction: many experiments, each in a process of its own, and only what is not measured yet.
+"""Execution of many experiments, each in its own process, skipping those that have been measured.
 
-The process that begins it measures nothing. An experiment that fails, or its process that dies, takes no other with it.
+The parent process measures nothing. If an experiment fails or its process dies, the others continue.
 """
 
 from __future__ import annotations

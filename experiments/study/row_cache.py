@@ -1,6 +1,6 @@
-"""Rows of long measurements, stored piece by piece: one that is interrupted goes on where it stood.
+"""Cache of the rows of long measurements, stored in pieces so that an interrupted measurement can resume.
 
-A piece is a file under the digest of what decides it: sources, function and tasks.
+A piece is a file named by the digest of its inputs: sources, function and tasks.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from experiments.sweeps.progress import follow
 from workloads.ground.errors import TraceError
 from workloads.ground.files import atomic_open, file_sha256
 
-__all__ = ["PIECES", "SOURCES", "collect_rows", "piece_content", "piece_fault", "piece_of"]
+__all__ = ["PIECES", "SOURCES", "collect_rows", "piece_content", "piece_fault", "piece_text"]
 
 #: Folder of the pieces in a store.
 PIECES = "pieces"
@@ -75,12 +75,12 @@ def collect_rows(
         return
     read = files or [""] * len(tasks)
     contents = {path: file_sha256(path) if path else "" for path in set(read)}
-    told = [[asdict(task), contents[path]] for task, path in zip(tasks, read, strict=True)]
+    inputs = [[asdict(task), contents[path]] for task, path in zip(tasks, read, strict=True)]
     digest = SOURCES[sources]()
     pieces = []
     for first in range(0, len(tasks), together):
         part = slice(first, first + together)
-        named = [digest, work.__module__, work.__qualname__, told[part]]
+        named = [digest, work.__module__, work.__qualname__, inputs[part]]
         name = hashlib.sha256(json.dumps(named, sort_keys=True).encode()).hexdigest()[:32]
         path = resources.store / PIECES / f"{name}.json"
         pieces.append(_Piece(tuple(tasks[part]), work, path, f"{sources} {digest}"))
@@ -89,15 +89,15 @@ def collect_rows(
         if group is None
         else [list(own) for _, own in groupby(pieces, key=lambda piece: group(piece.tasks[0]))]
     )
-    for rows in follow(spread(_all_done, parts, resources.workers), len(parts), resources.progress):
+    for rows in follow(spread(_piece_rows, parts, resources.workers), len(parts), resources.progress):
         yield from rows
 
 
-def _all_done(pieces: Sequence[_Piece]) -> list[Row]:
-    return list(chain.from_iterable(map(_done, pieces)))
+def _piece_rows(pieces: Sequence[_Piece]) -> list[Row]:
+    return list(chain.from_iterable(map(_load_or_measure, pieces)))
 
 
-def _done(piece: _Piece) -> list[Row]:
+def _load_or_measure(piece: _Piece) -> list[Row]:
     try:
         rows: list[Row] = piece_content(piece.path)["rows"]
         return rows
@@ -106,11 +106,11 @@ def _done(piece: _Piece) -> list[Row]:
     rows = json.loads(json.dumps([row for task in piece.tasks for row in piece.work(task)]))
     piece.path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_open(piece.path, follow=False) as file:
-        file.write(piece_of(rows, piece.sources))
+        file.write(piece_text(rows, piece.sources))
     return rows
 
 
-def piece_of(rows: Sequence[Row], sources: str) -> str:
+def piece_text(rows: Sequence[Row], sources: str) -> str:
     """The contents of the file of a piece."""
     return json.dumps({"rows": rows, "digest": _digest(rows), "sources": sources}) + "\n"
 

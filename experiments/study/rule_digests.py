@@ -1,9 +1,10 @@
-"""Digests of all rules: a rule that is changed after its results were seen is judged on new seeds.
+"""Digests of all rules, which detect a rule that was changed after its results had been seen.
 
-``rules.json`` holds for each statement of each experiment a digest of what is judged and how: claim, printed value,
-source and rule, as the experiment states them at its small sizes. A test fails where they differ. After a change
+``rules.json`` holds for each statement of each experiment a digest of claim, printed value, source and rule, as the
+experiment states them at its small sizes. A test fails where they differ. After a change
 :mod:`experiments.study.report.rule_changes` writes the record again: the entry of a changed rule keeps the former
-digest and names the date of the change and a fresh seed. Verdicts of a changed rule say so wherever they are shown.
+digest and states the date of the change and a fresh seed. A changed rule is judged on new seeds, and its verdicts
+mention the change wherever they are shown.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ def read_record(path: Path = RULES) -> Mapping[str, Mapping[str, Entry]]:
     """The entries of the record, by experiment and claim; none without a record."""
     if not path.exists():
         return {}
-    told: Mapping[str, Mapping[str, Entry]] = json.loads(path.read_text(encoding="utf-8"))
-    return told
+    record: Mapping[str, Mapping[str, Entry]] = json.loads(path.read_text(encoding="utf-8"))
+    return record
 
 
 def differences(name: str, found: Mapping[str, str], record: Mapping[str, Mapping[str, Entry]]) -> list[str]:
@@ -85,20 +86,20 @@ def renew_entries(entries: Mapping[str, Entry], found: Mapping[str, str], date: 
         former rules.
     """
     fresh = SEED_STEP + max((entry["seed"] for entry in entries.values()), default=-SEED_STEP)
-    told: dict[str, Entry] = {}
+    renewed: dict[str, Entry] = {}
     for claim, gone in entries.items():
         if claim not in found:
-            told[claim] = {"removed": date} | gone
+            renewed[claim] = {"removed": date} | gone
     for claim, digest in found.items():
         entry = entries.get(claim, {})
         if "removed" not in entry and entry.get("digest") == digest:
-            told[claim] = dict(entry)
+            renewed[claim] = dict(entry)
             continue
-        told[claim] = {"digest": digest, "fixed": date, "seed": fresh}
+        renewed[claim] = {"digest": digest, "fixed": date, "seed": fresh}
         if entries:
             before = [{key: entry[key] for key in ("digest", "fixed", "seed")}] if entry else []
-            told[claim]["former"] = [*entry.get("former", ()), *before]
-    return dict(sorted(told.items()))
+            renewed[claim]["former"] = [*entry.get("former", ()), *before]
+    return dict(sorted(renewed.items()))
 
 
 def mark_verdicts(
@@ -132,9 +133,9 @@ def _mark_verdict(verdict: Verdict, entry: Entry | None, seed: int, measured: bo
         return verdict
     words = f"rule {'changed' if entry['former'] else 'added'} on {entry['fixed']}"
     if seed < entry["seed"]:
-        told = f"{words} after results of this seed had been seen (to judge it on new seeds: --seed {entry['seed']})"
+        change = f"{words} after results of this seed had been seen (to judge it on new seeds: --seed {entry['seed']})"
     else:
-        told = f"{words}, judged on seed {seed}"
+        change = f"{words}, judged on seed {seed}"
     if measured:
-        told += ", with measured data that had been seen"
-    return replace(verdict, remark="; ".join(part for part in (verdict.remark, told) if part))
+        change += ", with measured data that had been seen"
+    return replace(verdict, remark="; ".join(part for part in (verdict.remark, change) if part))

@@ -1,7 +1,7 @@
-"""Rules of verdicts: when a statement holds, when it does not, and when the data do not decide it.
+"""Decision rules for verdicts: a statement holds, does not hold, or is undecided by the data.
 
-A rule is an object that states itself in words and computes an outcome from an interval. It is written down before the
-data.
+A rule is an object that states itself in words and computes an outcome from an interval. It is written before the data
+are measured.
 """
 
 from __future__ import annotations

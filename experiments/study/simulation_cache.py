@@ -1,7 +1,7 @@
-"""The simulations that the experiments of the hybrid paper share, and how their metrics are looked up.
+"""Simulations shared by the experiments of the hybrid paper, and rows of their metrics.
 
 A trace is a generated year with types, overheads and notices drawn for it; ten traces have the seeds S, S + 1, ...
-Equal simulations have equal configurations, so that the store of the sweeps knows what another experiment has done.
+Equal simulations have equal configurations, so that the store of the sweeps reuses the results of other experiments.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Verdicts: a statement with its source, the rule that judged it, and what the data say.
+"""Statements, their sources, and verdicts by the rules of :mod:`experiments.study.rules`.
 
-The rules stand before the data (:mod:`experiments.study.rules`); one number judged by one rule has one verdict,
-wherever it is shown.
+The rules are fixed before the data. A number judged by a rule has the same verdict wherever it is shown.
 """
 
 from __future__ import annotations

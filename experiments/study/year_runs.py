@@ -1,7 +1,7 @@
-"""Simulations of generated years whose rows hold a few metrics each: a store of thousands of them can be carried.
+"""Simulations of generated years that keep only a few metrics, so that thousands of results fit into a small store.
 
-A sweep keeps all that a simulation has shown, 12 kB. A search over many readings needs some metrics of each, and goes
-on for days, on one machine after the other.
+A sweep keeps the complete summary of a simulation, 12 kB. A search over many readings needs only some metrics of each
+simulation and runs for days, possibly on several machines.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Sweeps: a grid of simulations, carried out in parallel, stored run by run, shown as tidy tables.
+"""Sweeps: grids of simulations that run in parallel, store each run, and produce tidy tables.
 
 >>> from experiments.sweeps import make_sweep, run_sweep
 
-One idea to a module: ``configuration`` is what is asked, ``structure`` and ``values`` read it from TOML or keywords,
-``grid`` makes the list of runs, ``simulations`` carries one out (``delays`` counts late on-demand jobs), ``store``
-keeps what is done, ``execution`` spreads the rest over processes or a Dask cluster (``clusters``), ``table`` shows all
-of it, ``aggregates`` sums it up over seeds, and ``sweep`` is the whole.
+``configuration`` defines a sweep; ``toml_structure`` and ``option_values`` read it from TOML or keywords. ``grid``
+lists the runs, ``simulations`` executes one (``delays`` counts late on-demand jobs), ``store`` keeps completed runs,
+and ``execution`` distributes the others over processes or a Dask cluster (``clusters``). ``table`` collects the
+results, ``aggregates`` summarises them over seeds, and ``sweep`` combines all of these.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Aggregates: the runs of each configuration summed up over seeds, and its differences from another configuration.
+"""Aggregation of runs over seeds for each configuration, and differences between configurations.
 
-The rows are those of ``summary.csv``, of a sweep or of a run with several values of an option. The parameters that vary
-are the keys of a configuration; those of :data:`REPETITIONS` distinguish its repetitions.
+The rows are those of ``summary.csv``, from a sweep or from a run with several values of an option. The varied
+parameters identify a configuration; those in :data:`REPETITIONS` distinguish its repetitions.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ def aggregate_rows(rows: Sequence[Row], repetitions: Sequence[str] = REPETITIONS
         for shown in metrics:
             numbers = [number for row in cell.values() if (number := _number(row[shown.name])) is not None]
             if numbers:
-                told = {"metric": shown.name, "n": len(numbers), **_spread(shown, numbers)}
-                found.append({**dict(zip(keys, values, strict=True)), **told})
+                label = {"metric": shown.name, "n": len(numbers), **_spread(shown, numbers)}
+                found.append({**dict(zip(keys, values, strict=True)), **label})
     return found
 
 
@@ -237,8 +237,8 @@ def difference_rows(
             pairs = [(_number(cell[one][shown.name]), _number(reference[one][shown.name])) for one in both]
             known = [(a, b) for a, b in pairs if a is not None and b is not None]
             if known:
-                told = {"against": make_label(against), "metric": shown.name, "n": len(known)}
-                found.append({**own, **told, **_difference(shown, known)})
+                label = {"against": make_label(against), "metric": shown.name, "n": len(known)}
+                found.append({**own, **label, **_difference(shown, known)})
     return found
 
 

@@ -1,4 +1,4 @@
-"""Clusters: a Dask scheduler that is there, or one that is started, and joblib's backend for it."""
+"""Connection to a Dask scheduler, existing or started here, and joblib's backend for it."""
 
 from __future__ import annotations
 
@@ -168,18 +168,18 @@ def _watch_workers(client: Any) -> Iterator[None]:
 
     def watch() -> None:
         since: float | None = None
-        told = False
+        announced = False
         while not over.wait(LOOK_EVERY):
             try:
                 there = bool(client.ncores())
             except Exception:  # the scheduler is gone; the process that waits for a result gets an error
                 return
             if there:
-                since, told = None, False
+                since, announced = None, False
                 continue
             since = time.monotonic() if since is None else since
-            if not told and time.monotonic() - since >= PATIENCE:
-                told = True
+            if not announced and time.monotonic() - since >= PATIENCE:
+                announced = True
                 print(
                     f"the cluster has had no worker for {PATIENCE:.0f} s: the sweep waits for one. What is done is "
                     "stored: start workers, or end this command and give it again when there are some",

@@ -1,4 +1,4 @@
-"""The configuration of a sweep: which workloads, mechanisms, assignments and options are simulated."""
+"""Configuration of a sweep: the workloads, mechanisms, assignments and options to simulate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Delays of on-demand jobs: how many do not start instantly, and how many of them have no room beside the others.
+"""Counts of delayed on-demand jobs: those that do not start instantly, and those for which other jobs leave no room.
 
 Source: hybrid-workload-scheduling, section V-A, observation 9.
 """

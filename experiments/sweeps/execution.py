@@ -1,4 +1,4 @@
-"""Execution: tasks spread over processes of this machine or of a cluster, by joblib and one path of code."""
+"""Execution of tasks in processes of this machine or of a cluster, through joblib in both cases."""
 
 from __future__ import annotations
 

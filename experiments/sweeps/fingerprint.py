@@ -1,8 +1,7 @@
-"""Fingerprints of the sources: what a stored result is a result of.
+"""Fingerprints of the sources, which identify the code that produced a stored result.
 
-The version number would not do: results of yesterday's sources must not be taken for today's, and a worker on another
-machine may have other sources. Docstrings and comments decide nothing, so a sentence that is reworded makes no result
-void.
+A version number is not sufficient: it does not change with every edit, and a worker on another machine may have other
+sources. Docstrings and comments are excluded, so that rewording them does not invalidate results.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The grid: every run of a sweep, fully specified, with the key under which its result is stored."""
+"""The grid of a sweep: fully specified runs, and the keys under which their results are stored."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ class Log:
     columns: str | None = None
 
     def identity(self) -> dict[str, Any]:
-        told = {name: value for name, value in asdict(self).items() if name not in ("label", "path")}
-        return {name: value for name, value in told.items() if value is not None or name not in _LATER}
+        values = {name: value for name, value in asdict(self).items() if name not in ("label", "path")}
+        return {name: value for name, value in values.items() if value is not None or name not in _LATER}
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Values: what may stand behind a key of a sweep, and what it is turned into.
+"""Conversion and validation of the values in a sweep configuration.
 
-Each function takes the raw value (and the type, which it knows) as cattrs hands it over. The name that an error carries
-is empty: the path of the key is put there.
+Each function takes the raw value (and the type, which it knows) from cattrs. Errors are raised with an empty name; the
+caller inserts the path of the key.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Plug-ins of a sweep: those that its workers can find, and the sources that identify stored results."""
+"""Plug-ins of a sweep: checks that its workers can import them, and the sources that identify stored results."""
 
 from __future__ import annotations
 

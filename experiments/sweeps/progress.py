@@ -1,4 +1,4 @@
-"""Progress bars: of a replay, of a sweep of them, and of pieces of work."""
+"""Progress bars of a replay, of a sweep, and of measurements in pieces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulations: one run of a sweep, in any process."""
+"""Execution of one run of a sweep, in any process."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The store: what is done already, under the hash of its configuration.
+"""Store of completed runs, each under the hash of its configuration.
 
-Small runs that a worker has carried out together share a file: one for each of ten thousand would take longer than they
-do. A line of it is a run. Stores with a file for each run are read, too.
+Short runs that a worker has executed together share a file with one line per run, because writing ten thousand files
+would take longer than the runs. Stores with a file for each run can be read, too.
 """
 
 from __future__ import annotations

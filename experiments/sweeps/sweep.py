@@ -1,4 +1,4 @@
-"""A sweep from its configuration to its tables."""
+"""A sweep from configuration to tables: :func:`make_sweep`, :func:`run_sweep` and its result."""
 
 from __future__ import annotations
 
@@ -231,12 +231,12 @@ class _Shown:
 
     Parameters
     ----------
-    directory, told, tables
+    directory, manifest, tables
         Where they stand, the content of ``sweep.json``, and their rows.
     """
 
-    def __init__(self, directory: Path, told: Mapping[str, Any], tables: Tables) -> None:
-        self._directory, self._told, self._tables = directory, told, tables
+    def __init__(self, directory: Path, manifest: Mapping[str, Any], tables: Tables) -> None:
+        self._directory, self._manifest, self._tables = directory, manifest, tables
         self._next = 0.0
         self.failures: dict[str, Failure] = {}
 
@@ -259,7 +259,7 @@ class _Shown:
             failed = self.list_failures(self._tables.runs)
             if failed:
                 _write_json(new / FAILURES, [_failure(failure) for failure in failed])
-            seal(new, SWEEP, {**self._told, "done": len(self._tables.summary)}, SWEEP_PICTURES)
+            seal(new, SWEEP, {**self._manifest, "done": len(self._tables.summary)}, SWEEP_PICTURES)
 
 
 def _refuse_links(directory: Path, store: Path) -> None:

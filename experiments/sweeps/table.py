@@ -73,9 +73,9 @@ class Tables:
     def add(self, run: RunConfiguration, outcome: RunOutcome) -> None:
         """A run is done."""
         self._outcomes[run.key] = outcome
-        self._parameters[run.key] = told = _parameters(run, outcome)
+        self._parameters[run.key] = parameters = _parameters(run, outcome)
         # All tables begin with the same cells, which are most of them: they are put into words once.
-        (line,) = csv_lines([told], PARAMETERS)
+        (line,) = csv_lines([parameters], PARAMETERS)
         self._begins[run.key] = line.removesuffix("\n") + ","
 
     def _finished_runs(self) -> list[tuple[RunConfiguration, RunOutcome, Row]]:
@@ -85,7 +85,7 @@ class Tables:
         ]
 
     def _rows(self, own: _Part) -> list[Row]:
-        return [{**told, **row} for _, outcome, told in self._finished_runs() for row in own(outcome)]
+        return [{**parameters, **row} for _, outcome, parameters in self._finished_runs() for row in own(outcome)]
 
     @property
     def summary(self) -> list[Row]:
@@ -116,10 +116,10 @@ class Tables:
     def weeks(self) -> list[Row]:
         """A row for each job table, week and type: what arrives. Mechanisms and options have no part in it."""
         rows: dict[Any, list[Row]] = {}
-        for run, outcome, told in self._finished_runs():
+        for run, outcome, parameters in self._finished_runs():
             table = run.workload, run.assignment, run.assignment_seed
             if table not in rows:
-                shared = {name: told[name] for name in WEEKS if name in told}
+                shared = {name: parameters[name] for name in WEEKS if name in parameters}
                 rows[table] = [{**shared, **row} for row in outcome.measured["weeks"]]
         return [row for part in rows.values() for row in part]
 

@@ -1,4 +1,4 @@
-"""From TOML or keywords to a configuration; what is wrong is said in one sentence with its place and what is legal."""
+"""Conversion of TOML or keywords to a sweep configuration; an error names the key and the legal values."""
 
 from __future__ import annotations
 

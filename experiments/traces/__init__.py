@@ -1,1 +1,1 @@
-"""What a trace is: its description, and the generator held against the published baseline."""
+"""Description of traces, and validation of the generator against the published baseline."""

@@ -1,4 +1,4 @@
-"""Dates of a trace, in the time zone that it records."""
+"""Calendar dates of a trace in its recorded time zone."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
 """Calibration of the Theta-like generator against the FCFS/EASY baseline of hybrid-workload-scheduling, Table II.
 
-Run ``python -m experiments.traces.calibration`` for the figures by seed; ``--set patience=60`` tries another parameter
-of :class:`workloads.theta.year.ThetaYear`. What moves what, measured around the defaults:
+Run ``python -m experiments.traces.calibration`` for the metrics by seed; ``--set patience=60`` tries another parameter
+of :class:`workloads.theta.year.ThetaYear`. Measured effects around the defaults:
 
-- turnaround grows with ``patience`` (users that put up with a longer queue), ``day_sigma`` and ``week_sigma``;
-- instant starts fall with everything that makes the queue longer, and most with ``hour_sigma`` and ``day_sigma``; long
-  campaigns (``campaign_batches``) raise turnaround without lowering them, because the jobs that wait are the same ones;
+- turnaround grows with ``patience`` (users accept a longer queue), ``day_sigma`` and ``week_sigma``;
+- instant starts decrease with everything that makes the queue longer, and most with ``hour_sigma`` and ``day_sigma``;
+  long campaigns (``campaign_batches``) raise turnaround without reducing them, because the same jobs wait longer;
 - utilisation is the work, which is met exactly, over the year and the time in which the machine drains after it.
 """
 

@@ -1,4 +1,4 @@
-"""What a trace is, in words and numbers."""
+"""Summary of a trace in words and numbers."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def life_of_trace(trace: Trace) -> list[str]:
     >>> life_of_trace(Trace((ran, TraceJob(2, 30.0, 64, 60.0, 60.0)), nodes=256))
     ['starting state at 60 s: 1 job runs on 128 of 256 nodes, 1 waits']
     """
-    told = []
+    lines = []
     state = find_starting_state(trace.jobs)
     if state is not None:
         machine = "" if trace.nodes is None else f" of {trace.nodes:,}"
@@ -79,11 +79,11 @@ def life_of_trace(trace: Trace) -> list[str]:
         size = f"{state.nodes:,}{machine} {trace.unit}"
         clock = LogClock.of_trace(trace)
         begin = f"{state.begin:.15g} s" if clock.epoch is None else clock.show(state.begin, seconds=True)
-        told.append(f"starting state at {begin}: {running} on {size}, {waiting}")
+        lines.append(f"starting state at {begin}: {running} on {size}, {waiting}")
     withdrawn = sum(job.cancelled_at is not None for job in trace.jobs)
     if withdrawn:
-        told.append(f"withdrawn by their users before they started, and kept: {withdrawn:,}")
-    return told
+        lines.append(f"withdrawn by their users before they started, and kept: {withdrawn:,}")
+    return lines
 
 
 def composition(jobs: Sequence[Job], unit: str = "nodes") -> str:
@@ -108,13 +108,13 @@ def composition(jobs: Sequence[Job], unit: str = "nodes") -> str:
         if job.submit is not None:
             work[job.type] += job.nodes * job.runtime / 3600
     total = sum(work.values())
-    told = []
+    parts = []
     for kind in JobType:
         if kind in counts:
             part = f" ({100 * work[kind] / total:.0f} %)" if total else ""
             jobs_of = f"{counts[kind]:,} job{'s' if counts[kind] != 1 else ''}"
-            told.append(f"{kind.value} {jobs_of}, {work[kind]:,.0f} {unit.removesuffix('s')}-hours{part}")
-    return f"types: {'; '.join(told)}"
+            parts.append(f"{kind.value} {jobs_of}, {work[kind]:,.0f} {unit.removesuffix('s')}-hours{part}")
+    return f"types: {'; '.join(parts)}"
 
 
 def list_counts(counts: Mapping[str, int]) -> str:

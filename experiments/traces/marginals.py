@@ -1,6 +1,7 @@
-"""Marginal distributions of a trace, and how near the generated year comes to a real one.
+"""Marginal distributions of a trace, and distances between a generated year and a real one.
 
-Pure functions of a :class:`~workloads.logs.trace.Trace`; the figure is in :mod:`experiments.figures.study.marginals`.
+The functions depend only on a :class:`~workloads.logs.trace.Trace`; the figure is in
+:mod:`experiments.figures.study.marginals`.
 """
 
 from __future__ import annotations

@@ -89,8 +89,8 @@ def main(arguments: Arguments) -> None:
             if not line.startswith(" " * 2):
                 print(line, file=sys.stderr)
 
-        steering = Steering(slurm, out, saves=not arguments.no_save, tell=tell)
-        entries = serve(slurm, steering, table, lab.nodes, mechanism, options, grace=arguments.grace, tell=tell)
+        steering = Steering(slurm, out, saves=not arguments.no_save, log=tell)
+        entries = serve(slurm, steering, table, lab.nodes, mechanism, options, grace=arguments.grace, log=tell)
     named = dataclasses.asdict(options)
     simulated = simulate(table, lab.nodes, mechanism.name, **named)
     rows = concurrence(entries, simulated.entries)

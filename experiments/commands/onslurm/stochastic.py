@@ -70,7 +70,7 @@ def main(arguments: Arguments) -> None:
             for name, runtime in zip(instance.applications, instance.runtimes.tolist(), strict=True)
         ]
         print(f"{STRATEGY_NAMES[strategy]}:", file=sys.stderr)
-        there = run_chains(lab, jobs, folder, spare=arguments.spare, tell=lambda line: print(line, file=sys.stderr))
+        there = run_chains(lab, jobs, folder, spare=arguments.spare, log=lambda line: print(line, file=sys.stderr))
         here = _simulator_row(run_batch(instance, strategy, lab.nodes))
         minutes = _simulator_row(
             run_batch(instance, strategy, lab.nodes, carried_out=lambda plan: plan_in_minutes(plan, _MARGIN))

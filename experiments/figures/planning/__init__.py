@@ -1,1 +1,1 @@
-"""Pictures of plans, distributions and waits."""
+"""Figures of plans, runtime distributions and queue waits."""

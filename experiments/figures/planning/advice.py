@@ -1,4 +1,4 @@
-"""An advice: the expected response time of each request, and its distribution for those that are compared."""
+"""Figure of an advice: expected response time of each request, and response-time distributions of the compared ones."""
 
 from __future__ import annotations
 

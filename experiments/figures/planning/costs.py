@@ -1,4 +1,4 @@
-"""Waits against requested walltimes, by size of the job, and the lines from which a plan's prices come."""
+"""Figure of waits against requested walltimes by job size, with the fitted lines that give a plan's costs."""
 
 from __future__ import annotations
 

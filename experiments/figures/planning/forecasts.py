@@ -1,4 +1,4 @@
-"""A forecast: when a job starts, or all waiting jobs do, and how the queue goes on."""
+"""Figure of a forecast: start times of one job or of all waiting jobs, and the expected queue over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The closed loop round by round: what plans were made for, what came of them."""
+"""Figure of the closed loop by round: waits assumed by the plans, and the resulting waits."""
 
 from __future__ import annotations
 

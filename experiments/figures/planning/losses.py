@@ -1,4 +1,4 @@
-"""Expected loss of strategies made from samples, against the number of samples."""
+"""Figure of the expected loss of strategies against the number of samples they are made from."""
 
 from __future__ import annotations
 

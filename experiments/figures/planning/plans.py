@@ -1,4 +1,4 @@
-"""A plan of reservations: when it expects a job to end, what each reservation is made of, how likely it is needed."""
+"""Figure of a plan: expected end of a job, parts of each reservation, and the probability that it is needed."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _MOST = 24
 _UNLIKELY = 1e-4
 
 
-def plot_plan(told: Mapping[str, Any], law: Law, title: str = "", runs: np.ndarray | None = None) -> Figure:
+def plot_plan(document: Mapping[str, Any], law: Law, title: str = "", runs: np.ndarray | None = None) -> Figure:
     """Draw a plan.
 
     Parameters
     ----------
-    told
+    document
         The plan as ``holdfast plan --json`` writes it [s].
     law
         Distribution of the runtime [s].
@@ -50,7 +50,7 @@ def plot_plan(told: Mapping[str, Any], law: Law, title: str = "", runs: np.ndarr
         The survival function with the milestones on it; each reservation as a bar of restart, work and checkpoint; the
         probability that it is needed.
     """
-    rows = told["reservations"]
+    rows = document["reservations"]
     likely = [row for row in rows if row["probability"] >= _UNLIKELY]
     shown = rows[: min(_MOST, max(len(likely), min(3, len(rows))))]
     unit = choose_unit(max(row["length"] for row in shown))
@@ -64,7 +64,7 @@ def plot_plan(told: Mapping[str, Any], law: Law, title: str = "", runs: np.ndarr
     if runs is not None:
         _past(top, runs, long.seconds)
     _survival(top, rows, shown, law, long.seconds)
-    dress(top, x=f"runtime ({long.symbol})", y="P(still running)", title=title or f"{told['strategy']} plan")
+    dress(top, x=f"runtime ({long.symbol})", y="P(still running)", title=title or f"{document['strategy']} plan")
     _anatomy(bars, shown, unit.seconds)
     heading = "what to ask for"
     if len(rows) > len(shown):

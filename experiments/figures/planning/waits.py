@@ -1,4 +1,4 @@
-"""A trace on one page: sizes, times, estimates, arrivals, and simulated against recorded waits."""
+"""One-page figure of a trace: sizes, times, estimates, arrivals, and simulated against recorded waits."""
 
 from __future__ import annotations
 

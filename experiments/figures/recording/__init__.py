@@ -1,1 +1,1 @@
-"""Pictures of one recording."""
+"""Figures of one recording."""

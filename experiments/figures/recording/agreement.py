@@ -1,4 +1,4 @@
-"""Agreement of Slurm with the rules of the simulator: shares of equal decisions and starts, and the waits of both."""
+"""Figure of the agreement between Slurm and the simulator: shares of equal decisions and starts, and both waits."""
 
 from __future__ import annotations
 

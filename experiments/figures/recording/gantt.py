@@ -1,4 +1,4 @@
-"""A Gantt chart of any window of any machine: which nodes each job had, and when."""
+"""Gantt chart of any window of a recording: the nodes of each job over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long jobs wait, by size and walltime: a heat map of the median and of a quantile."""
+"""Heat map of waits by job size and walltime: the median and a quantile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tones: the colour of each job in a chart, by its type, user, project or size."""
+"""Colours of jobs in a chart, by type, user, project or size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the nodes were used for over time, stacked: compute, setup, checkpoints, losses, held and idle nodes."""
+"""Stacked area chart of node use over time: compute, setup, checkpoints, losses, held and idle nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results in notebooks: any picture of a result by its name, and the result as HTML with its metrics and a picture."""
+"""Display of results in notebooks: any figure of a result by name, and an HTML summary with metrics and a figure."""
 
 from __future__ import annotations
 
@@ -96,11 +96,11 @@ def result_html(result: Result) -> str:
 def _metrics(result: Result) -> Iterator[tuple[str, str]]:
     """Name with unit, and value of each metric that is known; none of a result that was read back."""
     try:
-        told: Any = result.summary()
+        summary: Any = result.summary()
     except InputError:
         return
     for name in _SHOWN:
-        value, shown = told[name], metric(name)
+        value, shown = summary[name], metric(name)
         if value == value:
             jobs = "" if shown.of in ("all jobs", "machine") else f" ({shown.of})"
             unit = f" [{shown.unit}]" if shown.unit else ""

@@ -1,4 +1,4 @@
-"""On-demand jobs: when they gave notice, were expected, arrived and started, and which jobs made room."""
+"""Timeline of on-demand jobs: notice, expected arrival, arrival and start, and the jobs that made room."""
 
 from __future__ import annotations
 

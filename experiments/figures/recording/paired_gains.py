@@ -1,4 +1,4 @@
-"""Gains: two results of the same jobs, group by group, and the difference between them."""
+"""Figure of two results of the same jobs: metrics by group, and their differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The queue over time: jobs, nodes and node-hours that wait, and how long its head has waited."""
+"""Figure of the queue over time: waiting jobs, nodes and node-hours, and the wait of its head."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Portraits: the pictures of one simulation, by name."""
+"""Registry of the figures of one simulation, by name."""
 
 from __future__ import annotations
 

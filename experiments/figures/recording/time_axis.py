@@ -1,4 +1,4 @@
-"""The axis of time of a recording: dates where its job table counts from 1970, else time since the first submit."""
+"""Time axis of a recording: dates where its job table counts from 1970, else time since the first submit."""
 
 from __future__ import annotations
 

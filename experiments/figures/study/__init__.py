@@ -1,1 +1,1 @@
-"""Pictures of comparisons and experiments."""
+"""Figures of comparisons and experiments."""

@@ -1,4 +1,4 @@
-"""A sweep: mean and interval of each configuration, or its differences from a reference, with facets by keys."""
+"""Figure of a sweep: mean and interval of each configuration, or differences from a reference, in facets by key."""
 
 from __future__ import annotations
 

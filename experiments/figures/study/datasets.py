@@ -1,4 +1,4 @@
-"""Mechanisms on several datasets: levels side by side, and how their order carries over."""
+"""Figure of mechanisms on several datasets: metric levels side by side, and rank correlations."""
 
 from __future__ import annotations
 
@@ -133,8 +133,8 @@ def _stack(axes: Axes, rows: Rows, metrics: Mapping[str, str]) -> None:
         for column, _, color in _CARRIED:
             axes.barh([place], [row[column]], left=left, height=0.7, color=color)
             left += row[column]
-        told = "none" if not row["decided"] else "" if row["tau"] is None else f"{row['tau']:+.2f}"
-        axes.annotate(told, (left, place), (2, 0), textcoords="offset points", va="center", fontsize=FONT["note"],
+        tau = "none" if not row["decided"] else "" if row["tau"] is None else f"{row['tau']:+.2f}"
+        axes.annotate(tau, (left, place), (2, 0), textcoords="offset points", va="center", fontsize=FONT["note"],
                       color=INK)  # fmt: skip
     axes.set_xlim(0, 20)
     axes.set_xticks([0, 5, 10, 15])

@@ -1,4 +1,4 @@
-"""Waits and slowdowns of one or several results: as distributions over all jobs, and by size."""
+"""Figure of waits and slowdowns of one or several results: distributions over all jobs, and means by size."""
 
 from __future__ import annotations
 

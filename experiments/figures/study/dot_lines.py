@@ -1,4 +1,4 @@
-"""Dots: a line of marks for each name, the scale below."""
+"""Panel of dot plots: one line of marks for each name above a common scale."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The evaluation of hybrid-workload-scheduling: groups of dots, courses over a parameter, and decision times."""
+"""Figures of the evaluation of hybrid-workload-scheduling: dots by group, lines over a parameter, decision times."""
 
 from __future__ import annotations
 

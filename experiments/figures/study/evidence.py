@@ -1,4 +1,4 @@
-"""The evidence for claims: effect sizes with their intervals, and which claim holds under which reading."""
+"""Figures of the evidence for claims: effect sizes with intervals, and outcomes of claims by reading."""
 
 from __future__ import annotations
 

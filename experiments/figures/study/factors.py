@@ -1,4 +1,4 @@
-"""Readings varied together: what each open sentence does, and which claims hold under the readings chosen."""
+"""Figure of the factorial experiment on readings: effects of the sentences, and claims that hold."""
 
 from __future__ import annotations
 

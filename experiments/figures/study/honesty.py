@@ -1,4 +1,4 @@
-"""What a project gains or loses by declaring its malleable jobs rigid: every project, and means with intervals."""
+"""Figure of the gain or loss of projects that declare malleable jobs as rigid: each project, and means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many on-demand projects the machine bears: instant starts over their share, and where 95 % are crossed."""
+"""Figure of instant starts over the share of on-demand projects, with the share at which they fall below 95 %."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def _draw_bearable(starts: Axes, shares: Axes, bearable: Rows) -> None:
             mark = {"<": "<", ">": ">"}.get(row[f"{name}_open"] or "", "|")
             shares.plot([at], [place], mark, color=color, markersize=5)
         shares.plot([middle], [place], "o", color=color, markersize=5, markeredgecolor="white")
-        told = f"{row['share_open'] or ''}{middle:.0f} %"
-        shares.annotate(told, (middle, place), (0, 4), textcoords="offset points", ha="center", fontsize=FONT["note"],
+        label = f"{row['share_open'] or ''}{middle:.0f} %"
+        shares.annotate(label, (middle, place), (0, 4), textcoords="offset points", ha="center", fontsize=FONT["note"],
                         color=INK)  # fmt: skip
         title = f"Share at which {100 * row['level']:g} % are crossed"
     if bearable:

@@ -1,4 +1,4 @@
-"""Means with their confidence intervals: bars by group, and lines with bands."""
+"""Means with confidence intervals: bars by group, and lines with bands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Courses: metrics over a parameter of the workload or of the machine, a line for each mechanism."""
+"""Panels of metrics over a parameter of the workload or the machine, with a line for each mechanism."""
 
 from __future__ import annotations
 

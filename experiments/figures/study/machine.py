@@ -1,4 +1,4 @@
-"""The machine: nodes and queue over time, and where all node-hours went."""
+"""Figures of the machine: nodes and queue over time, and node-hours by use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figure of the marginals: a generated year beside a real one."""
+"""Figure of marginal distributions: a generated year beside a real one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results side by side: the eight metrics of hybrid-workload-scheduling, Fig. 6, and differences from the first."""
+"""Figure of results side by side: the metrics of hybrid-workload-scheduling, Fig. 6, or differences from the first."""
 
 from __future__ import annotations
 
@@ -161,8 +161,8 @@ def _explain(figure: Figure, names: Sequence[str], words: str = "") -> None:
     """A line below, and what the abbreviations of the paper's mechanisms mean if there are any."""
     own = {mechanism.name for mechanism in MECHANISMS}
     parts = {part for name in names if name in own for part in name.split("-")}
-    told = [f"{part}: {meaning}" for part, meaning in _MEANINGS.items() if part in parts]
-    text = "\n".join(line for line in (words, "; ".join(told[:3]), "; ".join(told[3:])) if line)
+    explanations = [f"{part}: {meaning}" for part, meaning in _MEANINGS.items() if part in parts]
+    text = "\n".join(line for line in (words, "; ".join(explanations[:3]), "; ".join(explanations[3:])) if line)
     if text:
         figure.supxlabel(text, fontsize=FONT["note"], color=INK)
 

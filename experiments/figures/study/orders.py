@@ -1,4 +1,4 @@
-"""Queue orders under backfilling rules: waits, slowdowns and utilisation, and waits by size."""
+"""Figure of queue orders under backfilling rules: waits, slowdowns and utilisation, and waits by size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turnaround against instant starts: all choices, and those that no other beats."""
+"""Figure of turnaround against instant starts: all choices, with the Pareto front highlighted."""
 
 from __future__ import annotations
 

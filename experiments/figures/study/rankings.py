@@ -1,4 +1,4 @@
-"""Orders and mechanisms on several machines: how far each lies from the first one, machine by machine."""
+"""Figure of orders and mechanisms on several machines: the distance of each from the first, by machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How good forecasts of waits are: reliability diagrams, and errors by size of the job and length of the queue."""
+"""Figure of forecast quality: reliability diagrams, and errors by job size and queue length."""
 
 from __future__ import annotations
 

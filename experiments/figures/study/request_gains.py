@@ -1,4 +1,4 @@
-"""What jobs gain by asking for something else than their users did: means with intervals, and job by job."""
+"""Figure of response-time gains by requests other than the user's: means with intervals, and by job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small scenarios one above the other: runs on nodes over time, held nodes, and notices."""
+"""Figure of small scenarios, one above the other: runs on nodes over time, held nodes, and notices."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def plot_scenarios(blocks: Rows, calls: Rows, urgent: int) -> Figure:
     for axes, name in zip(panels, names, strict=True):
         own = [row for row in blocks if row["scenario"] == name]
         _draw_blocks(axes, own, urgent)
-        told = {row["call"]: row["time"] for row in calls if row["scenario"] == name and row["call"] in _CALLS}
-        for call, time in told.items():
+        times = {row["call"]: row["time"] for row in calls if row["scenario"] == name and row["call"] in _CALLS}
+        for call, time in times.items():
             marker, face = _CALLS[call]
             # An accurate estimate stands above the arrival.
-            height = 1.21 if call == "estimated" and told.get("arrival") == time else 1.07
+            height = 1.21 if call == "estimated" and times.get("arrival") == time else 1.07
             axes.plot(
                 [time], [height], marker=marker, markersize=4.5, color=color, markerfacecolor=face or color,
                 markeredgewidth=0.9, clip_on=False, transform=axes.get_xaxis_transform(),

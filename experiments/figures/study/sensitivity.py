@@ -1,4 +1,4 @@
-"""Morris' screening: how far each parameter moves the mechanisms apart, and how often it reorders them."""
+"""Figure of Morris' screening: the effect of each parameter on differences between mechanisms and on their order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rigid jobs that PAA and SPAA preempt: whether shrinking would have sufficed, and what other rules would change."""
+"""Figure of rigid jobs that PAA and SPAA preempt, by whether shrinking would have sufficed, and under other rules."""
 
 from __future__ import annotations
 

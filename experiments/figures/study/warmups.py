@@ -1,4 +1,4 @@
-"""Transients: the first months of replays, and what averages lose with them."""
+"""Figure of transients: the first months of replays, and the effect of truncation on averages."""
 
 from __future__ import annotations
 

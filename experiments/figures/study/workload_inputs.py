@@ -1,4 +1,4 @@
-"""The workload of hybrid-workload-scheduling: sizes, types in each trace, and on-demand jobs week by week."""
+"""Figures of the workload of hybrid-workload-scheduling: job sizes, types by trace, and on-demand jobs by week."""
 
 from __future__ import annotations
 

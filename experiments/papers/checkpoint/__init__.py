@@ -1,1 +1,1 @@
-"""Reservation and Checkpointing Strategies for Stochastic Jobs."""
+"""Experiments of the paper "Reservation and Checkpointing Strategies for Stochastic Jobs"."""

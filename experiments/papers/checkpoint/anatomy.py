@@ -1,4 +1,4 @@
-"""Figures 3 and 4 of the checkpoint paper: elapsed time and progress of any plan."""
+"""Experiments for figures 3 and 4 of the checkpoint paper: elapsed time and progress of a job under a plan."""
 
 from __future__ import annotations
 

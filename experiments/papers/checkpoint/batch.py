@@ -1,9 +1,9 @@
-"""Jobs of the applications of Table 3, all submitted at once to a batch scheduler (checkpoint paper, section 5).
+"""Simulation of a batch of jobs from the applications of Table 3 (checkpoint paper, section 5).
 
-The paper's platform is Slurm on 256 hardware threads; here it is first come first served with EASY backfilling on 256
-processors, one for each job. The processor of the paper has 64 cores, and a job that has a core to itself takes one of
-them: both are shown. Whatever is random is drawn once for an instance, so that all strategies serve the same jobs, in
-the same order.
+All jobs are submitted at once. The paper's platform is Slurm on 256 hardware threads; here the scheduler is first come,
+first served with EASY backfilling on 256 processors, one for each job. The paper's processor has 64 cores, so the
+experiments also run with 64. All random numbers of an instance are drawn once, so that all strategies serve the same
+jobs in the same order.
 """
 
 from __future__ import annotations

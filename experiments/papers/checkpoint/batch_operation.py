@@ -1,4 +1,4 @@
-"""Sentences of [R] section 5 that can be read in several ways, and a batch of jobs under each reading."""
+"""Alternative readings of ambiguous sentences in [R] section 5, and the simulation of a batch under each of them."""
 
 from __future__ import annotations
 

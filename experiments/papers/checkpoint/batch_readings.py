@@ -1,7 +1,7 @@
-"""Which reading of [R] section 5 gives Table 4 and figure 8: its open sentences, all combined.
+"""Experiment that searches for the reading of [R] section 5 that reproduces Table 4 and figure 8.
 
-Some instances choose the reading with the means nearest to those of Table 4. Others, which the choice has not seen,
-judge it.
+All combinations of the readings of its ambiguous sentences are simulated. The first instances choose the reading with
+means nearest to those of Table 4; separate instances judge it.
 """
 
 from __future__ import annotations
@@ -221,8 +221,8 @@ def _figure(rows: Sequence[Row], operation: BatchOperation, measure: BatchMeasur
             found = {}
             for name in columns:
                 gains = {batch: _gain(own[batch], name, first, second) for batch in batches}
-                told = "; ".join(f"{batch} {found.text('+.1f', 100)} %" for batch, found in gains.items())
-                found[name] = statement.each(Above(quantity="the mean improvement"), gains, f"better by {told}")
+                improvements = "; ".join(f"{batch} {found.text('+.1f', 100)} %" for batch, found in gains.items())
+                found[name] = statement.each(Above(quantity="the mean improvement"), gains, f"better by {improvements}")
             others = [f"{_SHORT[name]}: {found[name].outcome}" for name in columns if name != column]
             verdicts.append(replace(found[column], remark=f"by the other measures, {'; '.join(others)}"))
     return verdicts

@@ -1,4 +1,4 @@
-"""Figures 1 and 2 of the checkpoint paper: the law of the introduction, and four sequences of reservations for it."""
+"""Experiments for figures 1 and 2 of the checkpoint paper: the example distribution and four reservation sequences."""
 
 from __future__ import annotations
 
@@ -117,8 +117,8 @@ def _judge(tables: Tables) -> list[Verdict]:
             # The paper adds up 27, 61 and 128; after a checkpoint at 40 the last reservation is 7 + 40, not 7 + 60.
             remark = "an erratum of the paper: 128 in its sum should be 108, and the cost 42.32"
         statement = Statement(f"E({name}), with the printed probabilities", f"{row['printed']:.2f}", text("1"))
-        told = f"{row['cost_rounded']:.2f} (under the law that is used {row['cost']:.4f})"
-        verdicts.append(statement.exact(row["cost_rounded"], told, remark))
+        cost = f"{row['cost_rounded']:.2f} (under the law that is used {row['cost']:.4f})"
+        verdicts.append(statement.exact(row["cost_rounded"], cost, remark))
     best = found["S3"]["cost_rounded"]
     for name, claim in (
         ("S2", "a checkpoint helps: S3 is better than S2"),
@@ -126,9 +126,9 @@ def _judge(tables: Tables) -> list[Verdict]:
         ("S3 without the second", "without the second reservation it would cost more"),
     ):
         other = found[name]["cost_rounded"]
-        told = f"{other:.2f} against E(S3) = {best:.2f}"
+        costs = f"{other:.2f} against E(S3) = {best:.2f}"
         statement = Statement(claim, "larger expected cost", text("1"))
-        verdicts.append(statement.exact_verdict(other > best, "holds if its expected cost is larger than E(S3)", told))
+        verdicts.append(statement.exact_verdict(other > best, "holds if its expected cost is larger than E(S3)", costs))
     optimum = found["optimal"]["cost"]
     statement = Statement(
         "cost of the best of all sequences, under the law that is used",

@@ -1,4 +1,4 @@
-"""Table 4 of the checkpoint paper: a mix of the three applications, under DYN-PROG-COUNT and under HPC."""
+"""Experiment for Table 4 of the checkpoint paper: a mix of three applications under DYN-PROG-COUNT and under HPC."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _gains(metric: Metric, gains: list[float], remark: str) -> list[Verdict]:
     """By how much DYN-PROG-COUNT is better than HPC, run by run."""
     found = interval(gains)
     better = sum(value > 0 for value in gains)
-    told = f"by {found.text('+.1f', 100)} %"
+    improvement = f"by {found.text('+.1f', 100)} %"
     each = Statement(
         f"DYN-PROG-COUNT is better in every run, {metric.title}",
         "2-21 %" if metric is UTILIZATION else "2-19 %",
@@ -164,8 +164,8 @@ def _gains(metric: Metric, gains: list[float], remark: str) -> list[Verdict]:
     mean = "the mean improvement"
     return [
         each.exact_verdict(better == len(gains), "holds if the improvement is above 0 in all runs", measured, remark),
-        average.judge(Above(quantity=mean), found, told, remark),
-        level.judge(Near(0.1, _POINTS, mean, "%", 100), found, told, remark),
+        average.judge(Above(quantity=mean), found, improvement, remark),
+        level.judge(Near(0.1, _POINTS, mean, "%", 100), found, improvement, remark),
         close(top, max(gains), 0.2, POINTS, f"up to {100 * max(gains):.0f} %", remark, unit="%", scale=100),
     ]
 

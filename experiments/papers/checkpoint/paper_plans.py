@@ -1,4 +1,4 @@
-"""Plans as the checkpoint paper makes them: Algorithm 1's grid, the converged optimum, and a floor under every plan."""
+"""Plans as the checkpoint paper computes them: Algorithm 1's grid, the converged optimum, a lower bound of the cost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Table 2 of the checkpoint paper: periodic reservations against the optimal plan, and how far the numbers agree."""
+"""Experiment for Table 2 of the checkpoint paper: the cost of periodic reservations relative to the optimal plan."""
 
 from __future__ import annotations
 
@@ -179,11 +179,13 @@ def _costs(rows: Sequence[Row], column: str) -> Verdict:
     far = [row for row in own if abs(row["measured"] - row["printed"]) > _MARGIN * row["printed"]]
     worst = max(own, key=lambda row: abs(row["relative_difference"]))
     statement = Statement(f"{column}: all costs are the printed ones", f"{len(own)} costs", _SOURCE)
-    told = f"the farthest {worst['measured']:.2f} for {worst['printed']:.2f}, {NAMES[worst['law']]}, {worst['cell']}"
+    farthest = (
+        f"the farthest {worst['measured']:.2f} for {worst['printed']:.2f}, {NAMES[worst['law']]}, {worst['cell']}"
+    )
     outside = list(dict.fromkeys(row["law"] for row in far))
     return count(
-        statement, len(own) - len(far), len(own), f"the cost is within {100 * _MARGIN:g} % of the printed one", told,
-        f"the others are of {_list_names(outside)}" if outside else "",
+        statement, len(own) - len(far), len(own), f"the cost is within {100 * _MARGIN:g} % of the printed one",
+        farthest, f"the others are of {_list_names(outside)}" if outside else "",
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""What the checkpoint paper prints: the applications of Table 3, and Tables 2 and 4, never used to compute anything."""
+"""Numbers printed in the checkpoint paper (Tables 2, 3 and 4), used for comparison only and never in a computation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Figure 7 of the checkpoint paper: a LogNormal law with another mean or deviation, against the omniscient one."""
+"""Experiment for figure 7 of the checkpoint paper: a LogNormal distribution with other means and deviations.
+
+Costs are relative to those of the omniscient scheduler.
+"""
 
 from __future__ import annotations
 
@@ -96,9 +99,9 @@ def _judge(tables: Tables) -> list[Verdict]:
     farthest = max(points, key=lambda at: abs(points[at]["all-ckpt"] / points[at]["optimal"] - 1.0))
     apart = {at: abs(own["all-ckpt"] / own["optimal"] - 1.0) for at, own in points.items()}
     varied = "mean" if farthest[0] == "mean" else "deviation"
-    told = f"at most {100 * apart[farthest]:.2f} % apart ({varied} x {farthest[1]:g})"
+    measured = f"at most {100 * apart[farthest]:.2f} % apart ({varied} x {farthest[1]:g})"
     if ("mean", 1) in apart:
-        told += f"; {100 * apart['mean', 1]:.2f} % for the fitted law"
+        measured += f"; {100 * apart['mean', 1]:.2f} % for the fitted law"
     same = Statement(
         "DYN-PROG-COUNT and ALL-CKPT perform the same", "lines overlap", figure("7", "its caption, and section 4.4")
     )
@@ -106,7 +109,7 @@ def _judge(tables: Tables) -> list[Verdict]:
     cheaper = sum(own["all-ckpt-periodic"] < own["no-ckpt-periodic"] for own in points.values())
     return [
         reaches(best, least, 0.995, "the least cost of another strategy over its own", f"{least:.4f} at least"),
-        most(same, apart[farthest], _LINE, "the largest relative difference over all laws", told),
+        most(same, apart[farthest], _LINE, "the largest relative difference over all laws", measured),
         _wide(points),
         count(periodic, cheaper, len(points), "ALL-CKPT-PER costs less", "laws"),
         _converges(points, ratio),
@@ -134,9 +137,9 @@ def _converges(points: _Points, ratio: Mapping[tuple[str, float], float]) -> Ver
     steadiest = max(ratio, key=lambda at: ratio[at])
     if ratio[steadiest] < _LARGE:
         return statement.open(f"no mean / deviation of {_LARGE:g} or more was measured", rule=rule)
-    told = ", ".join(f"{FIVE[name]} {cost:.3f}" for name, cost in points[steadiest].items())
+    costs_text = ", ".join(f"{FIVE[name]} {cost:.3f}" for name, cost in points[steadiest].items())
     worst = max(points[steadiest].values())
-    return statement.exact_verdict(worst <= 1 + _CONVERGED, rule, f"{told} at {ratio[steadiest]:.1f}")
+    return statement.exact_verdict(worst <= 1 + _CONVERGED, rule, f"{costs_text} at {ratio[steadiest]:.1f}")
 
 
 def _draw(tables: Tables) -> Figure:

@@ -1,4 +1,4 @@
-"""Figures 5 and 6 of the checkpoint paper: cost against C = R, and against epsilon."""
+"""Experiments for figures 5 and 6 of the checkpoint paper: cost as a function of C = R and of epsilon."""
 
 from __future__ import annotations
 
@@ -106,9 +106,9 @@ _Costs = Mapping[float, Mapping[str, float]]
 def _small(name: str, costs: _Costs) -> Verdict:
     at = min(costs)
     statement = Statement(f"{NAMES[name]}: for small C = R, ALL-CKPT is best", "best", text("4.3"))
-    told = f"{costs[at]['all-ckpt']:.3f} (NO-CKPT {costs[at]['no-ckpt']:.3f}) at {at:g} h"
+    measured = f"{costs[at]['all-ckpt']:.3f} (NO-CKPT {costs[at]['no-ckpt']:.3f}) at {at:g} h"
     value = costs[at]["all-ckpt"] / min(costs[at].values())
-    return most(statement, value, 1 + _BEST, "its cost over the least of all at the smallest C = R", told)
+    return most(statement, value, 1 + _BEST, "its cost over the least of all at the smallest C = R", measured)
 
 
 def _large(name: str, costs: _Costs, mean: float) -> Verdict:
@@ -118,8 +118,8 @@ def _large(name: str, costs: _Costs, mean: float) -> Verdict:
     if at < mean * (1 - 1e-9):
         rule = f"holds if {quantity} is at most {1 + _BEST:g}"
         return statement.open(f"no C = R as long as the mean runtime of {mean:.3g} h was measured", rule=rule)
-    told = f"{costs[at]['no-ckpt']:.3f} (ALL-CKPT {costs[at]['all-ckpt']:.3f}) at {at:g} h"
-    return most(statement, costs[at]["no-ckpt"] / min(costs[at].values()), 1 + _BEST, quantity, told)
+    measured = f"{costs[at]['no-ckpt']:.3f} (ALL-CKPT {costs[at]['all-ckpt']:.3f}) at {at:g} h"
+    return most(statement, costs[at]["no-ckpt"] / min(costs[at].values()), 1 + _BEST, quantity, measured)
 
 
 def _judge_mixture(name: str, costs: _Costs) -> list[Verdict]:
@@ -128,13 +128,13 @@ def _judge_mixture(name: str, costs: _Costs) -> list[Verdict]:
     top = max(gains, key=lambda at: gains[at])
     some = Statement(f"{NAMES[name]}: between thresholds a mix is better than both variants", "better", text("4.3"))
     level = Statement(f"{NAMES[name]}: the mix gains up to 10 %", "10 %", text("4.3"))
-    told = f"{100 * gains[top]:.1f} % at {top:g} h"
+    measured = f"{100 * gains[top]:.1f} % at {top:g} h"
     between = f"for {min(mixed):g} to {max(mixed):g} h" if mixed else "for no C = R"
     inner = bool(mixed) and min(costs) < min(mixed) and max(mixed) < max(costs)
     rule = f"holds if the gain is over {100 * _BEST:g} % for some C = R, and neither for the smallest nor the largest"
     return [
         some.exact_verdict(inner, rule, f"over {100 * _BEST:g} % {between}"),
-        close(level, gains[top], 0.1, POINTS, f"up to {told}", unit="%", scale=100),
+        close(level, gains[top], 0.1, POINTS, f"up to {measured}", unit="%", scale=100),
     ]
 
 
@@ -150,9 +150,9 @@ def _periodic(name: str, costs: _Costs) -> Verdict:
     gains = [min(own["all-ckpt-periodic"], own["no-ckpt-periodic"]) - 1.0 for own in costs.values()]
     share = sum(gain > 0.1 for gain in gains) / len(gains)
     claim = f"{NAMES[name]}: the gain over the best periodic solution is in general larger than 10 %"
-    told = f"for {100 * share:.0f} % of the C = R; up to {100 * max(gains):.1f} %"
+    measured = f"for {100 * share:.0f} % of the C = R; up to {100 * max(gains):.1f} %"
     rule = "holds if it is larger than 10 % for more than half of the C = R"
-    return Statement(claim, "> 10 %", text("4.3")).exact_verdict(share > 0.5, rule, told)
+    return Statement(claim, "> 10 %", text("4.3")).exact_verdict(share > 0.5, rule, measured)
 
 
 def _draw_overheads(tables: Tables) -> Figure:
@@ -238,9 +238,9 @@ def _judge_epsilons(tables: Tables) -> list[Verdict]:
         (almost, within, usual, max(usual.values(), default=0.0) <= 1 + _CONVERGED, ""),
         (slow, beyond, heavy, min(heavy.values(), default=0.0) > 1 + _CONVERGED, remark),
     ):
-        told = ", ".join(f"{NAMES[name]} {value:.4f}" for name, value in values.items())
+        measured = ", ".join(f"{NAMES[name]} {value:.4f}" for name, value in values.items())
         if known and values:
-            verdicts.append(statement.exact_verdict(holds, rule, told, why))
+            verdicts.append(statement.exact_verdict(holds, rule, measured, why))
         else:
             verdicts.append(statement.open(f"epsilon = 1 and {_FINEST:g} were not measured for them", rule=rule))
     inside = min(cells) >= 50 and max(cells) <= 1000

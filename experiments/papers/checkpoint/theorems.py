@@ -1,4 +1,4 @@
-"""What the checkpoint paper states in its text: Theorem 3, Lemma 1, and the gain of a mix."""
+"""Experiment that tests statements in the text of the checkpoint paper: Theorem 3, Lemma 1 and the gain of a mix."""
 
 from __future__ import annotations
 
@@ -131,9 +131,11 @@ def _judge(tables: Tables) -> list[Verdict]:
     verdicts.append(_lemma(tables["lemma1"]))
     gains = list(tables["gain"])
     laws = list(dict.fromkeys(row["law"] for row in gains))
-    top = {law: max((row for row in gains if row["law"] == law), key=_won) for law in laws}
-    told = ", ".join(f"{NAMES[law]} {100 * _won(row):.1f} % at {row['overhead']:.3g} h" for law, row in top.items())
-    mixing = [law for law in laws if _won(top[law]) > _GAIN]
+    top = {law: max((row for row in gains if row["law"] == law), key=_gain_of_mix) for law in laws}
+    shown = ", ".join(
+        f"{NAMES[law]} {100 * _gain_of_mix(row):.1f} % at {row['overhead']:.3g} h" for law, row in top.items()
+    )
+    mixing = [law for law in laws if _gain_of_mix(top[law]) > _GAIN]
     some = Statement(
         "for some C = R a mix of reservations with and without checkpoints is better than both variants, for each law",
         "there exist thresholds", text("4.3"),
@@ -141,8 +143,10 @@ def _judge(tables: Tables) -> list[Verdict]:
     up_to = Statement("the gain of a mix over both variants is up to 10 %, over all laws", "10 %", text("4.3"))
     return [
         *verdicts,
-        count(some, len(mixing), len(laws), f"the largest gain is over {100 * _GAIN:g} %", told),
-        close(up_to, max(_won(row) for row in top.values()), 0.1, POINTS, f"at most {told}", unit="%", scale=100),
+        count(some, len(mixing), len(laws), f"the largest gain is over {100 * _GAIN:g} %", shown),
+        close(
+            up_to, max(_gain_of_mix(row) for row in top.values()), 0.1, POINTS, f"at most {shown}", unit="%", scale=100
+        ),
     ]
 
 
@@ -151,13 +155,13 @@ def _theorem(rows: Sequence[Row], epsilon: float) -> Verdict:
     own = [row for row in rows if row["epsilon"] == epsilon]
     worst = max(own, key=lambda row: row["cost"] / row["floor"])
     claim = f"cost(DPC({epsilon:g})) is at most {1 + epsilon:g} times the optimum, {len(own)} laws"
-    told = (
+    measured = (
         f"{worst['cost'] / worst['converged']:.4f} of the converged optimum, at most "
         f"{worst['cost'] / worst['floor']:.4f} of any ({NAMES[worst['law']]}, {worst['cells']} cells)"
     )
     statement = Statement(claim, f"{1 + epsilon:g}", text("3.3, Theorem 3"))
     quantity = "the largest cost over that which no plan can beat"
-    return most(statement, worst["cost"] / worst["floor"], 1 + epsilon, quantity, told)
+    return most(statement, worst["cost"] / worst["floor"], 1 + epsilon, quantity, measured)
 
 
 def _lemma(rows: Sequence[Row]) -> Verdict:
@@ -173,7 +177,7 @@ def _lemma(rows: Sequence[Row]) -> Verdict:
     )
 
 
-def _won(row: Row) -> float:
+def _gain_of_mix(row: Row) -> float:
     """How much more the better of ALL-CKPT and NO-CKPT costs than the optimum."""
     return float(min(row["all-ckpt"], row["no-ckpt"]) / row["optimal"] - 1.0)
 
@@ -202,7 +206,7 @@ def _draw(tables: Tables) -> Figure:
     left.set_ylim(len(names) - 0.5, -0.5)
     gains = np.full((len(names), len(multiples)), np.nan)
     for row in tables["gain"]:
-        gains[names.index(row["law"]), multiples.index(row["multiple"])] = 100 * _won(row)
+        gains[names.index(row["law"]), multiples.index(row["multiple"])] = 100 * _gain_of_mix(row)
     most = float(np.nanmax(gains))
     right.imshow(gains, cmap="Blues", vmin=0, vmax=max(most, 1.0), aspect="auto")
     for (place, column), gain in np.ndenumerate(gains):

@@ -1,4 +1,4 @@
-"""Figure 8 of the checkpoint paper: 500 jobs of one application through the batch scheduler."""
+"""Experiment for figure 8 of the checkpoint paper: 500 jobs of one application through the batch scheduler."""
 
 from __future__ import annotations
 

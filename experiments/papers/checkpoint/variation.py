@@ -1,4 +1,4 @@
-"""Figure 9 of the checkpoint paper: checkpoints and restarts that take another time than planned."""
+"""Experiment for figure 9 of the checkpoint paper: checkpoint and restart times that differ from the planned ones."""
 
 from __future__ import annotations
 
@@ -168,22 +168,22 @@ def _judge(tables: Tables) -> list[Verdict]:
         # ALL-CKPT is judged where DYN-PROG-COUNT has no checkpoints; elsewhere they are nearly the same plans.
         for strategy in ("optimal", "all-ckpt") if overhead == 1.0 else ("optimal",):
             absorbed, strict = (_Series(rows, strategy, overhead, mode) for mode in _MODES)
-            who = STRATEGY_NAMES[strategy]
+            title = STRATEGY_NAMES[strategy]
             if overhead != 1.0:
-                who = f"{who}, C and R of Table 3 x {overhead:g}"
-            verdicts += [_robust(absorbed, who), _steadier(absorbed, who), _worse(strict, who)]
+                title = f"{title}, C and R of Table 3 x {overhead:g}"
+            verdicts += [_robust(absorbed, title), _steadier(absorbed, title), _worse(strict, title)]
     return verdicts
 
 
 def _without(series: _Series, remark: str) -> str:
     """The remark, and which applications have no checkpoint in their plans: nothing of them could vary."""
     without = [name for name in series.names if name not in series.varied]
-    told = [f"no checkpoint in the plan for {', '.join(without)}, where nothing can vary"] if without else []
-    return "; ".join([*told, remark] if remark else told)
+    remarks = [f"no checkpoint in the plan for {', '.join(without)}, where nothing can vary"] if without else []
+    return "; ".join([*remarks, remark] if remark else remarks)
 
 
-def _robust(series: _Series, who: str) -> Verdict:
-    statement = Statement(f"{who}: robust up to 15-20 % variability of C and R (absorbed)", "15-20 %", text("5.2"))
+def _robust(series: _Series, title: str) -> Verdict:
+    statement = Statement(f"{title}: robust up to 15-20 % variability of C and R (absorbed)", "15-20 %", text("5.2"))
     # The smallest variation of the printed range that was measured.
     least = min((value for value in series.variations if value >= 0.15), default=0.0)
     rule = (
@@ -194,29 +194,29 @@ def _robust(series: _Series, who: str) -> Verdict:
         reason = "" if least else "no variation of 15 % or more was measured"
         return statement.open(_without(series, reason), "no change at all" if not series.varied else "-", rule)
     cases = [(name, metric) for name in series.varied for metric in _METRICS]
-    told = "; ".join(
+    limits = "; ".join(
         f"{name}, {metric.title} {100 * series.robust_up_to(metric, name):.0f} %" for name, metric in cases
     )
     decision = together([series.robust(metric, name, least) for name, metric in cases])
-    return statement.verdict(decision, rule, f"robust up to {told}", _without(series, ""))
+    return statement.verdict(decision, rule, f"robust up to {limits}", _without(series, ""))
 
 
-def _steadier(series: _Series, who: str) -> Verdict:
+def _steadier(series: _Series, title: str) -> Verdict:
     statement = Statement(
-        f"{who}: the stretch is even more stable than the utilisation (absorbed)", "more stable", text("5.2")
+        f"{title}: the stretch is even more stable than the utilisation (absorbed)", "more stable", text("5.2")
     )
     rule = Above(quantity="the mean change of utilisation less that of stretch, both without sign,")
     if not series.varied:
         return statement.open(_without(series, ""), "no change at all", rule.words)
     found = {name: series.steadier(name) for name in series.varied}
-    told = "; ".join(f"{name} {item.text('+.2f', 100)} points" for name, item in found.items())
-    return statement.each(rule, found, f"utilisation changes more by {told}", _without(series, ""))
+    differences = "; ".join(f"{name} {item.text('+.2f', 100)} points" for name, item in found.items())
+    return statement.each(rule, found, f"utilisation changes more by {differences}", _without(series, ""))
 
 
-def _worse(series: _Series, who: str) -> Verdict:
+def _worse(series: _Series, title: str) -> Verdict:
     """Whether HPC is to be preferred where checkpoints that do not fit are lost."""
     statement = Statement(
-        f"{who}: where checkpoints that take too long are lost, large variability favours HPC (strict)",
+        f"{title}: where checkpoints that take too long are lost, large variability favours HPC (strict)",
         "HPC would be preferred", text("5.2"),
     )  # fmt: skip
     rule = Below(quantity="the paired gain over HPC at the largest variation")
@@ -228,10 +228,10 @@ def _worse(series: _Series, who: str) -> Verdict:
         for name in series.varied
         for metric in _METRICS
     }
-    told = "; ".join(f"{case} {interval_text(metric, found, '+')}" for case, (metric, found) in gains.items())
+    improvements = "; ".join(f"{case} {interval_text(metric, found, '+')}" for case, (metric, found) in gains.items())
     lost = {name: float(np.mean(series.column("checkpoints_lost", name, largest))) for name in series.varied}
     remark = "checkpoints lost a job: " + ", ".join(f"{name} {value:.2f}" for name, value in lost.items())
-    measured = f"at {100 * largest:.0f} % better than HPC by {told}"
+    measured = f"at {100 * largest:.0f} % better than HPC by {improvements}"
     return statement.each(rule, {case: found for case, (_, found) in gains.items()}, measured, _without(series, remark))
 
 

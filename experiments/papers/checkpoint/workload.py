@@ -1,4 +1,4 @@
-"""Tables 1 and 3 of the checkpoint paper: the laws and the applications that its other experiments take in."""
+"""Experiments for Tables 1 and 3 of the checkpoint paper: the runtime distributions and the applications."""
 
 from __future__ import annotations
 
@@ -99,11 +99,11 @@ def _judge_laws(tables: Tables) -> list[Verdict]:
         upper = "inf" if row["upper"] is None else f"{row['upper']:g}"
         claim = f"{NAMES[row['law']]}: the density is the printed one"
         statement = Statement(claim, "f(t)", table("1"), "the law is written down from this formula")
-        told = (
+        measured = (
             f"at most {apart:.1e} apart; support [{row['lower']:g}, {upper}] h, mean {row['mean']:.4g} h, "
             f"cut at {row['cut_at']:.5g} h"
         )
-        verdicts.append(most(statement, apart, _SAME, "the largest relative difference of the densities", told))
+        verdicts.append(most(statement, apart, _SAME, "the largest relative difference of the densities", measured))
     return verdicts
 
 

@@ -1,1 +1,1 @@
-"""Hybrid Workload Scheduling on HPC Systems."""
+"""Experiments of the paper "Hybrid Workload Scheduling on HPC Systems"."""

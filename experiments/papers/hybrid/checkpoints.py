@@ -1,7 +1,8 @@
-"""Fig. 7 of hybrid-workload-scheduling: the checkpoint interval of rigid jobs as a multiple of Daly's optimum.
+"""Experiment for Fig. 7 of hybrid-workload-scheduling: the checkpoint interval as a multiple of Daly's optimum.
 
-The paper gives no mean time between failures, and at five years a node most jobs are too short for a single checkpoint.
-So the figure is made for shorter ones as well, beside the share of jobs that ever make a checkpoint.
+The paper does not state a mean time between failures. With five years per node, most rigid jobs are too short for a
+single checkpoint, so the experiment repeats the figure with shorter times and reports the share of rigid jobs that make
+a checkpoint.
 """
 
 from __future__ import annotations

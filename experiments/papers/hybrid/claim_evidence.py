@@ -1,4 +1,4 @@
-"""Findings as rows for a figure: each claim with its effect and outcome."""
+"""Conversion of evaluated claims to table rows with effect and outcome, for the evidence figure."""
 
 from __future__ import annotations
 

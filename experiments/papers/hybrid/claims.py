@@ -1,7 +1,7 @@
-"""The thirteen observations of hybrid-workload-scheduling, section V, as claims about measurements.
+"""The thirteen observations of hybrid-workload-scheduling, section V, as testable claims about measurements.
 
-Each half of an observation is a claim of its own: what is compared, which metric, in which direction. "Mean" without
-more is the mean over the mechanisms named and over the mixes W1 to W5 of a trace.
+Each half of an observation is a separate claim with a comparison, a metric and a direction. Unless stated otherwise, a
+"mean" is taken over the mechanisms named and over the mixes W1 to W5 of a trace.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ def _methods_alike(data: Measured) -> Finding:
     return replace(finding, detail=f"farthest apart: {top} and {bottom}")
 
 
-def _crowded(data: Measured) -> Finding:
+def _crowding(data: Measured) -> Finding:
     """Of the on-demand jobs that do not start instantly, those for which the other ones leave no room."""
     late, crowded = (data.total(name, SIX) for name in ("delayed_on_demand", "crowded_on_demand"))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -288,7 +288,7 @@ CLAIMS: tuple[Claim, ...] = (
           "more related to the submission pattern", "points", _patterns_matter),
     Claim(9, "d", "At least 95 % of the on-demand jobs that do not start instantly exceed the machine together with "
           "the on-demand jobs that run or gather nodes when they arrive",
-          "the reason", "%", _crowded),
+          "the reason", "%", _crowding),
     Claim(11, "a", "CUP has its lowest average turnaround on W2, against each other mix", "best on W2", "h",
           _best_mix(_ALL_H, with_notice("CUP"), "W2", -1)),
     Claim(11, "b", "CUP preempts the smallest share of the rigid jobs on W2", "reduced", "points",

@@ -1,4 +1,4 @@
-"""The decision times of hybrid-workload-scheduling, observation 10: what is measured by the clock."""
+"""Experiment on observation 10 of hybrid-workload-scheduling: the wall-clock time of scheduling decisions."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Designs over open sentences of a paper, and the linear models that they support.
+"""Two-level factorial designs of resolution V over the readings of a paper, and linear models fitted to them.
 
-A design of resolution V estimates the effect of every factor and of every pair of factors, free of each other: at
-least five factors would have to combine to imitate one. Two hundred and fifty-six readings suffice for 17 factors,
-because any four columns of the parity-check matrix of the quadratic residue code of length 17 are linearly independent
-(MacWilliams & Sloane, The Theory of Error-Correcting Codes, 1977, chapter 16). Four factors are crossed fully.
+A design of resolution V estimates the effect of every factor and of every pair of factors without confounding them
+with each other. Two hundred and fifty-six readings suffice for 17 factors, because any four columns of the parity-check
+matrix of the quadratic residue code of length 17 are linearly independent (MacWilliams & Sloane, The Theory of
+Error-Correcting Codes, 1977, chapter 16). Four factors are crossed fully.
 """
 
 from __future__ import annotations

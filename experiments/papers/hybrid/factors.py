@@ -1,4 +1,4 @@
-"""The open sentences of hybrid-workload-scheduling as factors of a design, and the neighbours of a reading."""
+"""Ambiguous sentences of hybrid-workload-scheduling as factors of a design, and the neighbours of a reading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How near a reading of hybrid-workload-scheduling comes to the paper: claims that hold, and printed levels."""
+"""Scores of a reading of hybrid-workload-scheduling: the claims that hold, and the distance to the printed levels."""
 
 from __future__ import annotations
 

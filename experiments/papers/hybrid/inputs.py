@@ -1,4 +1,4 @@
-"""The inputs of hybrid-workload-scheduling, Table I and Table III: what the traces that are used here have of them."""
+"""Experiments for Tables I and III of hybrid-workload-scheduling: the generated traces against the printed workload."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workloads.hybrid.notices import NOTICE_MIXES, NoticeCategory
 from workloads.table.job import Job, JobType
 from workloads.theta.year import ThetaYear
 
-__all__ = ["EXPERIMENTS", "assigned_traces", "category_of"]
+__all__ = ["EXPERIMENTS", "assigned_traces", "notice_category"]
 
 #: Table I: name, printed value, and whether jobs of a short quick run can have it.
 _TABLE_1 = (
@@ -97,13 +97,13 @@ class Mixes(Traces):
     mixes: tuple[str, ...] = MIXES
 
 
-def category_of(job: Job) -> NoticeCategory:
+def notice_category(job: Job) -> NoticeCategory:
     """The notice category of an on-demand job, seen from its three times.
 
     Examples
     --------
     >>> job = Job(1, JobType.ON_DEMAND, 100.0, 1, 60.0, 60.0, notice=0.0, estimated_arrival=90.0)
-    >>> category_of(job).value
+    >>> notice_category(job).value
     'late'
     """
     if job.notice is None or job.estimated_arrival is None or job.submit is None:
@@ -117,7 +117,7 @@ def _measure_mixes(parameters: Mixes, seed: int) -> Tables:
     rows: list[Row] = []
     for mix in parameters.mixes:
         for trace, _, jobs in assigned_traces(parameters, seed, mix):
-            urgent = Counter(category_of(job) for job in jobs if job.type is JobType.ON_DEMAND)
+            urgent = Counter(notice_category(job) for job in jobs if job.type is JobType.ON_DEMAND)
             count = urgent.total()
             rows += [
                 {
@@ -166,8 +166,8 @@ def _judge_mixes(tables: Tables) -> list[Verdict]:
         found = {name: interval(values, bounds=PERCENT) for name, values in shares.items()}
         decision = together([Near(100 * printed[name], _MARGIN).decide(item) for name, item in found.items()])
         total = sum(row["jobs"] for row in rows if row["mix"] == mix)
-        told = " / ".join(item.text(".1f") for item in found.values())
-        verdicts.append(statement.verdict(decision, rule, told, f"over {total:,} jobs of all traces"))
+        measured = " / ".join(item.text(".1f") for item in found.values())
+        verdicts.append(statement.verdict(decision, rule, measured, f"over {total:,} jobs of all traces"))
     return verdicts
 
 

@@ -1,4 +1,4 @@
-"""Table II and Fig. 6 of hybrid-workload-scheduling: the baseline and the six mechanisms."""
+"""Experiments for Table II and Fig. 6 of hybrid-workload-scheduling: the baseline and the six mechanisms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The thirteen observations of hybrid-workload-scheduling, section V, as tests on the data of Fig. 6 and Fig. 7."""
+"""Experiment that tests the thirteen observations of hybrid-workload-scheduling on the data of Fig. 6 and Fig. 7."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The levels that hybrid-workload-scheduling prints, each with the one rule that judges it in all experiments."""
+"""Metric levels printed in hybrid-workload-scheduling, each with the one rule by which all experiments judge it."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ class Level(NamedTuple):
     def finding(self, data: Measured) -> Finding:
         """What these measurements say of it; errors as for :meth:`values`."""
         name, values = self._cell(data)
-        return self.judged(values, f"highest: {name}" if name else "")
+        return self.judge(values, f"highest: {name}" if name else "")
 
-    def judged(self, values: Floats, detail: str = "") -> Finding:
+    def judge(self, values: Floats, detail: str = "") -> Finding:
         """What values of the traces say of it."""
         return replace(level({"": values}, self.printed, self.unit), detail=detail)
 

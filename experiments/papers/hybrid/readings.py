@@ -1,11 +1,15 @@
-"""Which reading of hybrid-workload-scheduling reproduces most of it: its open sentences, varied together.
+"""Experiment that searches for the reading of hybrid-workload-scheduling that reproduces most of the paper.
 
-The search has five stages, all on whole years. It starts from the preset ``paper``
-(:mod:`experiments.paper_readings`), beside the default, and flips the sentences of the preset one by one. A screening
-crosses the open sentences in a design of resolution V and predicts every reading from the effects of sentences and of
-pairs of them. The readings that promise most are simulated on the same few years, then all neighbours of the best one,
-until none is better. The finalists are simulated on many paired years. The best of them is confirmed on fresh years,
-which no earlier stage has used.
+The search simulates whole years in five stages:
+
+1. Start: the preset ``paper`` (:mod:`experiments.paper_readings`), the default, and the preset with one sentence
+   flipped at a time.
+2. Screening: a design of resolution V over the ambiguous sentences. It predicts every reading from the effects of
+   sentences and of pairs of sentences.
+3. Neighbours: the most promising readings on a few common years, then all neighbours of the best one until none is
+   better.
+4. Finalists: the best readings on many paired years.
+5. Confirmation: the winner on fresh years, which no earlier stage has used.
 """
 
 from __future__ import annotations
@@ -226,7 +230,7 @@ class _Search:
                 _NEIGHBOURS,
                 [_Plan(choice, seeds, own.neighbour_mixes, own.neighbour_mixes[-1]) for choice in new.values()],
             )
-            ranking = rank_measured(score_readings(self.tables, _NEIGHBOURS), responses, own.traces)
+            ranking = rank_by_outlook(score_readings(self.tables, _NEIGHBOURS), responses, own.traces)
             best = ranking[0]
             if best in climbed:
                 break
@@ -248,7 +252,7 @@ class _Search:
         self.simulate(_CONFIRMATION, [_Plan(best, range(first, first + own.traces), own.mixes, own.mix)])
 
 
-def rank_measured(scores: Sequence[Score], responses: Responses, years: int) -> list[str]:
+def rank_by_outlook(scores: Sequence[Score], responses: Responses, years: int) -> list[str]:
     """Names of measured readings, the one with the best outlook first."""
     found = measured_outlook(scores, responses, years)
     return rank_readings({score.choice.name: item for score, item in zip(scores, found, strict=True)})
@@ -276,7 +280,7 @@ def _measure(parameters: Readings, seed: int, resources: Resources) -> Tables:
 # Verdicts.
 
 
-class _Seen(NamedTuple):
+class _SearchProgress(NamedTuple):
     """What the stages that were carried out say.
 
     Attributes
@@ -292,16 +296,16 @@ class _Seen(NamedTuple):
     others: Sequence[Score]
 
 
-def _seen(tables: Tables) -> _Seen:
+def _progress(tables: Tables) -> _SearchProgress:
     start, confirmed = score_readings(tables, _START), score_readings(tables, _CONFIRMATION)
     if confirmed:
-        return _Seen(confirmed[0], "years that the search has not used", score_readings(tables, _FINALISTS))
+        return _SearchProgress(confirmed[0], "years that the search has not used", score_readings(tables, _FINALISTS))
     preset = next(score for score in start if score.choice == PAPER)
-    return _Seen(preset, "the years of the start, as far as the search has come", start)
+    return _SearchProgress(preset, "the years of the start, as far as the search has come", start)
 
 
 def _judge(tables: Tables) -> list[Verdict]:
-    seen = _seen(tables)
+    seen = _progress(tables)
     screened = _is_screened(tables)
     return [
         _stages(tables, screened),
@@ -336,7 +340,7 @@ def _stages(tables: Tables, screened: bool) -> Verdict:
     )
 
 
-def _all_claims(seen: _Seen) -> Verdict:
+def _all_claims(seen: _SearchProgress) -> Verdict:
     best = seen.best
     counts = ", ".join(f"{best.count(outcome)} {words}" for outcome, words in _WORDS.items() if best.count(outcome))
     others = "; ".join(f"{score.choice.name}: {score.held}" for score in seen.others)
@@ -359,23 +363,23 @@ _WORDS = {
 }
 
 
-def _level(own: Level, seen: _Seen) -> Verdict:
+def _level(own: Level, seen: _SearchProgress) -> Verdict:
     """A printed level under the best reading, beside the default."""
     statement = Statement(f"The best reading gives the {own.title}", f"{own.printed:g} {own.unit}", own.source)
     default = next(iter(seen.others)).levels[own.name]
     return judge_finding(
-        statement, own.unit, own.judged(seen.best.traces[own.name]), f"by default {default:.1f} {own.unit}"
+        statement, own.unit, own.judge(seen.best.traces[own.name]), f"by default {default:.1f} {own.unit}"
     )
 
 
-def _observation(claim: Claim, seen: _Seen) -> Verdict:
+def _observation(claim: Claim, seen: _SearchProgress) -> Verdict:
     """A claim under the best reading, and how many of the other readings it holds under."""
     words = f"Observation {claim.name}, under the best reading: {claim.text}"
     held = [score for score in seen.others if score.found[claim.name][1].outcome is Outcome.HOLDS]
     default = next(iter(seen.others)).found[claim.name][1]
-    told = f"by default: {default.outcome}; holds under {len(held)} of {len(seen.others)} readings"
+    remark = f"by default: {default.outcome}; holds under {len(held)} of {len(seen.others)} readings"
     finding = seen.best.found[claim.name][1]
-    return judge_finding(Statement(words, claim.printed, claim.source), claim.unit, finding, told)
+    return judge_finding(Statement(words, claim.printed, claim.source), claim.unit, finding, remark)
 
 
 # What each sentence decides near the preset.
@@ -398,7 +402,7 @@ def _title(choice: Reading) -> str:
     return f"the preset {_flip(choice)}" if near else choice.name
 
 
-def _flipped(start: Sequence[Score]) -> tuple[Score, list[Score]]:
+def _split_flips(start: Sequence[Score]) -> tuple[Score, list[Score]]:
     """The preset, and the readings that differ from it in one sentence."""
     preset = next(score for score in start if score.choice == PAPER)
     near = {choice.name for choice in neighbours(PAPER)}
@@ -419,7 +423,7 @@ def _flips(start: Sequence[Score]) -> list[Verdict]:
     """Of each sentence that was flipped, whether a printed level of the preset moves; and which claims change."""
     if not any(score.choice == PAPER for score in start):
         return []
-    preset, flipped = _flipped(start)
+    preset, flipped = _split_flips(start)
     verdicts = []
     for other in flipped:
         found = _shifts(preset, other)
@@ -428,13 +432,13 @@ def _flips(start: Sequence[Score]) -> list[Verdict]:
         statement = Statement(
             f"The preset {_flip(other.choice)} has the same printed levels", "as the preset", HYPOTHESIS
         )
-        verdicts.append(statement.verdict(decision, _SAME_LEVELS, words, _turned(preset, other)))
+        verdicts.append(statement.verdict(decision, _SAME_LEVELS, words, _changed_claims(preset, other)))
     return verdicts
 
 
-def _turned(preset: Score, other: Score) -> str:
+def _changed_claims(preset: Score, other: Score) -> str:
     """The claims that a flip decides otherwise."""
-    told = [f"claims that hold: {other.held} instead of {preset.held}"]
+    parts = [f"claims that hold: {other.held} instead of {preset.held}"]
     for words, outcome in (("won", Outcome.HOLDS), ("lost", Outcome.FAILS)):
         names = [
             name
@@ -442,8 +446,8 @@ def _turned(preset: Score, other: Score) -> str:
             if finding.outcome is outcome and preset.found[name][1].outcome is not outcome
         ]
         if names:
-            told.append(f"{words}: {', '.join(names)}")
-    return "; ".join(told)
+            parts.append(f"{words}: {', '.join(names)}")
+    return "; ".join(parts)
 
 
 # What each sentence decides.
@@ -508,14 +512,14 @@ def _partner(fitted: Responses, place: int) -> str:
 def _draw(tables: Tables) -> Figure:
     from experiments.figures.study.factors import plot_readings
 
-    seen, confirmed = _seen(tables), score_readings(tables, _CONFIRMATION)
+    seen, confirmed = _progress(tables), score_readings(tables, _CONFIRMATION)
     if _is_screened(tables):
         effects, title = (
             _level_effects(_screening_model(tables)),
             "What each sentence read otherwise adds in the screening",
         )
     else:
-        preset, flipped = _flipped(score_readings(tables, _START))
+        preset, flipped = _split_flips(score_readings(tables, _START))
         effects = {own.title: {} for own in LEVELS}
         for other in flipped:
             for measure, own in _shifts(preset, other).items():
@@ -532,7 +536,7 @@ def _draw(tables: Tables) -> Figure:
         for measure, effect in effects.items()
         for label, own in effect.items()
     ]
-    shown = seen.others if confirmed else _shown(seen.others)
+    shown = seen.others if confirmed else _figure_scores(seen.others)
     rows = [(score, fresh) for fresh, group in ((False, shown), (True, confirmed)) for score in group]
     findings = [
         {"reading": _title(score.choice), "fresh": fresh, **finding_row(claim, finding)}
@@ -552,15 +556,15 @@ def _draw(tables: Tables) -> Figure:
     return plot_readings(bars, _UNITS, findings, scores, away, title)
 
 
-def _shown(start: Sequence[Score]) -> list[Score]:
+def _figure_scores(start: Sequence[Score]) -> list[Score]:
     """The default, the preset, and the flips that turn most claims, as many as a figure has room for."""
-    preset, flipped = _flipped(start)
+    preset, flipped = _split_flips(start)
 
-    def turned(other: Score) -> int:
+    def turns(other: Score) -> int:
         return sum(finding.outcome is not preset.found[name][1].outcome for name, (_, finding) in other.found.items())
 
     first = [score for score in start if score.choice in (DEFAULT, PAPER)]
-    return [*first, *sorted(flipped, key=turned, reverse=True)[:_COLUMNS]]
+    return [*first, *sorted(flipped, key=turns, reverse=True)[:_COLUMNS]]
 
 
 EXPERIMENTS: Sequence[Experiment] = (

@@ -1,6 +1,6 @@
-"""Fig. 1 and Fig. 2 of hybrid-workload-scheduling: the four notice categories, and CUA against CUP, simulated.
+"""Experiments for Fig. 1 and Fig. 2 of hybrid-workload-scheduling: the four notice categories, and CUA against CUP.
 
-Machines of a few nodes on which each decision can be followed by hand. Times are minutes.
+The machines have a few nodes, so that each decision can be checked by hand. Times are minutes.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from experiments.papers.hybrid.inputs import category_of
+from experiments.papers.hybrid.inputs import notice_category
 from experiments.placement.spans import HELD, place_nodes
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.verdicts import Statement, Verdict, text
@@ -62,12 +62,12 @@ def _four(parameters: Categories) -> dict[str, list[Job]]:
     """J1 ends before the arrival, J2 after everything, J3 waits for J1's nodes; O asks for as many."""
     rigid, urgent = JobType.RIGID, JobType.ON_DEMAND
     others = [_job(1, rigid, 0, 4, 20, 25), _job(2, rigid, 0, 4, 75, 80), _job(3, rigid, 5, 4, 15, 20)]
-    told = {"notice": parameters.notice, "estimated_arrival": parameters.estimated}
+    announcement = {"notice": parameters.notice, "estimated_arrival": parameters.estimated}
     return {
         "without notice": [*others, _job(_URGENT, urgent, parameters.estimated, 4, 15, 15)],
-        "accurate notice": [*others, _job(_URGENT, urgent, parameters.estimated, 4, 15, 15, **told)],
-        "arrives early": [*others, _job(_URGENT, urgent, parameters.early, 4, 15, 15, **told)],
-        "arrives late": [*others, _job(_URGENT, urgent, parameters.late, 4, 15, 15, **told)],
+        "accurate notice": [*others, _job(_URGENT, urgent, parameters.estimated, 4, 15, 15, **announcement)],
+        "arrives early": [*others, _job(_URGENT, urgent, parameters.early, 4, 15, 15, **announcement)],
+        "arrives late": [*others, _job(_URGENT, urgent, parameters.late, 4, 15, 15, **announcement)],
     }
 
 
@@ -76,10 +76,10 @@ def _measure_categories(parameters: Categories, seed: int) -> Tables:
         name: (jobs, simulate(jobs, 8, parameters.mechanism, tenants="none"))
         for name, jobs in _four(parameters).items()
     }
-    return _told(played)
+    return _outcome_tables(played)
 
 
-def _told(played: Mapping[str, tuple[Sequence[Job], Result]]) -> Tables:
+def _outcome_tables(played: Mapping[str, tuple[Sequence[Job], Result]]) -> Tables:
     """Outcome of each job; for the picture also runs on nodes, held nodes and notices."""
     tables: dict[str, list[Row]] = {"": [], "blocks": [], "calls": []}
     for name, (jobs, result) in played.items():
@@ -89,7 +89,7 @@ def _told(played: Mapping[str, tuple[Sequence[Job], Result]]) -> Tables:
                 "mechanism": result.mechanism,
                 "job": record.job_id,
                 "type": str(record.type),
-                "category": str(category_of(job)) if job.type is JobType.ON_DEMAND else None,
+                "category": str(notice_category(job)) if job.type is JobType.ON_DEMAND else None,
                 "submit": _minutes(record.submit),
                 "start": _minutes(record.start),
                 "end": _minutes(record.end),
@@ -136,7 +136,7 @@ def _blocks(name: str, result: Result) -> Iterator[Row]:
             }  # fmt: skip
 
 
-def _held(tables: Tables, scenario: str) -> list[Row]:
+def _held_blocks(tables: Tables, scenario: str) -> list[Row]:
     return [row for row in tables["blocks"] if row["scenario"] == scenario and row["type"] == "held"]
 
 
@@ -146,8 +146,8 @@ def _judge_categories(tables: Tables) -> list[Verdict]:
         own = {row["job"]: row for row in tables[""] if row["scenario"] == name}
         urgent = own[_URGENT]
         preempted = [f"J{job}" for job, row in own.items() if row["preemptions"]]
-        held = _held(tables, name)
-        told = f"nodes held from {held[0]['start']:g} to {held[-1]['end']:g} min" if held else "nothing held"
+        held = _held_blocks(tables, name)
+        holding = f"nodes held from {held[0]['start']:g} to {held[-1]['end']:g} min" if held else "nothing held"
         expected = bool(held) and not preempted if urgent["category"] != "none" else bool(preempted) and not held
         without = urgent["category"] == "none"
         statement = Statement(
@@ -162,7 +162,7 @@ def _judge_categories(tables: Tables) -> list[Verdict]:
             else "holds if the wait is 0, nodes are held before the arrival and no job is preempted"
         )
         measured = (
-            f"arrives at {urgent['submit']:g}, starts at {urgent['start']:g} min; {told}; "
+            f"arrives at {urgent['submit']:g}, starts at {urgent['start']:g} min; {holding}; "
             f"preempted: {', '.join(preempted) or 'none'}"
         )
         verdicts.append(statement.exact_verdict(urgent["start"] == urgent["submit"] and expected, rule, measured))
@@ -213,7 +213,7 @@ def _measure_plans(parameters: PlanMinutes, seed: int) -> Tables:
         _job(3, rigid, 0, 4, 65, 70),
         _job(_URGENT, JobType.ON_DEMAND, how.arrival, 8, 20, 20, notice=how.notice, estimated_arrival=how.arrival),
     ]  # fmt: skip
-    return _told({name: (jobs, simulate(jobs, 12, f"{name}-PAA", tenants="none")) for name in ("CUA", "CUP")})
+    return _outcome_tables({name: (jobs, simulate(jobs, 12, f"{name}-PAA", tenants="none")) for name in ("CUA", "CUP")})
 
 
 def _judge_plans(tables: Tables) -> list[Verdict]:
@@ -233,7 +233,7 @@ def _judge_plans(tables: Tables) -> list[Verdict]:
     return [
         Statement("CUA keeps the nodes that J1 and J2 release, and preempts no job",
                   "reserves the nodes released from J1 and J2", source, _PLAYED).exact_verdict(
-            preempted == 0 and {row["start"] for row in _held(tables, "CUA")} >= set(ended[:1]),
+            preempted == 0 and {row["start"] for row in _held_blocks(tables, "CUA")} >= set(ended[:1]),
             "holds if nodes are held from J1's end on and no job is preempted",
             f"J1 ends at {ended[0]:g}, J2 at {ended[1]:g} min; {preempted} preemptions",
         ),

@@ -1,8 +1,8 @@
-"""The search for the reading of hybrid-workload-scheduling that reproduces most of it.
+"""Model-based search for the reading of hybrid-workload-scheduling that reproduces most of the paper.
 
-A linear model of a screening predicts, for every reading of the crossed factors, which claims many years would decide
-as printed and how far the printed levels would be. Measured readings are ranked by the same rule. A claim counts only
-if each of its comparisons is beyond its bound by more than the confidence interval over these years.
+A linear model of the screening predicts for every combination of the crossed factors which claims would hold over many
+years and how far the levels would be from the printed ones. Measured readings are ranked by the same rule. A claim
+counts only if each of its comparisons exceeds its bound by more than the confidence interval over these years.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fig. 3, Fig. 4 and Fig. 5 of hybrid-workload-scheduling: sizes, types and bursts of the traces that are used here."""
+"""Experiments for Figs. 3 to 5 of hybrid-workload-scheduling: sizes, types and bursts in the generated traces."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def _judge_sizes(tables: Tables) -> list[Verdict]:
         low: [row["share_of_node_hours"] for row in rows if row["smallest"] == low]
         for low in dict.fromkeys(row["smallest"] for row in rows)
     }
-    told = ", ".join(f"from {low}: {100 * float(np.mean(values)):.1f} %" for low, values in shares.items())
+    shares_text = ", ".join(f"from {low}: {100 * float(np.mean(values)):.1f} %" for low, values in shares.items())
     return [
         Statement("Jobs and core hours by size", "a picture", figure("3", "without numbers")).open(
             "the shares of Fig. 3 are not in the text of the paper; every node has as many cores",
-            f"core hours by size [nodes]: {told}",
+            f"core hours by size [nodes]: {shares_text}",
         )
     ]
 
@@ -136,14 +136,14 @@ def _measure_weeks(parameters: Traces, seed: int) -> Tables:
 def _judge_weeks(tables: Tables) -> list[Verdict]:
     from scipy.stats import chi2
 
-    told, decisions = [], []
+    dispersions, decisions = [], []
     for trace in dict.fromkeys(row["trace"] for row in tables[""]):
         counts = np.array([row["jobs"] for row in tables[""] if row["trace"] == trace], dtype=float)
         freedom = len(counts) - 1
         if freedom < 1 or counts.mean() <= 0:
             continue
         dispersion = float(counts.var(ddof=1) / counts.mean())
-        told.append(f"{dispersion:.0f}")
+        dispersions.append(f"{dispersion:.0f}")
         more, less = chi2.sf(dispersion * freedom, freedom), chi2.cdf(dispersion * freedom, freedom)
         outcome = Outcome.HOLDS if more < LEVEL else Outcome.FAILS if less < LEVEL else Outcome.UNDECIDED
         decisions.append(Decision(outcome, float(min(more, less))))
@@ -156,9 +156,9 @@ def _judge_weeks(tables: Tables) -> list[Verdict]:
         "holds if the weekly jobs of each trace vary more than a Poisson process (chi-squared, 5 %), does not hold if "
         "those of one vary less, after Holm"
     )
-    if not told:
+    if not dispersions:
         return [statement.open("too few weeks", rule=rule)]
-    measured = f"variance / mean of the weekly jobs: {', '.join(told)} (independent jobs: 1)"
+    measured = f"variance / mean of the weekly jobs: {', '.join(dispersions)} (independent jobs: 1)"
     return [statement.verdict(together(decisions), rule, measured)]
 
 

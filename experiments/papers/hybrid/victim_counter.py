@@ -1,7 +1,7 @@
-"""An arrival strategy that answers as PAA or SPAA does, and counts which jobs give up nodes, and when they need not.
+"""Arrival strategy that decides as PAA or SPAA and counts the jobs it preempts and those it could have spared.
 
-It also reads SPAA further: a lender is "guaranteed to expand to [its] original size" (observation 6), so that it may be
-spared while it lends.
+An option covers another reading of SPAA: a lender is "guaranteed to expand to [its] original size" (observation 6), so
+lenders can be exempt from preemption.
 """
 
 from __future__ import annotations

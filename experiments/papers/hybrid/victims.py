@@ -1,8 +1,8 @@
-"""Why SPAA preempts fewer rigid jobs than PAA here, and slightly more in the paper: arrivals, one by one.
+"""Experiment on why SPAA preempts fewer rigid jobs than PAA here, although the paper reports slightly more.
 
-Each arrival of an on-demand job that lacks nodes is watched under the paper's preset: whether malleable jobs could have
-supplied them by shrinking, and which jobs were preempted. Then SPAA, or both, are read otherwise, and the claims about
-PAA and SPAA are judged again.
+For each on-demand arrival that lacks nodes under the paper's preset, the experiment records whether malleable jobs
+could have supplied them by shrinking, and which jobs were preempted. It then changes the rule of SPAA, or of both
+strategies, and judges the claims about PAA and SPAA again.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class _Task:
     mechanism: str
 
 
-def _watched(task: _Task) -> list[Row]:
+def _victim_rows(task: _Task) -> list[Row]:
     """Metrics of a simulation, and what its arrival strategy did."""
     reading = find_reading(_READING)
     assignment = {"notice_mix": task.mix, **reading.assignment}
@@ -130,7 +130,7 @@ def _measure(parameters: Victims, seed: int, resources: Resources) -> Tables:
                     labels.append({"rule": rule.name, "trace": trace, "mix": mix, "mechanism": name})
                     tasks.append(_Task(trace, parameters.jobs, mix, rule.mechanism(name)))
     distinct = list(dict.fromkeys(tasks))
-    rows = collect_rows(_watched, distinct, resources, group=lambda task: (task.seed, task.mix))
+    rows = collect_rows(_victim_rows, distinct, resources, group=lambda task: (task.seed, task.mix))
     found = dict(zip(distinct, rows, strict=True))
     return {"": [{**label, **found[task]} for label, task in zip(labels, tasks, strict=True)]}
 
@@ -138,7 +138,7 @@ def _measure(parameters: Victims, seed: int, resources: Resources) -> Tables:
 # What the counts say.
 
 
-def _per_hundred(rows: Sequence[Row]) -> list[Row]:
+def _victim_shares(rows: Sequence[Row]) -> list[Row]:
     """Victims in 100 rigid jobs, in each simulation; and the mean sizes of running jobs."""
     found: list[Row] = []
     for row in rows:
@@ -165,7 +165,7 @@ class _Counted:
     """Counts by trace: the mean over the mixes."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
-        self.data = Measured(_per_hundred(rows))
+        self.data = Measured(_victim_shares(rows))
 
     def pairs(self, metric: str) -> dict[str, tuple[Any, Any]]:
         """SPAA and PAA under each notice strategy."""
@@ -216,14 +216,14 @@ def _claims(rule: str, rows: Sequence[Row]) -> list[Verdict]:
     found = _findings(rows)
     held = [name for name in _OTHERS if found[name].outcome is Outcome.HOLDS]
     against = [name for name in _OTHERS if found[name].outcome is Outcome.FAILS]
-    told = f"hold: {', '.join(held) or 'none'}; do not hold: {', '.join(against) or 'none'} of {', '.join(_OTHERS)}"
+    remark = f"hold: {', '.join(held) or 'none'}; do not hold: {', '.join(against) or 'none'} of {', '.join(_OTHERS)}"
     known = {claim.name: claim for claim in CLAIMS}
     return [
         judge_finding(
             Statement(f"Observation {name}, {rule}: {known[name].text}", known[name].printed, known[name].source),
             known[name].unit,
             found[name],
-            told if name == _JUDGED[0] else "",
+            remark if name == _JUDGED[0] else "",
         )
         for name in _JUDGED
     ]

@@ -1,1 +1,1 @@
-"""Making Speculative Scheduling Robust to Incomplete Data."""
+"""Experiments of the paper "Making Speculative Scheduling Robust to Incomplete Data"."""

@@ -1,7 +1,7 @@
-"""The synthetic applications of [S] section V, and what a strategy made from samples loses on them.
+"""Synthetic applications of [S] section V, and the loss of strategies that are made from samples of them.
 
-[S] is "Making Speculative Scheduling Robust to Incomplete Data". A job pays for what it reserves (alpha = 1,
-beta = gamma = 0) and nothing is checkpointed. The user knows an upper bound of the runtime (section III): it is the
+[S] is "Making Speculative Scheduling Robust to Incomplete Data". A job pays for the time it reserves (alpha = 1,
+beta = gamma = 0) and makes no checkpoints. The user knows an upper bound of the runtime (section III), which is the
 last reservation of every strategy.
 """
 

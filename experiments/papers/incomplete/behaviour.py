@@ -1,8 +1,8 @@
-"""Figures 1 and 2 of [S], on generated applications: the data of the Vanderbilt laboratory are not public.
+"""Experiments for figures 1 and 2 of [S]: the runtime behaviour of applications, on generated data.
 
-The generated ones have the numbers of runs that [S] prints and the shapes that it describes: one application with
-walltimes that follow a usual law, one with several behaviours, and one with a walltime that depends on more than
-its input size.
+The data of the Vanderbilt laboratory are not public. The generated applications have the numbers of runs that [S]
+prints and the shapes it describes: one with walltimes that follow a parametric distribution, one with several
+behaviours, and one with a walltime that depends on more than its input size.
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ def _judge_behaviour(tables: Tables) -> list[Verdict]:
         ("segmentation", "polynomial", "a polynomial fits the other one well"),
     ):
         rows = sorted((row for row in tables[""] if row["application"] == name), key=lambda row: float(row["rms"]))
-        told = ", ".join(f"{row['fit']} {row['rms']:.2g}" for row in rows)
+        fits = ", ".join(f"{row['fit']} {row['rms']:.2g}" for row in rows)
         statement = Statement(claim, "the best fit", text("IV, of figure 1"))
         verdict = statement.exact_verdict(
-            rows[0]["method"] == method, "holds if its CDF has the smallest RMS error", f"RMS error of the CDF: {told}"
+            rows[0]["method"] == method, "holds if its CDF has the smallest RMS error", f"RMS error of the CDF: {fits}"
         )
         verdicts.append(elsewhere(verdict, _NOT_PUBLIC))
     return verdicts
@@ -107,13 +107,13 @@ def _draw_behaviour(tables: Tables) -> Figure:
     panels = figure.subplots(2, 2)
     looks = {"runs": (INK, "-", "runs"), "usual": ("#0072B2", "--", "usual"), "polynomial": ("#E69F00", "--", "")}
     for (left, right), (name, (title, _)) in zip(panels, _example_applications().items(), strict=True):
-        bars = _of(tables["histogram"], name)
+        bars = _application_rows(tables["histogram"], name)
         widths = [row["to_h"] - row["from_h"] for row in bars]
         left.bar([row["from_h"] for row in bars], [row["runs"] for row in bars], widths, align="edge", color="#B8B8B8")
         total = sum(row["runs"] for row in bars)
         dress(left, x="walltime (h)", y="runs (number)", title=f"{title}: {total:,} generated runs", grid="y")
         for method, (color, line, label) in looks.items():
-            rows = [row for row in _of(tables["curves"], name) if row["method"] == method]
+            rows = [row for row in _application_rows(tables["curves"], name) if row["method"] == method]
             times, heights = [row["time_h"] for row in rows], [row["cdf"] for row in rows]
             wide = 2.6 if method == "runs" else 1.1
             alpha = 0.35 if method == "runs" else 1.0
@@ -129,7 +129,7 @@ def _draw_behaviour(tables: Tables) -> Figure:
     return figure
 
 
-def _of(rows: Sequence[Row], application: str) -> list[Row]:
+def _application_rows(rows: Sequence[Row], application: str) -> list[Row]:
     return [row for row in rows if row["application"] == application]
 
 
@@ -175,10 +175,10 @@ def _judge_inputs(tables: Tables) -> list[Verdict]:
         text("II, of figure 2"),
     )  # fmt: skip
     size = Statement("the walltime has no correlation with the input size", "no correlation", text("II"))
-    told = f"{min(spreads):.1f} to {max(spreads):.1f} orders of magnitude within a tenth of the sizes"
+    measured = f"{min(spreads):.1f} to {max(spreads):.1f} orders of magnitude within a tenth of the sizes"
     quantity = "the least number of orders of magnitude within a tenth of the sizes"
     verdicts = [
-        reaches(orders, min(spreads), 2.0, quantity, told),
+        reaches(orders, min(spreads), 2.0, quantity, measured),
         most(size, abs(correlation), _NONE, "the rank correlation without its sign", f"{correlation:.2f}"),
     ]
     return [elsewhere(verdict, _NOT_PUBLIC) for verdict in verdicts]

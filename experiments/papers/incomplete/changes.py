@@ -1,4 +1,4 @@
-"""The changes that [S] section VI-A prints, under each reading, and the reading that is nearest to them."""
+"""Relative changes that [S] section VI-A prints, measured under each reading, and the nearest reading."""
 
 from __future__ import annotations
 

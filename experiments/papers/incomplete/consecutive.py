@@ -1,4 +1,4 @@
-"""Figure 7 of [S]: consecutive past runs against randomly chosen ones, and how alike consecutive runs are."""
+"""Experiment for figure 7 of [S]: consecutive or randomly chosen past runs, and the similarity of consecutive runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.papers.incomplete.draws import PUBLISHED, Draws
-from experiments.papers.incomplete.evaluation import join_remarks, log_tables, of_other_logs
+from experiments.papers.incomplete.evaluation import join_remarks, log_tables, restrict_to_paper_logs
 from experiments.papers.incomplete.logs import likeness
 from experiments.papers.incomplete.loss import Summaries, summaries
 from experiments.papers.incomplete.sampling import SAMPLINGS, Logs, measure_logs, select_logs
@@ -60,7 +60,7 @@ def _judge(tables: Tables) -> list[Verdict]:
             _decrease(draws, name, title, remark),
             _always(draws, name, title, remark),
         ]
-    return [of_other_logs(tables, verdict) for verdict in verdicts]
+    return [restrict_to_paper_logs(tables, verdict) for verdict in verdicts]
 
 
 def _alike(tables: Tables, name: str, title: str, remark: str) -> Verdict:
@@ -72,8 +72,8 @@ def _alike(tables: Tables, name: str, title: str, remark: str) -> Verdict:
     )
     chance = float(first["chance"])
     outcome = Outcome.HOLDS if chance < LEVEL else Outcome.FAILS if chance > 1 - LEVEL else Outcome.UNDECIDED
-    told = f"rank correlation with the next run {first['correlation']:.2f}, in {chance:.1%} of shuffled logs"
-    return statement.verdict(Decision(outcome, min(1.0, 2 * min(chance, 1 - chance))), rule, told, remark)
+    measured = f"rank correlation with the next run {first['correlation']:.2f}, in {chance:.1%} of shuffled logs"
+    return statement.verdict(Decision(outcome, min(1.0, 2 * min(chance, 1 - chance))), rule, measured, remark)
 
 
 def _sizes(found: Summaries, name: str) -> list[int]:
@@ -106,8 +106,8 @@ def _decrease(draws: _Both, name: str, title: str, remark: str) -> Verdict:
     if not decisions:
         return statement.open("fewer than two draws were measured", rule=rule)
     series, size = max(falls, key=lambda case: falls[case])
-    told = f"at most {100 * falls[series, size]:.0f} % ({series}, {size} runs)"
-    return statement.verdict(anywhere(decisions), rule, told, remark)
+    measured = f"at most {100 * falls[series, size]:.0f} % ({series}, {size} runs)"
+    return statement.verdict(anywhere(decisions), rule, measured, remark)
 
 
 def _always(draws: _Both, name: str, title: str, remark: str) -> Verdict:
@@ -126,8 +126,8 @@ def _always(draws: _Both, name: str, title: str, remark: str) -> Verdict:
     if not gains:
         return statement.open("fewer than two draws were measured", rule=rule.words)
     better, worse = sum(item.positive for item in gains.values()), sum(item.negative for item in gains.values())
-    told = f"beyond doubt better at {better} of {len(gains)} points (discrete, continuous), worse at {worse}"
-    return statement.each(rule, gains, told, remark)
+    measured = f"beyond doubt better at {better} of {len(gains)} points (discrete, continuous), worse at {worse}"
+    return statement.each(rule, gains, measured, remark)
 
 
 def _draw(tables: Tables) -> Figure:

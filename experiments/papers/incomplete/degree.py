@@ -1,4 +1,4 @@
-"""Table I of [S]: the largest degree of the polynomial, and what it does to the loss."""
+"""Experiment for Table I of [S]: the effect of the polynomial's largest degree on the loss."""
 
 from __future__ import annotations
 
@@ -110,9 +110,9 @@ def _agreement(rows: Sequence[Row], draws: Draws) -> Verdict:
     if not decisions or len(decisions) < len(known):
         return statement.open("fewer than two draws of some were measured", rule=rule)
     counts = Counter(decision.outcome for decision in decisions)
-    told = f"{counts[Outcome.HOLDS]} of {len(known)} are, {counts[Outcome.FAILS]} are not"
+    measured = f"{counts[Outcome.HOLDS]} of {len(known)} are, {counts[Outcome.FAILS]} are not"
     remark = "ours are means over draws, of rising polynomials; the printed ones scatter like single draws"
-    return statement.verdict(together(decisions), rule, told, remark)
+    return statement.verdict(together(decisions), rule, measured, remark)
 
 
 def _each_row(
@@ -125,8 +125,8 @@ def _each_row(
     if not gaps:
         return statement.open("fewer than two draws were measured", rule=rule.words)
     held = sum(rule.decide(item).outcome is Outcome.HOLDS for item in gaps.values())
-    told = "; ".join(f"{row} {item.text('+.2g', 100)} points" for row, item in gaps.items())
-    return statement.each(rule, gaps, f"so in {held} of {len(gaps)} rows: {told}")
+    measured = "; ".join(f"{row} {item.text('+.2g', 100)} points" for row, item in gaps.items())
+    return statement.each(rule, gaps, f"so in {held} of {len(gaps)} rows: {measured}")
 
 
 def _samples(draws: Draws) -> Verdict:
@@ -138,8 +138,8 @@ def _samples(draws: Draws) -> Verdict:
     more = {name: item for name, item in found.items() if item is not None}
     if len(more) < len(_NAMES):
         return statement.open("60 and 510 samples were not measured for all", rule=rule.words)
-    told = "; ".join(f"{name} {item.text('+.2g')}" for name, item in more.items())
-    return statement.each(rule, more, f"larger by {told}")
+    measured = "; ".join(f"{name} {item.text('+.2g')}" for name, item in more.items())
+    return statement.each(rule, more, f"larger by {measured}")
 
 
 def _high_degree(rows: Sequence[Row]) -> Verdict:
@@ -151,8 +151,8 @@ def _high_degree(rows: Sequence[Row]) -> Verdict:
     if cell is None:
         return statement.open("it was not measured", rule=rule)
     failed = cell["not_fitted"]
-    told = f"not fitted in {failed} of {failed + cell['repetitions']} draws, loss {cell['loss']:.3g}"
-    return statement.exact_verdict(failed > 0, rule, told, "a rising polynomial always fits")
+    measured = f"not fitted in {failed} of {failed + cell['repetitions']} draws, loss {cell['loss']:.3g}"
+    return statement.exact_verdict(failed > 0, rule, measured, "a rising polynomial always fits")
 
 
 def _draw(tables: Tables) -> Figure:

@@ -1,4 +1,4 @@
-"""Losses of estimators draw by draw, with intervals: what figures 4 to 7 and table I of [S] are judged by."""
+"""Losses of estimators by repetition, with confidence intervals, as used for figures 4 to 7 and table I of [S]."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The estimators of [S] section IV: from samples to a strategy, and what each loses; repetitions in parallel."""
+"""Estimators of [S] section IV, which make a strategy from samples, and the parallel measurement of their losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Figure 6 of [S]: strategies made from consecutive past runs of six applications, on all of their runs."""
+"""Experiment for figure 6 of [S]: strategies made from consecutive past runs of six applications.
+
+Their cost is measured on all runs of the application.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ from experiments.study.verdicts import Source, Statement, Verdict, text
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EXPERIMENTS", "join_remarks", "log_tables", "of_other_logs"]
+__all__ = ["EXPERIMENTS", "join_remarks", "log_tables", "restrict_to_paper_logs"]
 
 WHY = "the logs of the paper are not public; generated ones with sessions of similar runs stand in"
 _SLANT = "the runs are of SLANT, which is none of the paper's applications"
@@ -51,8 +54,8 @@ def log_tables(setting: Logs, logs: Sequence[RunLog]) -> dict[str, Sequence[Row]
                 "interarrival_h": log.interarrival,
             }
         )
-    told = data_row(bool(setting.makespans), sum(map(len, logs)), WHY)
-    return {"logs": rows, "settings": [{"ends": setting.ends}], **told}
+    data = data_row(bool(setting.makespans), sum(map(len, logs)), WHY)
+    return {"logs": rows, "settings": [{"ends": setting.ends}], **data}
 
 
 def join_remarks(tables: Tables, *remarks: str) -> str:
@@ -63,7 +66,7 @@ def join_remarks(tables: Tables, *remarks: str) -> str:
     return "; ".join(parts)
 
 
-def of_other_logs(tables: Tables, verdict: Verdict) -> Verdict:
+def restrict_to_paper_logs(tables: Tables, verdict: Verdict) -> Verdict:
     """A verdict on the paper's applications from logs that are not theirs, generated or measured: not comparable."""
     data = tables["data"][0]
     return elsewhere(verdict, _SLANT if data["measured"] else data["why"])
@@ -100,8 +103,8 @@ def _few_samples(tables: Tables, draws: Draws, names: Sequence[str], series: str
     better, worse = sum(item.positive for item in gains.values()), sum(item.negative for item in gains.values())
     outcome = Outcome.HOLDS if 2 * better > len(names) else Outcome.UNDECIDED
     outcome = Outcome.FAILS if 2 * worse >= len(names) else outcome
-    told = f"better in {better}, worse in {worse} of {len(names)}: less by {_interval_list(gains, 'points')}"
-    return statement.verdict(Decision(outcome), rule, told, join_remarks(tables, _SERIES[series]))
+    measured = f"better in {better}, worse in {worse} of {len(names)}: less by {_interval_list(gains, 'points')}"
+    return statement.verdict(Decision(outcome), rule, measured, join_remarks(tables, _SERIES[series]))
 
 
 def _converges(tables: Tables, draws: Draws, names: Sequence[str]) -> Verdict:
@@ -138,8 +141,8 @@ def _few_runs(tables: Tables, draws: Draws) -> Verdict:
     less = draws.less(name, "discrete", PUBLISHED, size)
     if less is None:
         return statement.open(_TOO_FEW, rule=rule.words)
-    told = f"{name}, {size} of {log['runs']} runs: less by {less.text('.2f', 100)} points"
-    return statement.judge(rule, less, told, join_remarks(tables, _SERIES[PUBLISHED]))
+    measured = f"{name}, {size} of {log['runs']} runs: less by {less.text('.2f', 100)} points"
+    return statement.judge(rule, less, measured, join_remarks(tables, _SERIES[PUBLISHED]))
 
 
 def _within(
@@ -184,11 +187,11 @@ def _varies(tables: Tables, draws: Draws, names: Sequence[str]) -> Verdict:
             losses = [list(draws.losses(name, series, size).values()) for size in draws.sizes(name)]
             spreads.setdefault(series, {})[name] = float(np.mean([_quartiles(own) for own in losses if own]))
     largest = {series: max(own, key=lambda name: own[name]) for series, own in spreads.items()}
-    told = "; ".join(
+    measured = "; ".join(
         f"{series}: {100 * own['whole-brain']:.1f} points, most {100 * max(own.values()):.1f} ({largest[series]})"
         for series, own in spreads.items()
     )
-    return statement.exact_verdict(set(largest.values()) == {"whole-brain"}, rule, told, join_remarks(tables))
+    return statement.exact_verdict(set(largest.values()) == {"whole-brain"}, rule, measured, join_remarks(tables))
 
 
 def _quartiles(values: Sequence[float]) -> float:
@@ -204,7 +207,7 @@ def _judge(tables: Tables) -> list[Verdict]:
     verdicts += [_within(tables, draws, names, (10, 12), 0.20, series) for series in _SERIES]
     verdicts += [_within(tables, draws, names, (100, 120), 0.05, series) for series in _SERIES]
     verdicts += [_surface(tables, draws), _varies(tables, draws, names)]
-    return [of_other_logs(tables, verdict) for verdict in verdicts]
+    return [restrict_to_paper_logs(tables, verdict) for verdict in verdicts]
 
 
 def _draw(tables: Tables) -> Figure:

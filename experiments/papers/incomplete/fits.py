@@ -1,4 +1,4 @@
-"""Figures 3 and 9 of [S]: from samples to a continuous law, and distributions whose CDF and PDF disagree."""
+"""Experiments for figures 3 and 9 of [S]: continuous distributions from samples, and CDFs at odds with their PDFs."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def _judge_steps(tables: Tables) -> list[Verdict]:
         for name in methods
     }
     nearer = {name: paired_interval(rms["discrete"], rms[name]) for name in methods if name != "discrete"}
-    told = ", ".join(f"{name} {np.mean(values):.3g}" for name, values in rms.items())
-    told += "; nearer by " + "; ".join(f"{name} {found.text('.3g')}" for name, found in nearer.items())
+    distances = ", ".join(f"{name} {np.mean(values):.3g}" for name, values in rms.items())
+    distances += "; nearer by " + "; ".join(f"{name} {found.text('.3g')}" for name, found in nearer.items())
     falls = sum(row["falls"] for row in rows)
     near = Statement("the continuous CDFs are nearer to the law than the steps of the samples", "nearer", HYPOTHESIS)
     rises = Statement(
@@ -113,7 +113,7 @@ def _judge_steps(tables: Tables) -> list[Verdict]:
     remark = f"{len(rows) // len(methods)} draws; a domain of 12 to 14 around a mean of 8 is the tail of the normal law"
     return [
         near.each(
-            Above(quantity="the paired difference of the RMS distances"), nearer, f"RMS distance: {told}", remark
+            Above(quantity="the paired difference of the RMS distances"), nearer, f"RMS distance: {distances}", remark
         ),
         rises.exact_verdict(falls == 0, "holds if none falls anywhere", f"{falls} of {len(rows)} fall"),
     ]
@@ -206,11 +206,11 @@ def _judge_densities(tables: Tables) -> list[Verdict]:
     verdicts = []
     for name in _SUSPECTS:
         gaps = {row["application"]: row["gap"] for row in rows if row["family"] == name}
-        told = ", ".join(f"{application} {gap:.2g}" for application, gap in gaps.items())
+        largest = ", ".join(f"{application} {gap:.2g}" for application, gap in gaps.items())
         statement = Statement(f"{name}: the CDF that scipy gives does not correspond with the PDF", "often", place)
         rule = f"holds if CDF and added-up PDF differ by over {_DISAGREES:g} for an application"
         reason = "it is about the scipy of 2019; measured with the scipy that is installed"
-        verdicts.append(statement.open(reason, f"largest difference: {told}" if gaps else "it was not fitted", rule))
+        verdicts.append(statement.open(reason, f"largest difference: {largest}" if gaps else "it was not fitted", rule))
     others = Statement("the other distributions agree with themselves", "only pearson3 and rice removed", place)
     reason = "it is about the scipy of 2019; measured with the scipy that is installed"
     verdicts.append(others.open(reason, _worst([row for row in rows if row["family"] not in _SUSPECTS])))
@@ -241,7 +241,7 @@ def _draw_densities(tables: Tables) -> Figure:
     colors = dict(zip(applications(), ("#0072B2", "#009E73", "#D55E00", "#CC79A7"), strict=True))
     for axes, name in zip(panels, names, strict=True):
         for application, color in colors.items():
-            rows = _of(tables["curves"], name, application)
+            rows = _fit_rows(tables["curves"], name, application)
             times = [row["time_h"] for row in rows]
             axes.plot(times, [row["cdf"] for row in rows], color=color, linewidth=2.6, alpha=0.35)
             axes.plot(times, [row["added"] for row in rows], color=color, linewidth=0.9, linestyle="--")
@@ -256,7 +256,7 @@ def _draw_densities(tables: Tables) -> Figure:
     return figure
 
 
-def _of(rows: Sequence[Row], family: str, application: str) -> list[Row]:
+def _fit_rows(rows: Sequence[Row], family: str, application: str) -> list[Row]:
     return [row for row in rows if (row["family"], row["application"]) == (family, application)]
 
 

@@ -1,9 +1,9 @@
-"""A scheduler that plans windows: planned starts are kept, whatever ends early.
+"""Scheduler that plans windows of jobs and keeps the planned start times even if nodes become free earlier.
 
-[S] simulates its week with ScheduleFlow. When no reservation is left, its scheduler plans those of a batch of waiting
-jobs by their requests, the longest first. A reservation starts when it was planned to start, even if its node is free
-before. The rest of a window, also after early completions, takes waiting jobs that fit with their whole request.
-Source: what the published ScheduleFlow does (github.com/anagainaru/ScheduleFlow), here for jobs of one node each.
+[S] simulates its week with ScheduleFlow. Whenever no planned reservation is left, its scheduler plans a batch of
+waiting jobs by their requests, the longest first. A reservation starts at its planned time, even if its node is free
+earlier. Gaps in a window, including those that early completions leave, are filled with waiting jobs whose whole
+request fits. Source: the published ScheduleFlow (github.com/anagainaru/ScheduleFlow), here for jobs of one node each.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Run logs of the applications of [S] section VI: generated ones with sessions of similar runs, and measured ones.
+"""Run logs of the applications of [S] section VI: generated logs with sessions of similar runs, and measured logs.
 
-The logs of the Vanderbilt laboratory are not public. The generated ones have the numbers of runs of figure 6, laws in
-the spirit of what [S] says of each application, and consecutive runs that resemble each other, because that is what
-figure 7 is about. All times are hours.
+The logs of the Vanderbilt laboratory are not public. The generated logs have the numbers of runs of figure 6,
+distributions that match the descriptions in [S], and consecutive runs that resemble each other, which figure 7 is
+about. All times are hours.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Figures 4 and 5 of [S]: the expected loss of strategies made from 10 to 510 samples."""
+"""Experiments for figures 4 and 5 of [S]: the expected loss of strategies made from 10 to 510 samples."""
 
 from __future__ import annotations
 
@@ -127,8 +127,8 @@ def _below(tables: Tables, application: str, size: int, bound: float, source: So
         if loss is None:
             verdicts.append(statement.open("fewer than two draws were measured", rule=rule.words))
         else:
-            told = f"{loss.text('.2g', 100)} % ({_loss_text(summaries(tables['']), application, size)})"
-            verdicts.append(statement.judge(rule, loss, told, remarks[name]))
+            measured = f"{loss.text('.2g', 100)} % ({_loss_text(summaries(tables['']), application, size)})"
+            verdicts.append(statement.judge(rule, loss, measured, remarks[name]))
     return verdicts
 
 
@@ -151,9 +151,9 @@ def _dominates(tables: Tables, application: str) -> Verdict:
     rule = Above(quantity="the paired difference of the losses")
     if len(gains) < len(found):
         return statement.open("fewer than two draws of some were measured", rule=rule.words)
-    told = ", ".join(f"{name} beyond doubt at {number} of {len(sizes)} sizes" for name, number in counts.items())
+    measured = ", ".join(f"{name} beyond doubt at {number} of {len(sizes)} sizes" for name, number in counts.items())
     remark = f"worse beyond doubt: {', '.join(worse)}" if worse else ""
-    return statement.each(rule, gains, f"lower loss: {told}", remark)
+    return statement.each(rule, gains, f"lower loss: {measured}", remark)
 
 
 def _optimum(rows: Sequence[Row], application: str) -> Verdict:
@@ -168,8 +168,8 @@ def _optimum(rows: Sequence[Row], application: str) -> Verdict:
 def _results(tables: Tables, estimator: str) -> Verdict:
     """Whether the mean losses are those of the reference, at each number of samples."""
     draws = Draws(tables[""])
-    measured = {n: draws.mean("normal", estimator, n) for n in _RESULTS[estimator]}
-    found = {n: item for n, item in measured.items() if item is not None}
+    losses = {n: draws.mean("normal", estimator, n) for n in _RESULTS[estimator]}
+    found = {n: item for n, item in losses.items() if item is not None}
     known = {n: loss for n, loss in _RESULTS[estimator].items() if n in found or not found}
     statement = Statement(
         f"{applications()['normal'].title}: loss of the {estimator} method",
@@ -185,8 +185,8 @@ def _results(tables: Tables, estimator: str) -> Verdict:
         Near(known[n], _MARGIN * known[n] + 0.5 * 10.0 ** -_decimals(known[n])).decide(item)
         for n, item in found.items()
     ]
-    told = ", ".join(f"{item.text('.2g')} at {n}" for n, item in found.items())
-    return statement.verdict(together(decisions), rule, told)
+    measured = ", ".join(f"{item.text('.2g')} at {n}" for n, item in found.items())
+    return statement.verdict(together(decisions), rule, measured)
 
 
 def _decimals(value: float) -> int:
@@ -203,8 +203,8 @@ def _at_the_end(tables: Tables, application: str) -> Verdict:
     loss = draws.mean(application, PUBLISHED, last)
     if last < _MANY or loss is None:
         return statement.open(f"measured up to {last} runs only, or once", rule=rule.words)
-    told = f"{loss.text('.2g', 100)} % from {last} runs ({_loss_text(summaries(tables['']), application, last)})"
-    return statement.judge(rule, loss, told, "judged by the published series")
+    measured = f"{loss.text('.2g', 100)} % from {last} runs ({_loss_text(summaries(tables['']), application, last)})"
+    return statement.judge(rule, loss, measured, "judged by the published series")
 
 
 def _semi(tables: Tables) -> Verdict:
@@ -254,8 +254,8 @@ def _judge_figure_5(tables: Tables) -> list[Verdict]:
     dominates = _dominates(tables, "two-mode")
     if at_60 is None:
         return [dominates, statement.open("60 samples were not measured twice", rule=rule.words)]
-    told = ", ".join(f"{item.text('.2g', 100)} % at {size}" for size, item in found.items() if item is not None)
-    return [dominates, statement.judge(rule, at_60, told, "judged by the published series")]
+    measured = ", ".join(f"{item.text('.2g', 100)} % at {size}" for size, item in found.items() if item is not None)
+    return [dominates, statement.judge(rule, at_60, measured, "judged by the published series")]
 
 
 def _draw(tables: Tables) -> Figure:

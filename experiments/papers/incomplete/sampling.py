@@ -1,4 +1,4 @@
-"""Strategies made from a part of a run log, and what they cost on the whole log ([S] section VI)."""
+"""Strategies made from part of a run log, and their cost on the whole log ([S] section VI)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""A week of submissions of six applications, and the strategies of [S] section VI-A that serve it.
+"""A generated week of submissions of six applications, and the strategies of [S] section VI-A that serve it.
 
-The logs of the paper are not public. Here a week is a piece of a generated log (:mod:`incomplete_logs`); its runs are
-submitted at times of a Poisson process. How many nodes the machine has, and how many a job takes, is not printed
-either: the machine is sized for a given load.
+The logs of the paper are not public. A week is a slice of a generated log (:mod:`experiments.papers.incomplete.logs`),
+submitted as a Poisson process. The paper prints neither the number of nodes of the machine nor those of a job; the
+machine is sized for a given load.
 """
 
 from __future__ import annotations

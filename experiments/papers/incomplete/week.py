@@ -1,4 +1,4 @@
-"""Figure 8 of [S]: a week of six applications on a machine, with what is known of them from few previous runs."""
+"""Experiment for figure 8 of [S]: a week of six applications with strategies that know only a few past runs."""
 
 from __future__ import annotations
 

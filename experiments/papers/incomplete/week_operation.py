@@ -1,7 +1,7 @@
-"""Sentences of [S] section VI-A that can be read in several ways, and a week under each reading.
+"""Alternative readings of ambiguous sentences in [S] section VI-A, and the simulation of a week under each of them.
 
-Every application of the laboratory takes one node, so that first come, first served is EASY, and no rule of backfilling
-is left open.
+Every application of the laboratory takes one node. First come, first served is therefore the same as EASY, and the
+backfilling rule needs no reading.
 """
 
 from __future__ import annotations

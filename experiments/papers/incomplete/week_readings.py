@@ -1,6 +1,7 @@
-"""Which reading of [S] section VI-A gives the printed changes: its open sentences, all combined.
+"""Experiment that searches for the reading of [S] section VI-A that reproduces the printed changes.
 
-Some weeks choose the reading that is nearest to the printed numbers. Others, which the choice has not seen, judge it.
+All combinations of the readings of its ambiguous sentences are simulated. The first weeks choose the reading nearest to
+the printed numbers; separate weeks judge it.
 """
 
 from __future__ import annotations

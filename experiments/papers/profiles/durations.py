@@ -1,4 +1,4 @@
-"""Figures 8 and 10, tables 1 and 2 of the profiles paper: how long the tasks of SLANT take, and how they depend."""
+"""Experiments for figures 8 and 10, tables 1 and 2 of the profiles paper: durations of the SLANT tasks."""
 
 from __future__ import annotations
 
@@ -103,12 +103,12 @@ def _judge_durations(tables: Tables) -> Sequence[Verdict]:
     fits = tables["fits"]
     ranges = {task: float(np.ptp(_minutes(tables, task))) for task in (row["task"] for row in fits)}
     several = [row["task"] for row in fits if row["peaks"] > 1]
-    told = ", ".join(f"{task}: {value:.1f}" for task, value in ranges.items())
+    measured = ", ".join(f"{task}: {value:.1f}" for task, value in ranges.items())
     varying = sum(value > _MINUTE for value in ranges.values())
     peaks = Statement("tasks 5 and 7 have several peaks, the others one", "5 and 7", _RAW)
     verdicts = [
         count(Statement("all tasks vary", "all tasks show variation", _RAW), varying, len(ranges),
-              "the range is over a minute", f"range [min] {told}"),
+              "the range is over a minute", f"range [min] {measured}"),
         peaks.exact_verdict(several == [5, 7],
                        "holds if the kernel densities of these tasks alone have peaks a tenth of the highest apart",
                        " and ".join(map(str, several)) or "none"),
@@ -136,13 +136,13 @@ def _judge_normals(tables: Tables) -> Sequence[Verdict]:
     tasks = [row["task"] for row in fits]
     chances = dict(zip(tasks, holm([float(shapiro(_minutes(tables, task)).pvalue) for task in tasks]), strict=True))
     not_normal = [str(task) for task, chance in chances.items() if chance < LEVEL]
-    told = f"tasks {', '.join(not_normal)}" if not_normal else "none"
+    measured = f"tasks {', '.join(not_normal)}" if not_normal else "none"
     distances = ", ".join(f"{row['task']}: {row['distance']:.2f}" for row in fits)
     choices = ", ".join(f"{row['task']}: {row['best']}" for row in fits)
     statement = Statement("normal laws may not be the best candidate for some tasks", "some tasks", text("3.2"))
     rule = f"holds if a test of Shapiro and Wilk rejects a normal law for a task at 5 % after Holm, {len(tasks)} tasks"
     remark = f"distance of the normal CDF to the runs: {distances}; held-out runs prefer {choices}"
-    return [restrict_verdict(tables, statement.exact_verdict(bool(not_normal), rule, told, remark))]
+    return [restrict_verdict(tables, statement.exact_verdict(bool(not_normal), rule, measured, remark))]
 
 
 def _judge_table2(tables: Tables) -> Sequence[Verdict]:
@@ -204,11 +204,11 @@ def _measure_correlation(parameters: TaskData, seed: int) -> Tables:
 def _judge_correlation(tables: Tables) -> Sequence[Verdict]:
     pairs = [row for row in tables[""] if row["task"] != row["with"]]
     apart = [row for row in pairs if row["printed"] is not None and abs(row["r"] - row["printed"]) > 0.01]
-    told = "; ".join(
+    remark = "; ".join(
         f"tasks {row['task']}, {row['with']}: printed {row['printed']:.3f}, measured {row['r']:.3f}"
         for row in apart[:3]
     )
-    told += f"; and {len(apart) - 3} more" if len(apart) > 3 else ""
+    remark += f"; and {len(apart) - 3} more" if len(apart) > 3 else ""
     first = rows_where(pairs, task=1, **{"with": 2})[0]["r"]
     others = [abs(row["r"]) for row in pairs if (row["task"], row["with"]) != (1, 2)]
     # |r| sqrt(n - 2) / sqrt(1 - r^2) is Student's t with n - 2 degrees, close to normal for the 88 runs.
@@ -219,7 +219,7 @@ def _judge_correlation(tables: Tables) -> Sequence[Verdict]:
     only = Statement("only tasks 1 and 2 present a very high correlation", "0.998", table("1"))
     rest = Statement("the other tasks have meaningless correlations", "meaningless", text("2.3"))
     verdicts = [
-        count(agree, len(pairs) - len(apart), len(pairs), "the difference is at most 0.01", remark=told),
+        count(agree, len(pairs) - len(apart), len(pairs), "the difference is at most 0.01", remark=remark),
         only.exact_verdict(first > _HIGH > max(others), f"holds if theirs alone is above {_HIGH:g}",
                       f"{first:.3f}; the next {max(others):.3f}"),
         rest.exact_verdict(significant <= 0.1 * len(others),

@@ -1,4 +1,4 @@
-"""Figure 17 of the profiles paper: the memory of one run on two machines, and the reservations of Mem-All-Ckpt V2."""
+"""Experiment for figure 17 of the profiles paper: memory and Mem-All-Ckpt V2 reservations of a run on two machines."""
 
 from __future__ import annotations
 
@@ -144,10 +144,14 @@ def _judge(tables: Tables) -> Sequence[Verdict]:
         found = parts[machine, 1]
         verdicts.append(statement.judge(rule, found, f"{found.text('.1f', 100)} %", remark))
     seconds = {machine: parts[machine, 2] for machine in (HERE, THERE)}
-    told = ", ".join(f"{machine} {found.text('.1f', 100)} %" for machine, found in seconds.items())
+    measured = ", ".join(f"{machine} {found.text('.1f', 100)} %" for machine, found in seconds.items())
     statement = Statement("the second reservation's part of the walltime", "around 65 % on both", _PLACE)
     rule = Near(_SECOND, _AROUND, "the mean part over all runs", "%", 100)
-    verdicts += [statement.each(rule, seconds, told, f"{_WHICH}; {DRAWN}"), _requests(tables), _guaranteed(tables)]
+    verdicts += [
+        statement.each(rule, seconds, measured, f"{_WHICH}; {DRAWN}"),
+        _requests(tables),
+        _first_reservation(tables),
+    ]
     return [restrict_verdict(tables, verdict) for verdict in verdicts]
 
 
@@ -165,7 +169,7 @@ def _requests(tables: Tables) -> Verdict:
         machine: [row["memory_gb"] for row in rows_where(tables["reservations"], machine=machine)]
         for machine in (HERE, THERE)
     }
-    told = "; ".join(f"{machine} {', '.join(f'{value:g}' for value in values)} GB" for machine, values in asked.items())
+    requests = "; ".join(f"{machine} {', '.join(f'{value:g}' for value in own)} GB" for machine, own in asked.items())
     holds = all(
         len(values) > 2
         and abs(values[0] - 13.5) <= 1.5
@@ -178,17 +182,17 @@ def _requests(tables: Tables) -> Verdict:
     )
     rule = "holds if the first is within 13.5 +- 1.5, the second within 50 +- 2, and all others within 10 to 12 GB"
     remark = "the scaled plan keeps the requests of the one it is made of"
-    return statement.exact_verdict(holds, rule, told, remark)
+    return statement.exact_verdict(holds, rule, requests, remark)
 
 
-def _guaranteed(tables: Tables) -> Verdict:
+def _first_reservation(tables: Tables) -> Verdict:
     settings = tables["settings"][0]
     statement = Statement(
         "KNL: the scaled first reservation ends before the segmentation begins", "guaranteed", text("4.4")
     )
-    told = f"it ends at {settings['first_end_min']:.1f} min, later in {settings['earlier']} of {settings['runs']} runs"
+    ends = f"it ends at {settings['first_end_min']:.1f} min, later in {settings['earlier']} of {settings['runs']} runs"
     rule = f"holds if task {settings['heavy_task']} begins after it in all runs"
-    return statement.exact_verdict(settings["earlier"] == 0, rule, told, DRAWN)
+    return statement.exact_verdict(settings["earlier"] == 0, rule, ends, DRAWN)
 
 
 def _draw(tables: Tables) -> Figure:

@@ -1,7 +1,7 @@
-"""The other machine of section 4.4 of the profiles paper: runs that are slower by phases, and the factors for plans.
+"""Runs on the second machine of section 4.4 of the profiles paper, and the factors that transfer plans to it.
 
-The runs on the KNL machine are not public. They are made from runs on the Haswell machine, with slowdowns drawn from
-the printed ranges.
+The runs on the KNL machine are not public. They are derived from runs on the Haswell machine with a slowdown per phase,
+drawn from the printed ranges.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
     "TwoMachines",
     "measure_scaling",
     "move_plan",
-    "on_other_machine",
+    "slow_runs",
 ]
 
 HERE, THERE = "Haswell", "KNL"
@@ -122,7 +122,7 @@ class Scaling:
     first: float = 1.1
 
 
-def on_other_machine(runs: TaskRuns, heavy: int, slowdowns: Slowdowns, rng: np.random.Generator) -> TaskRuns:
+def slow_runs(runs: TaskRuns, heavy: int, slowdowns: Slowdowns, rng: np.random.Generator) -> TaskRuns:
     """The same inputs on the other machine.
 
     Parameters
@@ -206,7 +206,7 @@ class Machines:
 
     def slow_down(self, runs: TaskRuns, *names: str | int) -> TaskRuns:
         """Those runs on the other machine; the names identify the draw."""
-        return on_other_machine(runs, self.heavy, self._slowdowns, self.stream("slowdowns", *names))
+        return slow_runs(runs, self.heavy, self._slowdowns, self.stream("slowdowns", *names))
 
     def past(self, samples: int, repetition: int) -> tuple[TaskRuns, MemoryModel]:
         """Past runs, the same as those of figures 13 and 14, and the memory over time made from them."""

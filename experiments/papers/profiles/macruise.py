@@ -1,4 +1,7 @@
-"""Figure 15 and table 3 of the profiles paper: the tasks of MaCRUISE; its runs are not public."""
+"""Experiments for figure 15 and table 3 of the profiles paper: the tasks of MaCRUISE.
+
+The runs of MaCRUISE are not public; runs drawn from table 3 replace them.
+"""
 
 from __future__ import annotations
 
@@ -72,8 +75,8 @@ def _span(row: Row, words: str) -> Verdict:
     statement = Statement(
         f"the walltime fluctuates between 2 h and 5 h, if mean times are {words}", "2 h to 5 h", text("4.3")
     )
-    told = f"{row['least_min'] / 60:.1f} to {row['most_min'] / 60:.1f} h, {100 * row['within']:.0f} % within"
-    return reaches(statement, row["within"], _WITHIN, "the part of the runs within", told)
+    measured = f"{row['least_min'] / 60:.1f} to {row['most_min'] / 60:.1f} h, {100 * row['within']:.0f} % within"
+    return reaches(statement, row["within"], _WITHIN, "the part of the runs within", measured)
 
 
 def _judge_ends(tables: Tables) -> Sequence[Verdict]:
@@ -85,9 +88,9 @@ def _judge_ends(tables: Tables) -> Sequence[Verdict]:
     ]
     close_to = Statement("normal laws follow the ends of the tasks", "close", figure("15", "its caption"))
     quantity = "the largest distance of the two CDFs"
-    told = ", ".join(f"{error:.2f}" for error in errors)
+    measured = ", ".join(f"{error:.2f}" for error in errors)
     verdicts = [_span(readings[name], words) for name, words in _READINGS.items()]
-    verdicts.append(most(close_to, max(errors), 0.15, quantity, told))
+    verdicts.append(most(close_to, max(errors), 0.15, quantity, measured))
     return [restrict_verdict(tables, verdict) for verdict in verdicts]
 
 
@@ -123,8 +126,8 @@ def _judge_table(tables: Tables) -> Sequence[Verdict]:
             f"task {row['task']}: mean time, standard deviation, peak memory",
             f"{row['printed_mean_min']:g}, {row['printed_std_min']:g} min, {row['printed_peak_gb']:g} GB", table("3"),
         )  # fmt: skip
-        told = f"{row['mean_min']:.1f}, {row['std_min']:.1f} min, {row['peak_gb']:.2f} GB"
-        verdicts.append(restrict_verdict(tables, statement.exact_verdict(near, rule, told)))
+        measured = f"{row['mean_min']:.1f}, {row['std_min']:.1f} min, {row['peak_gb']:.2f} GB"
+        verdicts.append(restrict_verdict(tables, statement.exact_verdict(near, rule, measured)))
     return verdicts
 
 

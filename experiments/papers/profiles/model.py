@@ -1,4 +1,4 @@
-"""Figures 9, 11 and 12 of the profiles paper: what a chain of tasks says of a run over time, from how few runs."""
+"""Experiments for figures 9, 11 and 12 of the profiles paper: Markov chains of tasks fitted to few runs."""
 
 from __future__ import annotations
 
@@ -85,10 +85,10 @@ def completion_rows(runs: TaskRuns, chains: dict[str, TaskChain], step: float) -
     """A row for each time and task: y_i(t) of the runs and of the chains."""
     minutes = _minutes(runs, step)
     raw = runs.finish_shares(60 * minutes)
-    told = {name: chain.finish_probabilities(60 * minutes) for name, chain in chains.items()}
+    probabilities = {name: chain.finish_probabilities(60 * minutes) for name, chain in chains.items()}
     return [
         {"minute": float(minute), "task": task + 1, "runs": float(raw[task, place])}
-        | {name: float(table[task, place]) for name, table in told.items()}
+        | {name: float(table[task, place]) for name, table in probabilities.items()}
         for place, minute in enumerate(minutes)
         for task in range(runs.tasks)
     ]
@@ -167,7 +167,7 @@ _NEARER = 0.1
 def _judge_model(tables: Tables) -> Sequence[Verdict]:
     errors = {name: column(rows_where(tables["errors"], model=name), "error") for name in _WAYS}
     normal, best = errors["normal"], errors["best fit, correlated"]
-    told = ", ".join(f"{name} {values.max():.2f} (mean {values.mean():.2f})" for name, values in errors.items())
+    distances = ", ".join(f"{name} {values.max():.2f} (mean {values.mean():.2f})" for name, values in errors.items())
     closer = Statement("the sum of the models gets closer to the data with time", "closer with time", text("3.2.1"))
     fits = Statement(
         "laws chosen by held-out runs, correlated as observed, come closer to the runs than independent normal laws",
@@ -180,7 +180,7 @@ def _judge_model(tables: Tables) -> Sequence[Verdict]:
             f"largest distance {', '.join(f'{value:.2f}' for value in normal)} for tasks 1 to {normal.size}",
         ),
         most(fits, float(best.mean() / normal.mean()), 1 - _NEARER, "the ratio of the mean largest distances",
-             f"{best.mean():.3f} against {normal.mean():.3f}", f"largest distance: {told}"),
+             f"{best.mean():.3f} against {normal.mean():.3f}", f"largest distance: {distances}"),
     ]  # fmt: skip
     return [restrict_verdict(tables, verdict) for verdict in verdicts]
 

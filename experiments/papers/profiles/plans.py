@@ -1,4 +1,4 @@
-"""Figures 13, 14 and 16 of the profiles paper: reservation plans made from few past runs, carried out on all runs."""
+"""Experiments for figures 13, 14 and 16 of the profiles paper: plans made from few past runs, executed on all runs."""
 
 from __future__ import annotations
 

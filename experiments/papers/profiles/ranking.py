@@ -1,7 +1,6 @@
-"""What figures 13, 14 and 16 of the profiles paper say of the strategies, beside what was measured.
+"""Statements about strategies in figures 13, 14 and 16 of the profiles paper, judged on measured plans.
 
-Its figures are not in the text that we have: where the text gives no number, the number is one of an own reference, and
-the verdict says so.
+Where the paper's text gives no number, the reference is an independent computation, and the verdict says so.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ class _Plans:
         """By which part a value is larger than another strategy's, from the same past runs."""
         return ratio(self.values(name, strategy), self.values(name, than))
 
-    def told(self, name: str, pattern: str = ".1f") -> str:
+    def means_text(self, name: str, pattern: str = ".1f") -> str:
         """Means of all strategies, ascending."""
         means = {strategy: float(self.values(name, strategy).mean()) for strategy in self.strategies}
         return ", ".join(f"{key} {value:{pattern}}" for key, value in sorted(means.items(), key=lambda item: item[1]))
@@ -104,8 +103,8 @@ def _common(tables: Tables, place: str) -> list[Verdict]:
     enough = AtMost(SHARE, f"the relative difference of the reservation times of k = {few} and {most}", "%", 100)
     apart = Above(quantity="the paired relative difference")
     return [
-        rank.each(apart, longer, f"{plans.told('reservation_min')} min; {_each(longer)}"),
-        best.each(apart, better, f"{plans.told('utilization', '.3f')}; {_each(better)}"),
+        rank.each(apart, longer, f"{plans.means_text('reservation_min')} min; {_each(longer)}"),
+        best.each(apart, better, f"{plans.means_text('utilization', '.3f')}; {_each(better)}"),
         runs.judge(enough, extra, f"longer by {_per_cent(extra)}"),
     ]
 
@@ -147,8 +146,8 @@ def _saving(tables: Tables, name: str, source: Source) -> Verdict:
         f"memory that {name} saves against All-Ckpt, k = {most}", f"~{100 * _PRINTED_SAVING[name]:.0f} %", source
     )
     rule = Near(_PRINTED_SAVING[name], POINTS, "the mean saving", "%", 100)
-    told = f"{saving.text('.1f', 100)} % ({plans.told('memory_gb')} GB)"
-    return statement.judge(rule, saving, told, _failures(tables))
+    means_text = f"{saving.text('.1f', 100)} % ({plans.means_text('memory_gb')} GB)"
+    return statement.judge(rule, saving, means_text, _failures(tables))
 
 
 def _losses(tables: Tables) -> list[Verdict]:
@@ -164,7 +163,7 @@ def _losses(tables: Tables) -> list[Verdict]:
             f"{100 * bound:.0f} %", text("4.2.2"),
         )  # fmt: skip
         rule = AtMost(bound + ROUNDING, "the paired relative loss", "%", 100)
-        verdicts.append(statement.judge(rule, loss, f"{_per_cent(loss)} ({plans.told(name, '.4g')})"))
+        verdicts.append(statement.judge(rule, loss, f"{_per_cent(loss)} ({plans.means_text(name, '.4g')})"))
     return verdicts
 
 
@@ -207,7 +206,7 @@ def judge_fig14(tables: Tables) -> Sequence[Verdict]:
         _saving(tables, "mem-all-ckpt-v2", text("4.2.3")),
         cost.judge(
             AtMost(_NO_COST, "the paired relative difference", "%", 100), longer,
-            f"longer by {_per_cent(longer)} ({plans.told('reservation_min')} min)",
+            f"longer by {_per_cent(longer)} ({plans.means_text('reservation_min')} min)",
         ),
         _first(tables, most),
         before.exact_verdict(
@@ -246,7 +245,7 @@ def judge_fig16(tables: Tables) -> Sequence[Verdict]:
         slight.judge(AtMost(_SLIGHT, "the paired relative gain", "%", 100), gain, f"by {_per_cent(gain)}"),
         memory.judge(
             Above(quantity="the paired relative difference"), less,
-            f"All-Ckpt asks for {_per_cent(less)} more ({plans.told('memory_gb')} GB)", _failures(tables),
+            f"All-Ckpt asks for {_per_cent(less)} more ({plans.means_text('memory_gb')} GB)", _failures(tables),
         ),
     ]  # fmt: skip
     # Figure 13 says the same of SLANT.

@@ -1,8 +1,8 @@
-"""What the experiments of the profiles paper share: their runs, how they are judged, and colours.
+"""Inputs, verdict restrictions and colours that the experiments of the profiles paper share.
 
 [P] is Gainaru, Goglin, Honore, Pallez, "Profiles of upcoming HPC Applications and their Impact on Reservation
-Strategies", Inria RR-9359. Its runs come without a licence, so they are taken by path; runs drawn from its Table 2
-stand in for them, and what is measured on those is not comparable with the paper.
+Strategies", Inria RR-9359. Its runs come without a licence and are therefore read from a path that the user gives.
+Runs drawn from its Table 2 replace them otherwise; results on drawn runs are not comparable with the paper.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def elsewhere(verdict: Verdict, why: str) -> Verdict:
     if verdict.outcome is Outcome.NOT_COMPARABLE:
         return replace(verdict, remark="; ".join(part for part in (why, verdict.remark) if part))
     there = {Outcome.HOLDS: "there it holds", Outcome.FAILS: "there it does not hold"}
-    told = [why, there.get(verdict.outcome, "there it is undecided"), *([verdict.remark] if verdict.remark else [])]
-    return replace(verdict, outcome=Outcome.NOT_COMPARABLE, remark="; ".join(told), p_value=None)
+    remarks = [why, there.get(verdict.outcome, "there it is undecided"), *([verdict.remark] if verdict.remark else [])]
+    return replace(verdict, outcome=Outcome.NOT_COMPARABLE, remark="; ".join(remarks), p_value=None)
 
 
 def mark_figure(figure: Figure, tables: Tables, note: str = "runs drawn from the paper's tables") -> Figure:

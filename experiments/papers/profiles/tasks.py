@@ -1,4 +1,4 @@
-"""Figures 6 and 7 of the profiles paper: the memory of SLANT over time, and its decomposition into tasks."""
+"""Experiments for figures 6 and 7 of the profiles paper: memory of SLANT over time, and its split into tasks."""
 
 from __future__ import annotations
 
@@ -81,8 +81,10 @@ def _judge_profile(tables: Tables) -> Sequence[Verdict]:
         statement = Statement(
             f"peak memory of task {row['task']}", f"{printed:g} GB", text(_PLACES.get(row["task"], "2.3"))
         )
-        told = f"median {median:.1f} GB, {row['least_gb']:.1f} to {row['most_gb']:.1f}"
-        verdicts.append(restrict_verdict(tables, close(statement, median, printed, _MARGIN * printed, told, unit="GB")))
+        found = f"median {median:.1f} GB, {row['least_gb']:.1f} to {row['most_gb']:.1f}"
+        verdicts.append(
+            restrict_verdict(tables, close(statement, median, printed, _MARGIN * printed, found, unit="GB"))
+        )
     return verdicts
 
 

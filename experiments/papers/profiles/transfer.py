@@ -1,4 +1,4 @@
-"""Figure 18 of the profiles paper: reservations made on one machine, scaled and carried out on another."""
+"""Experiment for figure 18 of the profiles paper: reservations made for one machine, scaled and executed on another."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def _measure(parameters: Transfer, seed: int) -> Tables:
             there = machines.slow_down(here, "new", samples, repetition)
             for strategy in (_ALL, V2):
                 plan = _raise_memory(plan_from(strategy, past, model, parameters.n), model.peak, parameters.bounds)
-                told = {"samples": samples, "repetition": repetition, "strategy": strategy}
-                rows.append({**told, "machine": HERE, "scale": _OWN, **_execute(plan, here, machines)})
+                label = {"samples": samples, "repetition": repetition, "strategy": strategy}
+                rows.append({**label, "machine": HERE, "scale": _OWN, **_execute(plan, here, machines)})
                 for scale in parameters.scales:
                     scaling = machines.scaling(scale, samples, repetition)
                     found = _execute(move_plan(plan, scaling), there, machines)
@@ -83,7 +83,7 @@ def _measure(parameters: Transfer, seed: int) -> Tables:
                     spared = _execute(move_plan(plan, scaling, overheads=False), there, machines)
                     own = {"factor": scaling.factor, "first": scaling.first if strategy == V2 else scaling.factor}
                     unscaled = {"unscaled_overheads_min": spared["reservation_min"]}
-                    rows.append({**told, "machine": THERE, "scale": scale, **found, **own, **unscaled})
+                    rows.append({**label, "machine": THERE, "scale": scale, **found, **own, **unscaled})
     return {"": rows, **data_row(bool(parameters.tasks), len(machines.runs))}
 
 
@@ -177,10 +177,10 @@ def _increase(tables: Tables, scale: str) -> list[Verdict]:
     higher = Statement(f"{scale} factors: V2 asks for more memory on KNL than on Haswell", "higher", _PLACE)
     worst = Statement(f"{scale} factors: it asks for at most 5 % more", "5 % in the worst case", _PLACE)
     bound = AtMost(_INCREASE + ROUNDING, "the mean paired increase", "%", 100)
-    told = _per_size(more, "+.1f")
+    measured = _per_size(more, "+.1f")
     return [
-        higher.each(Above(quantity="the mean paired increase"), more, told, DRAWN),
-        worst.each(bound, more, told, DRAWN),
+        higher.each(Above(quantity="the mean paired increase"), more, measured, DRAWN),
+        worst.each(bound, more, measured, DRAWN),
     ]
 
 
@@ -189,11 +189,11 @@ def _overlap(tables: Tables, scale: str) -> Verdict:
     for machine, name in ((HERE, _OWN), (THERE, scale)):
         rows = rows_where(tables[""], machine=machine, scale=name, strategy=V2)
         counts[machine] = sum(row["segmentations_cut"] for row in rows), sum(row["runs"] for row in rows)
-    told = ", ".join(f"{machine} {cut} of {runs} runs" for machine, (cut, runs) in counts.items())
+    measured = ", ".join(f"{machine} {cut} of {runs} runs" for machine, (cut, runs) in counts.items())
     claim = f"{scale} factors: no reservation of V2 without the memory for it overlaps the segmentation"
     statement = Statement(claim, "factors are chosen so", _PLACE)
     rule = "holds if the segmentation of no run on KNL outlives the reservations for it"
-    return statement.exact_verdict(counts[THERE][0] == 0, rule, f"it does in {told}", DRAWN)
+    return statement.exact_verdict(counts[THERE][0] == 0, rule, f"it does in {measured}", DRAWN)
 
 
 def _minutes(tables: Tables, scale: str) -> Verdict:
@@ -202,9 +202,9 @@ def _minutes(tables: Tables, scale: str) -> Verdict:
     gap = paired_interval(asked, _values(tables, "unscaled_overheads_min", **there))
     flat = _values(tables, "reservation_min", **{**there, "strategy": _ALL}).mean()
     claim = f"{scale} factors: scaling checkpoints and restarts, too, costs V2 a few minutes"
-    told = f"{gap.text('.1f')} min of {asked.mean():.0f} min (All-Ckpt {flat:.0f} min)"
+    measured = f"{gap.text('.1f')} min of {asked.mean():.0f} min (All-Ckpt {flat:.0f} min)"
     rule = AtMost(_FEW, "the mean paired difference", "min")
-    return Statement(claim, "a few minutes", _PLACE).judge(rule, gap, told, DRAWN)
+    return Statement(claim, "a few minutes", _PLACE).judge(rule, gap, measured, DRAWN)
 
 
 def _hours(tables: Tables, scale: str) -> Verdict:
@@ -225,8 +225,8 @@ def _factors(tables: Tables) -> list[Verdict]:
         found = interval(values)
         statement = Statement(f"{title}, computed from a few runs", f"{printed:g}", _PLACE)
         rule = Near(printed, SHARE * printed, "the mean factor")
-        told = f"{found.text('.2f')}, {values.min():.2f} to {values.max():.2f}"
-        verdicts.append(statement.judge(rule, found, told, f"{remark}; {DRAWN}"))
+        measured = f"{found.text('.2f')}, {values.min():.2f} to {values.max():.2f}"
+        verdicts.append(statement.judge(rule, found, measured, f"{remark}; {DRAWN}"))
     return verdicts
 
 

@@ -1,4 +1,4 @@
-"""Figures 1 to 5 of the profiles paper: how walltimes vary, by dataset, by repetition and by size of the input."""
+"""Experiments for figures 1 to 5 of the profiles paper: walltimes by dataset, by repetition and by input size."""
 
 from __future__ import annotations
 
@@ -143,8 +143,8 @@ def _judge_repetitions(tables: Tables) -> Sequence[Verdict]:
     within, across = _spreads(tables)
     statement = Statement("an input takes nearly the same time again", "slight variations", text("2.2"))
     rule = "holds if the largest deviation of one input is less than a third of that between inputs"
-    told = f"at most {100 * within:.1f} % for one input, {100 * across:.1f} % between inputs"
-    return [restrict_verdict(tables, statement.exact_verdict(within < across / 3, rule, told))]
+    measured = f"at most {100 * within:.1f} % for one input, {100 * across:.1f} % between inputs"
+    return [restrict_verdict(tables, statement.exact_verdict(within < across / 3, rule, measured))]
 
 
 def _draw_repetitions(tables: Tables) -> Figure:
@@ -212,7 +212,7 @@ def _draw_sizes(tables: Tables) -> Figure:
     return mark_figure(figure, tables)
 
 
-def _unpublished(figure: str, what: str) -> Experiment:
+def _unavailable_figure(figure: str, what: str) -> Experiment:
     """A figure without public data."""
 
     def measure(parameters: Nothing, seed: int) -> Tables:
@@ -229,7 +229,9 @@ def _unpublished(figure: str, what: str) -> Experiment:
 
 
 EXPERIMENTS = (
-    _unpublished("fig1", "memory requested and used by nine applications of Vanderbilt University, six months of 2018"),
+    _unavailable_figure(
+        "fig1", "memory requested and used by nine applications of Vanderbilt University, six months of 2018"
+    ),
     Experiment(
         "profiles-fig2",
         "SLANT: walltimes of the inputs of two datasets",
@@ -263,5 +265,5 @@ EXPERIMENTS = (
         _draw_sizes,
         single_runs=True,
     ),
-    _unpublished("fig5", "brain images before and after segmentation, of both datasets"),
+    _unavailable_figure("fig5", "brain images before and after segmentation, of both datasets"),
 )

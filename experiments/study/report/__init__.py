@@ -1,1 +1,1 @@
-"""One page of what all experiments of a directory say, and the pages of the documentation."""
+"""The HTML report on the experiments in a directory, and the experiment pages of the documentation."""

@@ -1,7 +1,7 @@
-"""The choices that the documentation explains, as parts of a page.
+"""Sections of the documentation that explain modelling choices, converted to HTML for the report.
 
-The documentation is the one place where they are written. It is beside the packages in a checkout, and a copy of it is
-inside this package where Holdfast was installed from a wheel.
+The text is written only once, in the documentation. The documentation is beside the packages in a checkout, and this
+package contains a copy of it where Holdfast was installed from a wheel.
 """
 
 from __future__ import annotations

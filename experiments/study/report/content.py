@@ -1,4 +1,4 @@
-"""What the report says, from what was reproduced: every number in it is counted or measured, none is typed in."""
+"""Content of the report, computed from a reproduction: every number in it is counted or measured, none is typed in."""
 
 from __future__ import annotations
 
@@ -75,19 +75,19 @@ class Tally:
             (self.undecided, "is undecided", "are undecided"),
             (self.open, "is not comparable", "are not comparable"),
         ]
-        told = [(number, one if number == 1 else many) for number, one, many in parts if number]
+        counts = [(number, one if number == 1 else many) for number, one, many in parts if number]
         notes = []
         if self.construction:
-            more = " more" if told else ""
+            more = " more" if counts else ""
             notes.append(f"{self.construction}{more} hold{'s' if self.construction == 1 else ''} by construction")
         if self.missing:
             notes.append(f"{self.missing} experiment{' was' if self.missing == 1 else 's were'} not run")
         left = "; ".join(notes)
-        if not told:
+        if not counts:
             return left or "no statement"
-        noun = "statement" if told[0][0] == 1 else "statements"
-        first = f"{told[0][0]} {noun} {told[0][1]}"
-        statements = ", ".join([first, *(f"{number} {verb}" for number, verb in told[1:])])
+        noun = "statement" if counts[0][0] == 1 else "statements"
+        first = f"{counts[0][0]} {noun} {counts[0][1]}"
+        statements = ", ".join([first, *(f"{number} {verb}" for number, verb in counts[1:])])
         return f"{statements}; {left}" if left else statements
 
 

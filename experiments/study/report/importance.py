@@ -1,8 +1,8 @@
-"""The findings of a report in the order of their importance, and what to believe of a paper.
+"""Ranking of the findings of a report by importance, and a summary of how far each paper was confirmed.
 
-A finding that contradicts a paper is more important than one that confirms it, a statement of a paper more than an
-expectation of ours, and what is left after Holm's correction more than the rest. Within each group the main results of
-a paper come first, then the smaller p-values; the papers take turns.
+A finding that contradicts a paper is more important than one that confirms it, a statement of a paper more than a
+hypothesis of ours, and a decision that survives Holm's correction more than one that does not. Within each group the
+main results of a paper come first, then the smaller p-values, alternating between the papers.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from experiments.study.publications import PUBLICATIONS, Publication, paper_key
 from experiments.study.reproduction import Done
 from experiments.study.verdicts import Outcome, Verdict
 
-__all__ = ["Belief", "Group", "Told", "belief", "groups"]
+__all__ = ["Belief", "Group", "JudgedStatement", "belief", "groups"]
 
 #: How many findings of a group are shown at once; the others are folded.
 _FIRST = 3
 
 
-class Told(NamedTuple):
+class JudgedStatement(NamedTuple):
     """A statement with its verdict.
 
     Attributes
@@ -66,29 +66,29 @@ class Group(NamedTuple):
     """
 
     title: str
-    found: Sequence[Told]
+    found: Sequence[JudgedStatement]
     kind: str
 
     @property
-    def first(self) -> Sequence[Told]:
+    def first(self) -> Sequence[JudgedStatement]:
         """Those that are shown at once."""
         return self.found[:_FIRST] if self.kind in ("holds", "fails") else ()
 
     @property
-    def rest(self) -> Sequence[Told]:
+    def rest(self) -> Sequence[JudgedStatement]:
         """The others."""
         return self.found[len(self.first) :]
 
 
-def _is_refuted(item: Told) -> bool:
+def _is_refuted(item: JudgedStatement) -> bool:
     return item.verdict.survives and item.verdict.outcome is Outcome.FAILS
 
 
-def _is_confirmed(item: Told) -> bool:
+def _is_confirmed(item: JudgedStatement) -> bool:
     return item.verdict.survives and item.verdict.outcome is Outcome.HOLDS and not item.verdict.by_construction
 
 
-_GROUPS: Sequence[tuple[str, str, Callable[[Told], bool]]] = (
+_GROUPS: Sequence[tuple[str, str, Callable[[JudgedStatement], bool]]] = (
     ("A paper says it, and it does not hold", "fails", lambda item: item.printed and _is_refuted(item)),
     ("A paper says it, and it holds", "holds", lambda item: item.printed and _is_confirmed(item)),
     ("We expected it, and it does not hold", "fails", lambda item: not item.printed and _is_refuted(item)),
@@ -119,13 +119,13 @@ def groups(done: Sequence[Done]) -> list[Group]:
     return [group for group in found if group.found]
 
 
-def _statements(done: Sequence[Done]) -> list[Told]:
+def _statements(done: Sequence[Done]) -> list[JudgedStatement]:
     seen: dict[tuple[str, str, str, Outcome], list[tuple[Verdict, str]]] = {}
     for item in sorted(done, key=lambda item: _place(item.id)):
         for verdict in item.verdicts:
             key = (paper_key(item.id), verdict.claim, verdict.printed, verdict.outcome)
             seen.setdefault(key, []).append((verdict, item.id))
-    return [Told(own[0][0], tuple(dict.fromkeys(name for _, name in own))) for own in seen.values()]
+    return [JudgedStatement(own[0][0], tuple(dict.fromkeys(name for _, name in own))) for own in seen.values()]
 
 
 def _place(name: str) -> int:
@@ -134,10 +134,10 @@ def _place(name: str) -> int:
     return main.index(name) if name in main else len(main)
 
 
-def _in_turns(found: Sequence[Told]) -> list[Told]:
+def _in_turns(found: Sequence[JudgedStatement]) -> list[JudgedStatement]:
     """Of each paper the most important one, then the second one of each."""
     ranked = sorted(found, key=lambda item: (_place(item.names[0]), item.verdict.adjusted or 0.0))
-    of_papers: Mapping[str, list[Told]] = {
+    of_papers: Mapping[str, list[JudgedStatement]] = {
         key: [item for item in ranked if item.paper.key == key] for key in PUBLICATIONS
     }
     return [item for turn in zip_longest(*of_papers.values()) for item in turn if item is not None]
@@ -155,8 +155,8 @@ class Belief(NamedTuple):
     """
 
     words: str
-    holds: Told | None = None
-    fails: Told | None = None
+    holds: JudgedStatement | None = None
+    fails: JudgedStatement | None = None
 
 
 def belief(done: Sequence[Done]) -> Belief:

@@ -1,4 +1,4 @@
-"""Notes of a table: a phrase that several verdicts share is printed once, below the table."""
+"""Footnotes of a table: a phrase that several verdicts share is printed once, below the table."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The pages of the documentation about experiments: question, command, picture, answer.
+"""Generator of the documentation pages about experiments: question, command, figure and answer.
 
 ``python -m experiments.study.report.pages DIR [DOCS]`` writes them to DOCS (default ``docs/experiments``) from the
-experiments themselves and, where DIR holds their tables, from these; the answers of other experiments stay as they
-were. A test holds the pages to be what the experiments say.
+experiments and, where DIR holds their tables, from these; the answers of other experiments remain unchanged. A test
+compares the pages with the experiments.
 """
 
 from __future__ import annotations
@@ -172,11 +172,11 @@ def _line(verdict: Verdict, with_printed: bool) -> str:
     printed = _plain(verdict.printed)
     if verdict.source is not HYPOTHESIS:
         printed = f"{printed} ({_plain(str(verdict.source))})"
-    told = [_plain(part) for part in (verdict.rule, format_p(verdict), verdict.remark) if part]
+    parts = [_plain(part) for part in (verdict.rule, format_p(verdict), verdict.remark) if part]
     words = [f"**{verdict.counted_as}**"]
     if verdict.by_construction:
         words.append(_plain(verdict.construction))
-    outcome = "; ".join([*words, *told])
+    outcome = "; ".join([*words, *parts])
     cells = [_plain(verdict.claim), *([printed] if with_printed else []), _plain(verdict.measured), outcome]
     return f"| {' | '.join(cells)} |"
 
@@ -275,7 +275,7 @@ def main(words: Sequence[str]) -> None:
     pictures.mkdir(parents=True, exist_ok=True)
     known = all_experiments()
     measured = {item.id: item for item in find_experiments(directory)}
-    told: dict[str, str] = {}
+    all_answers: dict[str, str] = {}
     for paper in PUBLICATIONS.values():
         own = [item for item in known.values() if paper_key(item.id) == paper.key]
         if not own:
@@ -285,9 +285,9 @@ def main(words: Sequence[str]) -> None:
         answers |= {item.id: _answer(item, directory, pictures) for item in own if item.id in measured}
         with atomic_open(path) as file:
             file.write(page(paper, own, answers))
-        told |= answers
+        all_answers |= answers
     with atomic_open(docs / "README.md") as file:
-        file.write(contents(known.values(), told))
+        file.write(contents(known.values(), all_answers))
 
 
 if __name__ == "__main__":

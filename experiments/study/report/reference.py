@@ -1,4 +1,4 @@
-"""The reference page of the metrics: ``python -m experiments.study.report.reference`` writes it from the catalogue."""
+"""Generator of the metrics reference page from the catalogue: ``python -m experiments.study.report.reference``."""
 
 from __future__ import annotations
 

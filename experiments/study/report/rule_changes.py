@@ -1,4 +1,4 @@
-"""Record of the rules: ``python -m experiments.study.report.rule_changes DIR`` brings it to the present rules.
+"""Update of the rule record: ``python -m experiments.study.report.rule_changes DIR`` stores the present rules.
 
 DIR holds the tables of ``holdfast reproduce --quick --seed 0``; entries of experiments without tables there stay. Each
 change is printed (:mod:`experiments.study.rule_digests`).

@@ -112,7 +112,7 @@ def test_the_likeness_of_runs_is_estimated_from_past_states() -> None:
     assert estimate_likeness(Runs([PastRun(1, 100.0, 0.5, "ann")] * 100)) == INDEPENDENT
     # What ends later changes nothing.
     runs = runs_alike(0.2, 0.4, 0.7)
-    early = Runs([run for run in map(runs.run, range(runs.count_timed())) if (run.end or 0.0) <= 500_000.0])
+    early = Runs([run for run in map(runs.run, range(runs.timed_count())) if (run.end or 0.0) <= 500_000.0])
     assert estimate_likeness(runs.until(500_000.0)) == estimate_likeness(early) != found
 
 

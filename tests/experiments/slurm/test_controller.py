@@ -31,10 +31,10 @@ def served(
     """What happened on a fake Slurm, and in a simulation."""
     slurm = FakeSlurm(nodes)
     monkeypatch.setattr(controller.time, "sleep", slurm.sleep)
-    steering = Steering(slurm, folder, saves=False, tell=lambda line: None)
+    steering = Steering(slurm, folder, saves=False, log=lambda line: None)
     mechanism = parse_mechanism(name)
     assert mechanism is not None
-    entries = serve(slurm, steering, jobs, nodes, mechanism, Options(), grace=grace, tell=lambda line: None)
+    entries = serve(slurm, steering, jobs, nodes, mechanism, Options(), grace=grace, log=lambda line: None)
     return slurm, steering, entries, list(simulate(jobs, nodes, name, backfilling="none").entries)
 
 

@@ -84,7 +84,7 @@ def test_the_same_measurements_have_the_same_verdict() -> None:
     data = Measured(rows)
     outcomes = {}
     for own in LEVELS:
-        outcomes[f"{own.printed:g} {own.unit}"] = own.judged(own.values(data)).outcome
+        outcomes[f"{own.printed:g} {own.unit}"] = own.judge(own.values(data)).outcome
     baseline = [row for row in rows if row["mechanism"] == "baseline"]
     shown = all_experiments()["hybrid-table2"].judge({"": baseline})
     shown = [*shown, *all_experiments()["hybrid-fig6"].judge({"": rows})]

@@ -12,7 +12,7 @@ import pytest
 from experiments.cli import main
 from experiments.study import packed_store, row_cache
 from experiments.study.experiment import Resources, Row, find_experiment, read_tables
-from experiments.study.packed_store import ask, carry, fault_of_carried, take_over
+from experiments.study.packed_store import ask, carry, packed_fault, take_over
 from experiments.study.row_cache import collect_rows
 from experiments.study.simulation_cache import Years, simulate_grid
 from workloads.ground.errors import InputError
@@ -116,7 +116,7 @@ def test_rows_of_other_sources_are_refused(packed: Path, tmp_path: Path, monkeyp
 
 
 def test_what_was_changed_or_cut_off_is_refused(packed: Path, tmp_path: Path) -> None:
-    assert fault_of_carried(packed) is None
+    assert packed_fault(packed) is None
     whole, lines = packed.read_bytes(), lzma.decompress(packed.read_bytes()).splitlines(keepends=True)
     other = json.loads(lines[1])
     other["rows"][0]["root"] = 99.0
@@ -133,7 +133,7 @@ def test_what_was_changed_or_cut_off_is_refused(packed: Path, tmp_path: Path) ->
     for name, content in wrong.items():
         path = tmp_path / f"{name}.xz"
         path.write_bytes(content)
-        assert fault_of_carried(path) is not None, name
+        assert packed_fault(path) is not None, name
         with pytest.raises(InputError, match="no file of stored rows"):
             take_over(path, tmp_path / "third", ["hybrid-readings"], 0)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from experiments.papers.profiles.machines import Scaling, Slowdowns, measure_scaling, on_other_machine
+from experiments.papers.profiles.machines import Scaling, Slowdowns, measure_scaling, slow_runs
 from experiments.papers.profiles.transfer import _raise_memory
 from experiments.study.experiment import find_experiment, run_experiment
 from experiments.study.verdicts import Outcome
@@ -64,7 +64,7 @@ def test_factors_are_checked(wrong: tuple[float, float | None]) -> None:
 
 
 def test_phases_are_slower_within_their_ranges() -> None:
-    there = on_other_machine(RUNS, 4, Slowdowns(), np.random.default_rng(1))
+    there = slow_runs(RUNS, 4, Slowdowns(), np.random.default_rng(1))
     ratio = there.durations / RUNS.durations
     assert np.ptp(ratio[:, :4], axis=1) == pytest.approx(0)
     assert np.ptp(ratio[:, 5:], axis=1) == pytest.approx(0)

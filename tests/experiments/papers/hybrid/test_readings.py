@@ -18,7 +18,7 @@ from experiments.papers.hybrid.factors import (
 )
 from experiments.papers.hybrid.fidelity import checkpoint_stage, score_readings
 from experiments.papers.hybrid.published_levels import LEVELS
-from experiments.papers.hybrid.readings import PAPER, Readings, best_score, rank_measured
+from experiments.papers.hybrid.readings import PAPER, Readings, best_score, rank_by_outlook
 from experiments.papers.hybrid.search import measured_outlook, outlook, promising_readings, screening_responses
 from experiments.study.experiment import find_experiment, read_tables, run_experiment
 from experiments.study.rules import Above, AtMost, Below, Near, Outcome
@@ -154,7 +154,7 @@ def test_measured_readings_are_ranked_by_decided_claims_then_by_levels(screened:
     responses = screening_responses(score_readings(screened, "screening"), FOUR)
     tables = _tables({"default": turned_round, "tenants=fits": _slower, "types=campaign": as_printed}, "neighbours")
     scores = score_readings(tables, "neighbours")
-    assert rank_measured(scores, responses, 40) == ["types=campaign", "tenants=fits", "default"]
+    assert rank_by_outlook(scores, responses, 40) == ["types=campaign", "tenants=fits", "default"]
     held = {
         score.choice.name: item.held
         for score, item in zip(scores, measured_outlook(scores, responses, 40), strict=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from experiments.papers.hybrid.victim_counter import Watching, latest
-from experiments.papers.hybrid.victims import RULES, VictimRule, Victims, _Task, _watched
+from experiments.papers.hybrid.victims import RULES, VictimRule, Victims, _Task, _victim_rows
 from experiments.study.experiment import find_experiment, read_tables, run_experiment
 from experiments.study.rules import Outcome
 from simulator import simulate
@@ -115,7 +115,7 @@ def test_rules_without_parameters_are_the_preset() -> None:
 
 
 def test_a_row_has_metrics_and_counts() -> None:
-    (row,) = _watched(_Task(1, 200, "W2", VictimRule("x").mechanism("N-PAA")))
+    (row,) = _victim_rows(_Task(1, 200, "W2", VictimRule("x").mechanism("N-PAA")))
     assert row["rigid"] > 50
     assert row["covered"] + row["uncovered"] > 0
     assert 0 < row["preemption_ratio_rigid"] < 1
