@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: Requests, and their names for people; the first is what the user asked for.
+#: Requests and their titles in figures; the first is the user's own request.
 REQUESTS: Mapping[str, str] = {
     "own": "own request",
     "advice": "advice",
@@ -66,13 +66,13 @@ class FollowedAdvice:
     Attributes
     ----------
     moments
-        Jobs of each schedule that have to wait, and ask for advice.
+        Number of jobs of each schedule that have to wait and follow the advice.
     draws
-        Simulations of an advice.
+        Number of simulations for each advice.
     jobs
         Of the generated year.
     most_jobs
-        Number of jobs taken from the begin of each log; 0: all.
+        Number of jobs taken from the beginning of each log; 0: all.
     kth, theta
         Logs of KTH-SP2 and Theta 2022; empty: left out.
     """
@@ -167,9 +167,9 @@ def _true(schedule: Schedule) -> dict[int, TraceJob]:
 
 
 def response_time(schedule: Schedule, place: int, plan: ReservationPlan) -> float:
-    """The response time of a job if it asks for the reservations of a plan [s]; all else is as in the schedule.
+    """The response time of a job that requests the reservations of a plan [s]; all else is as in the schedule.
 
-    The replay begins in the state at its submission, with the true runtimes, and with the jobs that really came.
+    The replay begins in the state at its submission, with the true runtimes and the later jobs of the schedule.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def response_time(schedule: Schedule, place: int, plan: ReservationPlan) -> floa
 def _others(
     submits: np.ndarray, state: MachineState, true: Mapping[int, TraceJob], own: int, schedule: Schedule, reach: float
 ) -> Iterator[Job]:
-    """The other jobs of a state with their true runtimes, and those that came later."""
+    """The other jobs of a state and all later ones, with their true runtimes."""
     past = read_past(schedule)
     first, last = np.searchsorted(submits, [state.at, state.at + reach], side="right").tolist()
     for seen in (*state.jobs, *(past.job(place) for place in range(first, last))):

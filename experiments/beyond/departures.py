@@ -21,7 +21,7 @@ from workloads.ground.units import to_seconds, to_ticks
 
 __all__ = ["Departures", "count_departures", "in_hindsight", "why"]
 
-#: Logs count whole minutes: what is over sooner is none [s].
+#: Shorter waits are ignored, because logs count whole minutes [s].
 _MINUTE = 60.0
 #: Part of the draws before and after a 90 % interval.
 _TAIL = 0.05
@@ -30,18 +30,17 @@ _PIECE = 500
 
 
 class Departures(NamedTuple):
-    """How often a machine did not follow the rule.
+    """Frequencies of departures from the rule.
 
     Attributes
     ----------
     waited
         Jobs that waited for more than a minute.
     overtaken
-        Share of these that a later job overtook that asked for no fewer nodes and no shorter walltime: by order and
-        backfilling alone the earlier one would have started first.
+        Share of these that were overtaken by a later job with at least as many nodes and at least as long a walltime.
+        By order and backfilling alone the earlier job would have started first.
     held
-        Share of these that waited for more than a minute while they were the first of the queue and enough nodes were
-        free.
+        Share of these that waited for more than a minute at the head of the queue although enough nodes were free.
     held_time
         Share of the time with a queue in which its first job was held.
     """
@@ -64,7 +63,7 @@ def count_departures(past: Past) -> Departures:
     submits, starts, ends = past.submits[started], past.starts[started], past.ends[started]
     nodes, walltimes = past.requests[started].T
     times = np.concatenate((ends, submits, starts))
-    # At one time nodes are given back first, and starts come last.
+    # Within one instant nodes are released first, and jobs start last.
     kinds = np.repeat([0, 1, 2], len(started))
     jobs = np.tile(np.arange(len(started)), 3)
     order = np.lexsort((jobs, kinds, times))
@@ -104,7 +103,7 @@ def count_departures(past: Past) -> Departures:
 
 
 def in_hindsight(past: Past, place: int) -> float:
-    """When a job would have started if the machine had followed the rule from its submission on [s].
+    """Start time of a job if the machine had followed the rule from its submission on [s].
 
     Parameters
     ----------
@@ -116,7 +115,7 @@ def in_hindsight(past: Past, place: int) -> float:
     Returns
     -------
     float
-        With the true runtimes, and the jobs that really came. Jobs that never started are left out.
+        Simulated with the true runtimes and the actual later jobs, except those that never started.
     """
     at, zero = float(past.submits[place]), float(past.submits[0])
     ran = np.isfinite(past.starts)
@@ -152,7 +151,7 @@ def in_hindsight(past: Past, place: int) -> float:
 
 
 def _later(past: Past, first: int, ran: npt.NDArray[np.bool_], zero: float) -> Iterator[npt.NDArray[np.int64]]:
-    """Submits, nodes, walltimes and runtimes of the jobs from that place on that ran [ticks], some at a time."""
+    """Blocks of submits, nodes, walltimes and runtimes [ticks] of the jobs from that place on that ran."""
     for begin in range(first, len(past), _PIECE):
         these = np.arange(begin, min(begin + _PIECE, len(past)))
         these = these[ran[these]]
@@ -163,7 +162,7 @@ def _later(past: Past, first: int, ran: npt.NDArray[np.bool_], zero: float) -> I
 
 
 def why(tables: Tables, log: str) -> str:
-    """What the machine of a recorded schedule did that the rule does not do, for people; empty: it was not measured.
+    """Describe how a recorded schedule departs from the rule; empty if it was not measured.
 
     Parameters
     ----------

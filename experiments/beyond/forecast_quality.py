@@ -61,7 +61,7 @@ _LOGS: Mapping[str, str] = {"kth": "KTH-SP2", "blue": "SDSC-BLUE", "theta": "The
 #: within blocks, so that a run with more moments begins with the tasks of one with fewer.
 _PIECE, _BLOCK = 25, 250
 _WEEK = 7 * 86_400.0
-#: The first week of a generated year has that number more than that of the one before: no year has that number.
+#: Offset between the week numbers of consecutive generated years, so that weeks of different years stay distinct.
 _WEEKS = 10_000
 #: With fewer moments a coverage is not decided.
 _ENOUGH = 1000
@@ -74,16 +74,16 @@ class Forecasts:
     Attributes
     ----------
     moments
-        Jobs of each log, and of the generated years together, that have to wait, at whose submission a forecast is
-        made.
+        Number of jobs, for each log and for all generated years together, for which a forecast is made at submission.
+        Only jobs that have to wait count.
     draws
-        Simulations of a forecast; with 39 the ends of the intervals are draws.
+        Number of simulations for each forecast; with 39 the ends of the intervals are draws.
     years
-        Generated years: what holds in one of them is chance, because its jobs wait in few long queues.
+        Number of generated years. A single year is not representative, because its jobs wait in few long queues.
     jobs
         Of each of them.
     most_jobs
-        Number of jobs taken from the begin of each log; 0: all.
+        Number of jobs taken from the beginning of each log; 0: all.
     kinds
         Schedules of the logs: ``simulated``, ``recorded``.
     kth, blue, theta
@@ -116,7 +116,7 @@ class Forecasts:
         return found
 
     def count_moments(self, schedule: Schedule) -> int:
-        """How many moments a schedule has."""
+        """Number of moments of a schedule."""
         if schedule.log != GENERATED:
             return self.moments
         return self.moments * (schedule.number + 1) // self.years - self.moments * schedule.number // self.years
@@ -182,7 +182,7 @@ def _score_rows(task: _Task) -> list[Row]:
 
 
 def _rule_rows(task: _Task) -> list[Row]:
-    """How far the rule itself is from what happened at some moments of a recorded schedule."""
+    """Errors of the rule itself at some moments of a recorded schedule."""
     past = read_past(task.schedule)
     return [
         {
@@ -232,7 +232,7 @@ def _rows(task: _Task, place: int) -> Iterator[Row]:
         )
 
 
-# What is expected.
+# Hypotheses.
 
 
 def _judge(tables: Tables) -> list[Verdict]:

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT", "EXPERIMENTS", "Point", "Standing", "front_rows", "standings"]
 
 Floats = NDArray[np.float64]
-#: What all options are at where none is named.
+#: Name of the choice with all options at their defaults.
 DEFAULT = "default"
-#: What counts as instant: the column, and how late that is.
+#: Columns of instant starts, and the tolerance of each in words.
 _INSTANT = {"instant_start_ratio": "the warning", "instant_start_ratio_strict": "0 s"}
 _ORACLE = "backfill_length=runtime"
 _STRICT = "instant_start_ratio_strict"
@@ -43,7 +43,7 @@ _WITH_NOTICE = tuple(name for name in SIX if not name.startswith("N-"))
 
 
 class Standing(StrEnum):
-    """Where a point stands."""
+    """Position of a point relative to the front."""
 
     FRONT = "front"
     OPEN = "open"
@@ -53,7 +53,7 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True)
 class Choices(Traces):
-    """Parameters; of each option the first value is the default, and each other one is tried alone.
+    """Parameters; the first value of each option is its default, and each other value is tried alone.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ def _points(data: Measured, metric: str) -> tuple[str, list[Point]]:
     known = np.isfinite([point.instant for point in points]).all(axis=0)
     points = [point._replace(turnaround=point.turnaround[known], instant=point.instant[known]) for point in points]
     plain = {point.mechanism: point for point in points if point.option == DEFAULT}
-    # An option that changes nothing, as tenants where nothing is reserved, is no choice.
+    # An option without effect (tenants where nothing is reserved) is not a separate choice.
     return metric, [point for point in points if point.option == DEFAULT or not _same(point, plain[point.mechanism])]
 
 
@@ -136,7 +136,7 @@ def _same(a: Point, b: Point) -> bool:
 
 
 def standings(points: Sequence[Point]) -> list[tuple[Standing, Point | None]]:
-    """Where each point stands, and which other beats it the most in turnaround, if one does.
+    """The standing of each point, and the point that beats it by most in turnaround, if any.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ _TRADE_OFF = (
 
 
 def _trade_off(data: Measured, metric: str) -> Verdict:
-    """Whether the best at one is worse at the other; and which points are on the front."""
+    """Verdict on the trade-off between the two metrics, with the points on the front."""
     statement = hypothesis(
         f"The choice with most instant starts ({_INSTANT[metric]}) is not the one with the shortest turnaround"
     )
@@ -293,7 +293,7 @@ def _trade_off(data: Measured, metric: str) -> Verdict:
 
 
 def _better(point: Point, other: Point) -> tuple[Decision, Decision]:
-    """Whether a point has the shorter turnaround, and more instant starts."""
+    """Whether a point has the shorter turnaround and more instant starts than another."""
     pairs = (other.turnaround, point.turnaround), (point.instant, other.instant)
     shorter, more = (Above().decide(paired_interval(*pair)) for pair in pairs)
     return shorter, more

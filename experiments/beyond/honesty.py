@@ -51,11 +51,11 @@ class Lies(Traces):
     Attributes
     ----------
     projects
-        How many of each trace declare themselves rigid, one at a time; drawn at random.
+        Number of projects of each trace, drawn at random, that declare their jobs rigid, one project at a time.
     least_jobs
         Smallest number of jobs of a drawn project.
     mechanisms
-        By default those of which the observation speaks.
+        By default those that the observation mentions.
     mix
         Notice mix of Table III.
     """
@@ -68,7 +68,7 @@ class Lies(Traces):
 
 @dataclass(frozen=True)
 class _Task:
-    """One simulation; without a project all declare their jobs as they are."""
+    """One simulation; without a project all jobs are declared truthfully."""
 
     jobs: int
     seed: int
@@ -79,7 +79,7 @@ class _Task:
 
 
 class _Totals(NamedTuple):
-    """What a simulation says of some jobs: how many, sum of the turnarounds [h], how many were preempted."""
+    """Totals over some jobs of a simulation: number, sum of turnarounds [h], number of preempted jobs."""
 
     jobs: int
     turnaround: float
@@ -91,10 +91,10 @@ class _Totals(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _table(jobs: int, seed: int, mix: str) -> tuple[Sequence[Job], Sequence[Job], list[str], int]:
-    """The jobs; the same, all of them rigid; their projects; nodes."""
+    """The jobs, the same jobs all as rigid ones, their projects, and the nodes of the machine."""
     trace = generate(ThetaYear(jobs=jobs), seed)
     honest = assign(trace, seed=seed, notice_mix=mix)
-    # Every draw has a stream of its own: these are the setups that the jobs would have as rigid ones.
+    # Every draw has a separate random stream, so these are the setups that the jobs would have as rigid ones.
     rigid = assign(trace, seed=seed, notice_mix=mix, shares=(0.0, 1.0, 0.0))
     return honest, rigid, group_names(trace), trace.nodes or 0
 
@@ -110,14 +110,14 @@ def malleable_projects(jobs: Sequence[Job], names: Sequence[str], least: int) ->
 
 
 def declare(honest: Job, rigid: Job, variant: str) -> Job:
-    """A malleable job as its user declares it.
+    """Convert a malleable job to a rigid declaration.
 
     Parameters
     ----------
     honest
         The job as it is.
     rigid
-        What the assignment makes of it in a rigid project.
+        The job as the assignment would make it in a rigid project.
     variant
         One of :data:`VARIANTS`.
     """
@@ -125,7 +125,7 @@ def declare(honest: Job, rigid: Job, variant: str) -> Job:
 
 
 def _project_rows(task: _Task) -> list[Row]:
-    """In one row, by project and of all jobs (the empty name); of a lie only the project that lies."""
+    """One row with totals by project and over all jobs (empty name); a false declaration gives only its own project."""
     honest, rigid, names, nodes = _table(task.jobs, task.seed, task.mix)
     jobs = [
         declare(job, other, task.variant) if name == task.project else job
@@ -211,7 +211,7 @@ def _mean(metric: str, variant: str, sign: int, level: float = 0.0) -> Callable[
     return test
 
 
-#: The repetitions are the traces: the projects of a trace share its luck, and their mean is one value.
+#: Traces are the repetitions: the projects of one trace are not independent, so their mean is one value.
 HYPOTHESES = (
     Hypothesis("A malleable project that declares its jobs rigid (with Daly's checkpoints) has a longer "
                "turnaround, under each mechanism", "h a job", _each("lost_h", "daly", 1)),

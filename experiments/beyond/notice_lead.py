@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: All on-demand jobs give notice and come when they said.
+#: All on-demand jobs give notice and arrive when announced.
 _ACCURATE = "accurate"
 _SHARES = {_ACCURATE: (0.0, 1.0, 0.0, 0.0)}
-#: The mechanisms that listen to notices.
+#: The mechanisms that use notices.
 _LISTENING = tuple(name for name in SIX if not name.startswith("N-"))
-#: The lead [h] that the claims set against none and against the longest.
+#: The lead [h] that the claims compare with none and with the longest.
 _SHORT = 0.5
 
 
@@ -70,7 +70,7 @@ def _measure(parameters: Leads, seed: int, resources: Resources) -> Tables:
 
 
 def _pairs(data: Measured, metric: str, a: float, b: float) -> dict[str, Pair]:
-    """The metric at two leads, under each mechanism that listens; all jobs come when they said."""
+    """The metric at two leads under each mechanism that uses notices; all jobs arrive when announced."""
     return {
         name: (
             data(metric, mechanism=name, mix=_ACCURATE, notice_lead=a),
@@ -110,7 +110,7 @@ def _plans(data: Measured) -> Finding:
 
 _STRICT = "instant_start_ratio_strict"
 
-#: Of on-demand jobs that all come when they said.
+#: Claims on on-demand jobs that all arrive when announced.
 HYPOTHESES = (
     Hypothesis("With half an hour of notice more on-demand jobs start instantly (0 s) than without, under each "
                "mechanism",

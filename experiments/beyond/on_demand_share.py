@@ -62,7 +62,7 @@ class Shares(Traces):
 
 
 def crossing(places: Floats, curve: Floats, level: float) -> tuple[float, str]:
-    """Where a curve first falls below a level, between two places in a straight line.
+    """Position at which a curve first falls below a level, with linear interpolation.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def crossing(places: Floats, curve: Floats, level: float) -> tuple[float, str]:
 
 
 def bearable(values: Mapping[float, Floats], level: float) -> dict[str, Any]:
-    """Where the mean over the traces crosses the level, and where the bounds of its 95 % interval do.
+    """Positions at which the mean over the traces and the bounds of its 95 % interval cross the level.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def _bearable(rows: Iterable[Row], level: float) -> list[Row]:
     found: list[Row] = []
     for name in SIX:
         cells = {share: data(_INSTANT, mechanism=name, share=share) for share in data.values("share")}
-        # A trace without on-demand projects at some share says nothing at any.
+        # A trace without on-demand projects at some share is excluded at all shares.
         known = np.isfinite(np.array([*cells.values()])).all(axis=0)
         if known.sum() > 1:
             row = bearable({share: values[known] for share, values in cells.items()}, 100 * level)
@@ -170,7 +170,7 @@ def _pairs(data: Measured, a: str, b: str) -> dict[str, Pair]:
 
 
 def _at(share: float) -> Callable[[Measured], Finding]:
-    """More than 95 % at a share, under each mechanism."""
+    """Test that more than 95 % start instantly at a share, under each mechanism."""
 
     def test(data: Measured) -> Finding:
         level = np.full(len(data.traces), 95.0)
@@ -180,7 +180,7 @@ def _at(share: float) -> Callable[[Measured], Finding]:
 
 
 def _ends(metric: str, sign: int) -> Callable[[Measured], Finding]:
-    """The largest share against the smallest, under each mechanism."""
+    """Test of the largest share against the smallest, under each mechanism."""
 
     def test(data: Measured) -> Finding:
         shares = data.values("share")
@@ -215,7 +215,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _crossing_verdict(row: Row, data: Measured) -> Verdict:
-    """Whether there is a share that the machine does not bear, and which."""
+    """Verdict on whether the instant start rate falls below the level at some share, and at which."""
 
     def percentage(name: str) -> str:
         return f"{row[f'{name}_open'] or ''}{100 * row[name]:.1f}"

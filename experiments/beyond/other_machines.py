@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENTS", "GENERATED", "LOGS"]
 
 GENERATED = "generated"
-#: By name, which is also that of the parameter: what a log is called in words.
+#: Titles of the logs, by the name of their parameter.
 LOGS: Mapping[str, str] = {"theta": "Theta's log of 2022", "kth": "KTH-SP2", "blue": "SDSC-BLUE"}
 
 #: Metrics by which orders and mechanisms are ranked.
@@ -75,7 +75,7 @@ class OtherMachines(Traces):
     mix
         Notice mix.
     most_jobs
-        Number of jobs taken from the begin of each log; 0: all.
+        Number of jobs taken from the beginning of each log; 0: all.
     theta, kth, blue
         Logs of Theta 2022, KTH-SP2 and SDSC-BLUE; empty: left out.
     """
@@ -120,7 +120,7 @@ def _measure(parameters: OtherMachines, seed: int, resources: Resources) -> Tabl
             for draw in repeated
             for name in ALL
         ]
-    # What is of one trace comes together: a process keeps the trace that it has read last.
+    # Tasks of one trace are adjacent, because a process keeps the trace that it read last.
     tasks = sorted([*ordered, *mixed], key=lambda task: [GENERATED, *LOGS].index(task.dataset))
     rows = list(collect_rows(_task_rows, tasks, resources, files=[task.path for task in tasks]))
     return {
@@ -168,7 +168,7 @@ def _missing_log(log: str) -> str:
 
 
 def _of_orders(data: Mapping[str, Measured], log: str) -> Iterator[Verdict]:
-    """Whether the ranking of the orders on generated years is that on the log."""
+    """Whether the orders rank on the log as on generated years."""
     for metric in _OF_ORDERS:
         statement = hypothesis(f"The orders' ranking by {_WORDS[metric]} on {LOGS[log]} is that on generated years")
         if log not in data:
@@ -180,7 +180,7 @@ def _of_orders(data: Mapping[str, Measured], log: str) -> Iterator[Verdict]:
 
 
 def _of_mechanisms(data: Mapping[str, Measured], log: str) -> Iterator[Verdict]:
-    """Whether the ranking of the mechanisms carries over, and what they change against the baseline."""
+    """Whether the ranking of the mechanisms carries over, and how they differ from the baseline."""
     own = data.get(log)
     for metric in _OF_MECHANISMS:
         statement = hypothesis(

@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 __all__ = ["CLASSES", "EXPERIMENTS"]
 
 _GENERATED, _REAL = "generated", "theta-2022"
-#: Largest sizes of the size classes [nodes], by what they are called.
+#: Largest sizes of the size classes [nodes], by title.
 CLASSES: Mapping[str, float] = {"to 256 nodes": 256, "257 to 1,024 nodes": 1024, "over 1,024 nodes": np.inf}
 _ALL = "all"
 _LARGE = list(CLASSES)[-1]
-#: Beside those of the registry: EASY with more than one reservation.
+#: In addition to the rules of the registry: EASY with more than one reservation.
 _DEEP = "easy depth=8"
 
 
@@ -57,13 +57,13 @@ class QueueOrders(Traces):
     Attributes
     ----------
     orders, rules
-        With parameters after a blank; empty: all that are built in, and EASY with eight reservations.
+        With parameters after a blank; empty: all built-in ones, and EASY with eight reservations.
     trace
         A log of Theta; empty: it is left out.
     nodes
         Size of the machine if the header of the log does not give it; 0: unknown.
     most_jobs
-        Number of jobs taken from the begin of the log; 0: all.
+        Number of jobs taken from the beginning of the log; 0: all.
     """
 
     orders: tuple[str, ...] = ()
@@ -98,7 +98,7 @@ def _measure(parameters: QueueOrders, seed: int, resources: Resources) -> Tables
     if parameters.trace:
         _trace(parameters, _REAL, 0)
         traces.append((_REAL, 0))
-    # A task knows what it depends on, no more: what is stored serves other choices, too.
+    # A task contains only what it depends on, so that other choices can reuse its stored rows.
     own = replace(parameters, traces=2, orders=(), rules=())
     tasks = [
         _Task(own, dataset, number, order, rule) for dataset, number in traces for order in orders for rule in rules
@@ -126,7 +126,7 @@ def _task_rows(task: _Task) -> list[Row]:
 
 
 def _rows(task: _Task, result: Result) -> Iterator[Row]:
-    """A row for all jobs, and one for each class of sizes; hours, and utilisation where it has a meaning."""
+    """A row for all jobs and one for each size class; times in hours, utilisation for all jobs only."""
     summary = result.summary()
     records = [record for record in result.records if record.start is not None and record.submit is not None]
     nodes = np.array([record.nodes for record in records])
@@ -152,11 +152,11 @@ def _rows(task: _Task, result: Result) -> Iterator[Row]:
         }
 
 
-# What is expected.
+# Hypotheses.
 
 
 def _against_fcfs(data: Measured, metric: str, orders: Iterable[str], sizes: str = _ALL) -> dict[str, Pair]:
-    """The metric under orders and under first come, first served, EASY each time."""
+    """The metric under some orders and under first come, first served, all with EASY."""
     where = {"rule": "easy", "sizes": sizes}
     fcfs = data(metric, order="fcfs", **where)
     return {order: (data(metric, order=order, **where), fcfs) for order in orders}
@@ -174,7 +174,7 @@ def _waits(data: Measured, rule: str, against: str) -> dict[str, Pair]:
 
 
 def _spread(data: Measured) -> Finding:
-    """How far the orders' mean waits lie apart, in logarithms of base 2: with EASY against none."""
+    """Spread of the orders' mean waits (log2), with EASY and without backfilling."""
 
     def spread(rule: str) -> Any:
         waits = np.array([data("wait_h", order=order, rule=rule, sizes=_ALL) for order in data.values("order")])
@@ -185,7 +185,7 @@ def _spread(data: Measured) -> Finding:
 
 _LEARNED = ("f1", "f2", "f3", "f4")
 
-#: Under EASY unless they say otherwise.
+#: Hypotheses; under EASY unless stated otherwise.
 HYPOTHESES = (
     Hypothesis("Each of F1 to F4 shortens the mean wait against FCFS", "h",
                lambda data: every(_against_fcfs(data, "wait_h", _LEARNED), -1)),

@@ -42,7 +42,7 @@ _RESAMPLES = 400
 
 
 def by_dataset(rows: Iterable[Row]) -> dict[str, Measured]:
-    """The measurements of each dataset."""
+    """Measurements by dataset."""
     own: dict[str, list[Row]] = {}
     for row in rows:
         own.setdefault(str(row["dataset"]), []).append(row)
@@ -50,11 +50,12 @@ def by_dataset(rows: Iterable[Row]) -> dict[str, Measured]:
 
 
 def compare_rankings(first: Measured, second: Measured, metric: str) -> dict[str, Any]:
-    """How the order of the six mechanisms carries over.
+    """Compare the order of the six mechanisms on two sides.
 
-    Each two mechanisms are compared on both sides, repetition by repetition. ``decided``: pairs whose order the first
-    side decides; of these ``same`` (the second decides the same), ``reversed`` and ``open``. ``tau``, ``tau_low`` and
-    ``tau_high``: Kendall's, of the means, with its interval (:func:`rank_correlation`).
+    Each pair of mechanisms is compared on both sides, by repetition. ``decided`` counts the pairs with a significant
+    order on the first side; of these, ``same`` have the same order on the second side, ``reversed`` the opposite one,
+    and ``open`` no significant one. ``tau``, ``tau_low`` and ``tau_high``: Kendall's, of the means, with its interval
+    (:func:`rank_correlation`).
     """
     signs = [_signs(data, metric) for data in (first, second)]
     pairs = [(a, b) for a, b in zip(*signs, strict=True) if a]
@@ -85,7 +86,7 @@ def judge_ranking(row: Mapping[str, Any]) -> tuple[Outcome, str]:
 
 
 def _signs(data: Measured, metric: str) -> list[int]:
-    """For each two mechanisms 1 if the first has more, -1 if less, 0 if that is not decided."""
+    """For each pair of mechanisms: 1 if the first has more, -1 if less, 0 if undecided."""
     signs = []
     for place, name in enumerate(SIX):
         for other in SIX[place + 1 :]:
@@ -95,7 +96,7 @@ def _signs(data: Measured, metric: str) -> list[int]:
 
 
 def tau(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Kendall's rank correlation (tau-b); None where one side has no order."""
+    """Kendall's rank correlation (tau-b); None if one side is constant."""
     if not np.isfinite([*a, *b]).all():
         return None
     (found,) = _taus(np.array([a], dtype=float), np.array([b], dtype=float)).tolist()
@@ -158,7 +159,7 @@ def _resamples(count: int, side: int) -> NDArray[np.int64]:
 
 
 def same_ranking(statement: Statement, first: Floats, second: Floats) -> Verdict:
-    """The verdict on a ranking of choices that is the same on both sides, by :data:`SAME_RANKING`.
+    """Verdict on whether choices rank the same on both sides, by :data:`SAME_RANKING`.
 
     Parameters
     ----------

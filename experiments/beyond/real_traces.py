@@ -46,7 +46,7 @@ __all__ = ["DATASETS", "EXPERIMENTS", "ranking_rows"]
 
 Floats = NDArray[np.float64]
 
-#: By name: what they are called in words.
+#: Titles of the datasets, by name.
 DATASETS: Mapping[str, str] = {
     "year": "year, types by campaign",
     "year-generated": "generated, types by campaign",
@@ -54,7 +54,7 @@ DATASETS: Mapping[str, str] = {
     "sample": "sample, types by project",
     "sample-generated": "generated, types by project",
 }
-#: What is set against what: the first one's ranking, and where it may carry over to.
+#: Compared pairs: the dataset of the ranking, and the one that it may carry over to.
 _PAIRS = {
     "from generated years to the log of a year": ("year-generated", "year"),
     "from generated traces to the log with projects": ("sample-generated", "sample"),
@@ -71,7 +71,7 @@ _RANKED = {
     "preemption_ratio_malleable": "preempted malleable jobs",
     "utilization": "utilisation",
 }
-#: Of the baseline: whether the level is the generator's.
+#: Metrics of the baseline with levels that are compared with the generator's.
 _LEVELS = ("turnaround_h", "utilization", "instant_start_ratio")
 
 
@@ -88,11 +88,11 @@ class RealTraces:
     nodes
         Size of the machine if the header of the log does not give it; 0: unknown.
     assignments
-        How often types, overheads and notices are drawn, and traces generated; 2 or more.
+        Number of draws of types, overheads and notices, and of generated traces; 2 or more.
     mixes
         Notice mixes of Table III.
     most_jobs
-        Number of jobs taken from the begin of a log; 0: all.
+        Number of jobs taken from the beginning of a log; 0: all.
     stand_in_jobs
         Number of jobs of a stand-in.
     """
@@ -142,7 +142,7 @@ def _measure(parameters: RealTraces, seed: int, resources: Resources) -> Tables:
 
 
 def _stand_in(parameters: RealTraces, seed: int) -> Trace:
-    """A generated trace that no other experiment has."""
+    """A generated trace that no other experiment uses."""
     return generate(ThetaYear(jobs=parameters.stand_in_jobs), seed + 1000)
 
 
@@ -175,7 +175,7 @@ def _simulate(
 
 
 def ranking_rows(rows: Iterable[Row]) -> list[Row]:
-    """How the order of the mechanisms carries over: a row for each pair of datasets and each metric."""
+    """Rank comparison of the mechanisms: a row for each pair of datasets and each metric."""
     data = by_dataset(rows)
     found: list[Row] = []
     for words, (first, second) in _PAIRS.items():
@@ -192,7 +192,7 @@ def ranking_rows(rows: Iterable[Row]) -> list[Row]:
 
 #: The logs, as the tables name them.
 _LOGS = {"year": "the log of a year", "sample": "the log with projects"}
-#: The same, as the statements name them.
+#: Short titles of the logs for statements.
 _SHORT = {"year": "the year", "sample": "the sample"}
 
 
@@ -212,7 +212,7 @@ def _claim_about(claim: str, log: str, real: Mapping[str, bool]) -> str:
 
 
 def _verdict(real: bool, claim: str, measured: str, decision: Decision, rule: str, remark: str = "") -> Verdict:
-    """A verdict; not comparable where no real trace was given, but it says what it would be."""
+    """A verdict; without a real trace it is not comparable, and the remark gives the outcome for the stand-in."""
     if real:
         return hypothesis(claim).verdict(decision, rule, measured, remark)
     why = f"no trace was given (--set trace=PATH, projects_trace=PATH); for the stand-in: {decision.outcome}"
@@ -254,7 +254,7 @@ _FARES_ALIKE = (
 
 
 def _observation_verdicts(data: Mapping[str, Measured], real: Mapping[str, bool]) -> Iterator[Verdict]:
-    """Whether what generated traces say of each observation is what the real one says."""
+    """Whether each observation has the same outcome on generated traces as on the real one."""
     for claim in CLAIMS:
         for log in _LOGS:
             found = [examine(claim, data[name]) for name in (f"{log}-generated", log) if name in data]
@@ -269,7 +269,7 @@ def _observation_verdicts(data: Mapping[str, Measured], real: Mapping[str, bool]
                 if a.outcome is b.outcome
                 else Outcome.FAILS
             )
-            # Both have to be decided: the weaker one counts.
+            # Both must be decided, so the weaker decision counts.
             known = [item.p_value for item in found if item.p_value is not None]
             decision = Decision(outcome, max(known, default=None))
             measured = f"log: {_effect(claim, b)}; generated: {_effect(claim, a)}"

@@ -41,15 +41,15 @@ __all__ = [
 
 SIMULATED, RECORDED = "simulated", "recorded"
 GENERATED = "generated"
-#: The rule of every schedule that is simulated, and of every forecast.
+#: The rule of every simulated schedule and of every forecast.
 EASY: Mapping[str, Any] = {"order": "fcfs", "backfilling": "easy"}
-#: Moments lie after this part of the jobs.
+#: Moments are drawn after this share of the jobs.
 _FIRST = 0.1
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """A schedule to forecast.
+    """A schedule for which waits are forecast.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Schedule:
     path
         The log's file; empty: a generated year.
     most_jobs
-        Number of jobs taken from the begin of the log, or jobs of a generated year; 0: all.
+        Number of jobs taken from the beginning of the log, or jobs of a generated year; 0: all.
     seed
         Seed of a generated year.
     number
@@ -86,13 +86,13 @@ class Moments(NamedTuple):
     Attributes
     ----------
     waiting
-        Places of those that have to wait by the state at their submission and the rule, as they were drawn.
+        Places of the jobs that have to wait by the rule in the state at their submission, in the order of the draw.
     drawn
-        How many jobs were drawn for them.
+        Number of jobs drawn to find them.
     at_once, right
-        How many of these start at once by state and rule, and how many of those did within a minute.
+        Number of drawn jobs that start at once by the rule, and how many of those actually did within a minute.
     impossible
-        How many were left out because the log has more running at their submission than the machine holds.
+        Number left out because more nodes were in use at their submission, by the log, than the machine has.
     """
 
     waiting: tuple[int, ...]
@@ -104,7 +104,7 @@ class Moments(NamedTuple):
 
 @lru_cache(maxsize=1)
 def read_past(schedule: Schedule) -> Past:
-    """The schedule, asked for what was known at many times.
+    """The schedule as a cursor over its states and histories.
 
     Raises
     ------
@@ -141,7 +141,7 @@ def _trace(schedule: Schedule) -> Trace:
 
 
 def draw_moments(schedule: Schedule, count: int, seed: int) -> Moments:
-    """Draw jobs until ``count`` of them have to wait, or none is left."""
+    """Draw jobs until ``count`` of them have to wait or no job is left."""
     past = read_past(schedule)
     first = int(len(past) * _FIRST)
     order = first + stream(seed, "moments", *schedule.names).permutation(len(past) - first)
@@ -155,7 +155,7 @@ def draw_moments(schedule: Schedule, count: int, seed: int) -> Moments:
         drawn += 1
         at = float(past.submits[place])
         try:
-            # Of a simulated schedule state and rule are known to decide which jobs start at once.
+            # In a simulated schedule the state and the rule determine which jobs start at once.
             start = float(past.starts[place]) if schedule.kind == SIMULATED else by_walltime(past, place)
         except InputError:
             impossible += 1
@@ -169,11 +169,11 @@ def draw_moments(schedule: Schedule, count: int, seed: int) -> Moments:
 
 
 def moment_seed(schedule: Schedule, place: int, seed: int) -> int:
-    """The seed of one moment: what the jobs of a draw have in common must not be the same at all moments."""
+    """Seed of one moment, so that the common random factors of jobs differ between moments."""
     return int(stream(seed, "moment", *schedule.names, place).integers(1 << 62))
 
 
 def by_walltime(past: Past, place: int) -> float:
-    """Start of a job if all jobs ran for their walltimes and no other were submitted [s]: ``squeue --start``."""
+    """Start of a job [s] if all jobs ran for their walltimes without further submissions, as in ``squeue --start``."""
     at, job_id = float(past.submits[place]), past.job(place).job_id
     return simulate_starts(Drawing(past.state(at, place), None, Future("none"), 1, 0), 0, [job_id], EASY)[job_id]

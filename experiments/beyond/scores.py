@@ -29,7 +29,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-#: Methods of forecasting a wait: their names in tables, and for people.
+#: Titles of the forecasting methods, by their names in tables.
 METHODS: Mapping[str, str] = {
     "forecast": "forecast",
     "walltimes": "walltimes as runtimes",
@@ -38,10 +38,10 @@ METHODS: Mapping[str, str] = {
     "nearest": "nearest jobs",
 }
 OURS, *OTHERS = METHODS
-#: Levels of the quantiles that are scored, and those of the ends of the intervals.
+#: Levels of the quantiles with a pinball score, and of all reported quantiles.
 _PINBALL = (0.1, 0.5, 0.9)
 LEVELS = np.array([0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95])
-#: In the order in which they are judged.
+#: Schedules (log, kind) in the order of the verdicts.
 SCHEDULES = (
     (GENERATED, SIMULATED),
     *((log, kind) for kind in (SIMULATED, RECORDED) for log in ("kth", "theta", "blue")),
@@ -49,16 +49,16 @@ SCHEDULES = (
 
 
 def score(quantiles: Floats, wait: float, *, interval: bool = True) -> dict[str, Any]:
-    """How good quantiles of a wait were.
+    """Score forecast quantiles of a wait against the actual wait.
 
     Parameters
     ----------
     quantiles
         At the levels 0.05, 0.1, 0.25, 0.5, 0.75, 0.9 and 0.95 [s].
     wait
-        What happened [s].
+        Actual wait [s].
     interval
-        Whether they are an interval, not one value.
+        Whether the quantiles form an interval rather than a point forecast.
     """
     at = dict(zip(LEVELS.tolist(), quantiles.tolist(), strict=True))
     middle = at[0.5]
@@ -78,7 +78,7 @@ def score(quantiles: Floats, wait: float, *, interval: bool = True) -> dict[str,
 
 
 def rank(waits: Floats, wait: float, *key: Any) -> float:
-    """Where a wait stands among drawn ones, from 0 to 1; between equal ones at random, so that it can be uniform."""
+    """Rank of a wait among the drawn ones, from 0 to 1, with ties broken at random so that it can be uniform."""
     seed, log, place = key
     rng = stream(seed, "rank", log, place)
     below = int(np.sum(waits < wait - 1.0))
@@ -89,8 +89,8 @@ def rank(waits: Floats, wait: float, *key: Any) -> float:
 def within(rank: float, percent: int) -> int:
     """1 for a rank inside the central interval of ``percent`` per cent, else 0.
 
-    Where draws are equal, as many of them as lie at an end of the interval lie beyond it, too. It then holds more than
-    it promises, as reported. Ranks do not: equal ones have places of their own.
+    With tied draws, a reported interval that ends at the tie contains more than its nominal share. Ranks avoid this,
+    because ties are broken at random.
     """
     return int(abs(rank - 0.5) <= percent / 200)
 

@@ -39,7 +39,7 @@ __all__ = ["EXPERIMENTS", "FACTORS", "METRICS", "Range", "Sensitivity", "element
 
 Floats = NDArray[np.float64]
 _YEAR = 365 * 86400.0
-#: What the paper's questions are about.
+#: Metrics of the paper's questions.
 METRICS = ("turnaround_h", "utilization", "instant_start_ratio_strict")
 #: Levels of a parameter on Morris' grid.
 _GRID = 4
@@ -65,7 +65,7 @@ class Range(NamedTuple):
     logarithmic: bool = False
 
     def at(self, place: float) -> float:
-        """The value at a place from 0 to 1."""
+        """The value at a position from 0 to 1."""
         if self.logarithmic:
             return float(self.low * (self.high / self.low) ** place)
         return self.low + place * (self.high - self.low)
@@ -93,7 +93,7 @@ class Sensitivity:
     traces
         Years at each point.
     trajectories
-        How many, 2 or more; each has a point more than there are parameters.
+        Number of trajectories, 2 or more; each has one point more than there are parameters.
     """
 
     jobs: int = 12_000
@@ -109,7 +109,7 @@ class Sensitivity:
 
 @dataclass(frozen=True)
 class _Point:
-    """One place in the ranges, on one year."""
+    """One point in the parameter space, on one year."""
 
     jobs: int
     trace: int
@@ -138,7 +138,7 @@ def _table(point: _Point) -> tuple[Sequence[Job], int]:
     jobs = assign(
         trace,
         seed=point.trace,
-        # Rigid and malleable projects as two to one, none, early and late notices alike: as in the paper.
+        # As in the paper: two rigid projects for each malleable one; equal shares of no, early and late notices.
         shares=(share, (1.0 - share) * 2 / 3, 1.0 - share - (1.0 - share) * 2 / 3),
         notice_mix=((1.0 - accurate) / 3, accurate, (1.0 - accurate) / 3, 1.0 - accurate - 2 * ((1.0 - accurate) / 3)),
         min_share=own["min_share"],
@@ -177,7 +177,7 @@ def _measure(parameters: Sensitivity, seed: int, resources: Resources) -> Tables
 
 
 def _advantages(rows: Sequence[Row], metric: str) -> tuple[Floats, Floats]:
-    """Places, and what each mechanism has over the mean of the six at each of them, mean over the traces."""
+    """Points, and the advantage of each mechanism over the mean of the six at each point, averaged over traces."""
     keys = list(dict.fromkeys((row["trajectory"], row["step"]) for row in rows))
     order = {key: place for place, key in enumerate(keys)}
     sums = np.zeros((len(keys), len(SIX)))
@@ -196,7 +196,7 @@ def _advantages(rows: Sequence[Row], metric: str) -> tuple[Floats, Floats]:
 
 
 def elementary_effects(places: Floats, values: Floats) -> Floats:
-    """Change of a value for the whole range of a parameter, in each trajectory.
+    """Elementary effects: change of a value over the whole range of a parameter, in each trajectory.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def swap_shares(places: Floats, values: Floats) -> Floats:
 
 
 def _sizes(rows: Sequence[Row], metric: str) -> dict[str, Floats]:
-    """By parameter: the absolute elementary effect on a mechanism's advantage, mean of the six, by trajectory."""
+    """Absolute elementary effect on the advantages, averaged over the six mechanisms, by parameter and trajectory."""
     places, values = _advantages(rows, metric)
     sizes = np.mean([np.abs(elementary_effects(places, column)) for column in values.T], axis=0)
     return dict(zip(FACTORS, sizes.T, strict=True))
@@ -269,7 +269,7 @@ def _swaps(metric: str, more: str, fewer: str) -> Callable[[Sequence[Row]], Find
     return test
 
 
-#: Stated before anything was measured.
+#: Hypotheses, stated before the measurement.
 _HYPOTHESES: Sequence[tuple[str, str, Callable[[Sequence[Row]], Finding]]] = (
     ("The load moves the mechanisms' advantages in turnaround more than each other parameter", "h",
      _most("turnaround_h", "load")),

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: The users' own walltimes: no history is ever long enough for a plan.
+#: Keeps the users' walltimes: no history reaches this length, so no plan is made.
 _WALLTIME = "walltime"
 #: The optimal plan for the waits by request when all jobs asked for walltimes.
 _WAITS = "optimal-waits"
@@ -55,7 +55,7 @@ _STYLES: Mapping[str, tuple[str, str, Any]] = {
     "optimal": ("optimal", "#0072B2", "-"),
     _WAITS: ("optimal for waits", "#D55E00", "-"),
 }
-#: What is drawn, with short titles.
+#: Metrics of the figure, with short titles.
 _METRICS = tuple(
     replace(find_metric(name), title=title)
     for name, title in (
@@ -77,7 +77,7 @@ class Year:
     jobs
         Number of jobs of the generated year.
     years
-        Generated ones, each with a seed of its own.
+        Number of generated years, each with a separate seed.
     shares
         Parts of the projects that are stochastic.
     strategies
@@ -214,7 +214,7 @@ def _judge(tables: Tables) -> list[Verdict]:
         if not {better, worse} <= strategies:
             continue
         for mechanism in mechanisms:
-            # The shares of a year hang together: their mean is one value a year.
+            # The shares of one year are correlated, so their mean is one value for each year.
             left, right = (
                 [_values(rows, metric, mechanism=mechanism, share=share, strategy=name) for share in shares]
                 for name in (better, worse)
@@ -265,7 +265,7 @@ def _draw(tables: Tables) -> Figure:
                 )
             last = mechanism == mechanisms[-1]
             if metric.name.startswith("turnaround"):
-                # Where plans overload the machine turnaround grows without bound, and all else would be a line at 0.
+                # Where plans overload the machine, turnaround grows without bound and would hide all other values.
                 axes.set_yscale("log")
                 axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
                 axes.yaxis.set_major_formatter("{x:g}")

@@ -24,7 +24,7 @@ __all__ = ["TraceSource", "cut", "describe_trace", "find_source", "generate_like
 
 @dataclass(frozen=True)
 class TraceSource:
-    """A trace that is evaluated.
+    """A trace for an evaluation.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class TraceSource:
     path
         Where it is.
     real
-        Whether it is a log; else a generated trace stands in for it.
+        Whether it is a log rather than a generated stand-in.
     """
 
     trace: Trace
@@ -51,9 +51,9 @@ def find_source(path: str, nodes: int, most: int, stand_in: Trace, directory: Pa
     nodes
         Size of its machine where its header does not say it; 0: unknown.
     most
-        Number of jobs taken from its begin; 0: all.
+        Number of jobs taken from its beginning; 0: all.
     stand_in
-        What takes its place.
+        Function that makes the stand-in.
     directory
         Where traces are written that are not a file yet.
 
@@ -85,13 +85,13 @@ def read_log(path: str, most: int) -> Trace:
 
 
 def cut(trace: Trace, most: int) -> Trace:
-    """The jobs that are submitted first, so many of them."""
+    """The first ``most`` jobs by submit."""
     first = np.argsort(trace.jobs.column("submit"), kind="stable")[:most]
     return replace(trace, jobs=trace.jobs.select(first))
 
 
 def write_trace(trace: Trace, path: Path) -> Path:
-    """The path, after the trace is written there."""
+    """Write a trace and return its path."""
     path.parent.mkdir(parents=True, exist_ok=True)
     write_swf(trace, path)
     return path
@@ -103,15 +103,15 @@ def _span(trace: Trace) -> float:
 
 
 def _work(trace: Trace) -> float:
-    """Mean node-hours of a job, at most to its walltime."""
+    """Mean node-hours of a job, with runtimes capped at the walltime."""
     return sum(job.nodes * min(job.runtime, job.walltime) for job in trace.jobs) / 3600.0 / len(trace.jobs)
 
 
 def generate_like(trace: Trace, seed: int) -> Trace:
     """A generated trace with the length, the offered load and the machine of another.
 
-    It has as many jobs, too, unless requests of the generator's kind cannot have that work in each:
-    then it has more, or fewer.
+    It also has as many jobs, unless the generator's requests cannot hold the mean work per job; then it has more or
+    fewer.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ _CLOSE, _ROUNDS = 0.01, 6
 
 
 def _load(trace: Trace) -> float:
-    """What is asked for, as a part of the machine."""
+    """Requested work as a share of the machine's capacity."""
     return _work(trace) * 3600.0 * len(trace.jobs) / ((trace.nodes or 0) * _span(trace))
 
 

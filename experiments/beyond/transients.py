@@ -20,9 +20,9 @@ __all__ = ["DAY", "SERIES", "daily", "mser", "smooth"]
 Floats = NDArray[np.float64]
 #: A day [ticks].
 DAY = 86_400 * SECOND
-#: What is followed.
+#: Series that are analysed.
 SERIES = ("wait", "utilisation", "queue")
-#: Of a replication no more than this share is cut: beyond it few values are left, and the error says nothing.
+#: Largest share of a replication that is truncated: with fewer remaining values the standard error is unreliable.
 _MOST = 0.5
 
 
@@ -32,21 +32,21 @@ def daily(records: Sequence[JobRecord], nodes: int) -> dict[str, Floats]:
     Parameters
     ----------
     records
-        Of jobs that have all run, each once.
+        Records of jobs that have all run, each once.
     nodes
         Size of the machine.
 
     Returns
     -------
     dict of str to ndarray
-        Of each of :data:`SERIES` a value for each whole day; NaN for the wait of a day without jobs.
+        For each of :data:`SERIES`, a value for each whole day; NaN for the wait on a day without jobs.
     """
     submit, start, end, size = (
         np.array([getattr(record, name) for record in records], dtype=np.int64)
         for name in ("submit", "start", "end", "nodes")
     )
     first = int(submit.min())
-    # From the first submit on: sums of times since 1970 would lose digits.
+    # Relative to the first submit, because sums of times since 1970 would lose digits.
     submit, start, end = submit - first, start - first, end - first
     days = int(submit.max() // DAY)
     edges = DAY * np.arange(days + 1, dtype=np.int64)
@@ -65,8 +65,8 @@ def daily(records: Sequence[JobRecord], nodes: int) -> dict[str, Floats]:
 
 def _present(begin: NDArray[np.int64], end: NDArray[np.int64], weight: NDArray[np.int64],
              edges: NDArray[np.int64]) -> Floats:  # fmt: skip
-    """Between each two edges, the sum of the weights times how long each is there."""
-    # The integral up to an edge: of all that began before, less of all that ended before.
+    """Integral of the weights present between consecutive edges."""
+    # The integral up to an edge: that of all items begun before, minus that of all items ended before.
     grown = _integral(begin, weight, edges) - _integral(end, weight, edges)
     found: Floats = np.diff(grown)
     return found
@@ -83,12 +83,12 @@ def _integral(since: NDArray[np.int64], weight: NDArray[np.int64], edges: NDArra
 
 
 def mser(values: Floats) -> int:
-    """How many values at the beginning MSER cuts: up to half of them.
+    """Number of values at the beginning that MSER truncates, up to half of them.
 
     Parameters
     ----------
     values
-        Batch means; those that are NaN are passed over.
+        Batch means; NaN values are ignored.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def mser(values: Floats) -> int:
 
 
 def smooth(values: Floats, window: int) -> Floats:
-    """Moving means of up to ``window`` values on each side; fewer at the ends, as Welch has it."""
+    """Moving means of up to ``window`` values on each side, fewer at the ends, as in Welch's method."""
     found = np.empty(len(values))
     for place in range(len(values)):
         reach = min(window, place, len(values) - 1 - place)

@@ -42,9 +42,9 @@ __all__ = ["EXPERIMENTS", "METRICS", "Warmup"]
 
 Floats = NDArray[np.float64]
 GENERATED = "generated"
-#: Datasets by name, as they are called in words.
+#: Titles of the datasets, by name.
 _LOGS: Mapping[str, str] = {GENERATED: "generated", "theta": "Theta 2022", "kth": "KTH-SP2", "blue": "SDSC-BLUE"}
-#: Averages by name, as they are called in words.
+#: Titles of the averages, by name.
 METRICS: Mapping[str, str] = {
     "wait_h": "mean wait",
     "turnaround_h": "turnaround",
@@ -52,7 +52,7 @@ METRICS: Mapping[str, str] = {
     "utilization": "utilisation",
     "instant_start_ratio": "share of instant starts",
 }
-#: The warm-up that is asked about [d], and what is still the same: 5 % of a duration or a slowdown, 1 point of a share.
+#: The tested warm-up [d], and the margins of equality: 5 % of a duration or a slowdown, 1 point of a share.
 _CUT, _SHARE, _POINT = 14.0, 0.05, 1.0
 #: Days on each side of Welch's moving mean, and days that the curves are kept for.
 _REACH, _SHOWN = 7, 120
@@ -67,15 +67,15 @@ class Warmup:
     jobs
         Number of jobs of each generated year.
     traces
-        How many years, 2 or more.
+        Number of years, 2 or more.
     mechanisms
         The mechanisms beside the baseline.
     mix
         Notice mix.
     cuts
-        Days that are cut; 0 and 14 are always among them.
+        Numbers of days discarded; 0 and 14 are always included.
     most_jobs
-        Number of jobs taken from the begin of each log; 0: all.
+        Number of jobs taken from the beginning of each log; 0: all.
     theta, kth, blue
         Logs of Theta 2022, KTH-SP2 and SDSC-BLUE; empty: left out.
     """
@@ -136,7 +136,7 @@ def _trace(task: _Task) -> Trace:
 
 
 def _replay_rows(task: _Task) -> list[Row]:
-    """The averages without the first days, and under the baseline the series day by day."""
+    """Averages without the first days, and under the baseline the daily series."""
     trace = _trace(task)
     nodes = trace.nodes or 0
     hybrid = task.dataset == GENERATED
@@ -178,7 +178,7 @@ def _truncations(days: Sequence[Row]) -> list[Row]:
 
 
 def _curves(days: Sequence[Row]) -> list[Row]:
-    """Welch's curves, and the level that each has later."""
+    """Welch's curves, and the later level of each."""
     rows: list[Row] = []
     for (dataset, series), traces in _by_replay(days).items():
         shortest = min(map(len, traces.values()))
@@ -218,7 +218,7 @@ def _mser_verdict(tables: Tables, series: str) -> Verdict:
 
 
 def _welch_verdict(tables: Tables, series: str) -> Verdict:
-    """When the smoothed mean over the years first reaches its later level."""
+    """Verdict on when the smoothed mean over the years first reaches its later level."""
     reached = {
         dataset: _first_day(rows_where(tables["curves"], dataset=dataset, series=series))
         for dataset in dict.fromkeys(row["dataset"] for row in tables["curves"])
@@ -242,7 +242,7 @@ def _first_day(rows: Sequence[Row]) -> int | None:
 
 
 def _levels(rows: Sequence[Row], metric: str, mechanism: str, cut: float) -> Floats:
-    """A metric in each trace, as readers see it.
+    """A metric in each trace, in the unit of the reports.
 
     Raises
     ------
@@ -273,7 +273,7 @@ def _judge_level(rows: Sequence[Row], metric: str, mechanism: str) -> Verdict:
 
 
 def _judge_gap(rows: Sequence[Row], metric: str, mechanism: str) -> Verdict:
-    """What a mechanism has over the baseline is what pages compare."""
+    """Verdict on differences from the baseline, which the result pages compare."""
     known = find_metric(metric)
     words = f"It leaves what {mechanism} has over the baseline in {METRICS[metric]} as it is"
     try:
@@ -289,7 +289,7 @@ def _judge_gap(rows: Sequence[Row], metric: str, mechanism: str) -> Verdict:
 
 
 def _judge_log(rows: Sequence[Row], name: str) -> Verdict:
-    """Of a log there is one replay: what moves is known, not how it would be elsewhere."""
+    """Verdict on the single replay of a log, without an interval."""
     statement = hypothesis(f"It leaves the averages of {_LOGS[name]} as they are")
     changes, far = [], []
     try:

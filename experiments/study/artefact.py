@@ -32,9 +32,9 @@ __all__ = ["Recorded", "differences", "open_artefact", "read_experiments", "writ
 ENVIRONMENT = "environment.json"
 #: Packages with versions that may change a last digit.
 _PACKAGES = ("holdfast", "simpy", "numpy", "scipy", "pandas", "numba", "SALib")
-#: The first moment that a ZIP archive can name: that of the reader's clock would make other bytes.
+#: The earliest date that a ZIP archive can store; the current date would change the bytes.
 _NO_TIME = (1980, 1, 1, 0, 0, 0)
-#: What an archive may hold, unpacked [bytes].
+#: Largest unpacked size of an archive [bytes].
 _MOST = 4 << 30
 
 
@@ -47,7 +47,7 @@ class Recorded:
     experiment
         The experiment of that id.
     parameters, seed
-        With which it was measured.
+        Parameters and seed of the measurement.
     sealed
         Its manifest and tables.
     """
@@ -64,7 +64,7 @@ def write_artefact(directory: Path, names: Sequence[str], path: str | Path) -> N
     Parameters
     ----------
     directory
-        That holds them, as ``holdfast reproduce`` writes it.
+        Directory with their files, as written by ``holdfast reproduce``.
     names
         Ids.
     path
@@ -98,7 +98,7 @@ def _environment() -> dict[str, str]:
 
 @contextmanager
 def open_artefact(source: Path) -> Iterator[Path]:
-    """The directory of an artefact, or an archive of one unpacked for a while.
+    """Context manager that yields the directory of an artefact, unpacking an archive temporarily.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def open_artefact(source: Path) -> Iterator[Path]:
                 archive.extractall(name)
         except InputError:
             raise
-        except Exception as error:  # zlib.error, LookupError, struct.error, ...: zipfile names no end of them
+        except Exception as error:  # zlib.error, LookupError, struct.error, ...: zipfile documents no complete list
             reason = "a part of it is damaged, encrypted or packed in another way"
             if isinstance(error, zipfile.BadZipFile):
                 reason = " ".join(str(error).split())
@@ -131,7 +131,7 @@ def open_artefact(source: Path) -> Iterator[Path]:
         try:
             yield Path(name)
         except InputError as error:
-            # The user knows the archive, not the directory that is gone when the message is read.
+            # The message names the archive, because the temporary directory is removed before the user reads it.
             raise InputError(str(error).replace(f"{name}{os.sep}", f"{source}: ")) from None
 
 
@@ -170,7 +170,7 @@ def _read_experiment(path: Path, sealed: Sealed) -> Recorded:
 
 
 def _like(default: Any, value: Any) -> Any:
-    """A value as JSON has it, in the shape of the default: tuples are tuples again, data files stay paths."""
+    """Convert a JSON value to the type of the default: lists become tuples, data files stay paths."""
     if is_dataclass(default) and not isinstance(default, type) and isinstance(value, Mapping):
         known = {item.name for item in fields(default)}
         changes = {name: _like(getattr(default, name), own) for name, own in value.items() if name in known}
@@ -185,14 +185,14 @@ def _like(default: Any, value: Any) -> Any:
 
 
 def differences(item: Recorded, directory: Path) -> list[str]:
-    """Where the tables of an experiment, measured again, are others: a sentence for each table.
+    """Differences between recorded tables and tables measured again, one sentence for each table.
 
     Parameters
     ----------
     item
-        As it was measured.
+        The recorded experiment.
     directory
-        That holds the new tables.
+        Directory of the new tables.
     """
     again = open_result(directory, item.sealed.manifest)
     found = []

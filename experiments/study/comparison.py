@@ -15,26 +15,26 @@ __all__ = ["everywhere", "gain", "interval_text", "mean_interval"]
 
 
 def mean_interval(rows: Sequence[Row], metric: Metric, strategy: str, **where: object) -> Interval:
-    """The mean of a metric over the runs of one strategy that have these values; its interval ends at what can be."""
+    """Mean of a metric over the selected runs of a strategy, with its interval clipped to the metric's range."""
     bounds = (0.0, metric.most / metric.scale)
     return interval(in_order(rows, metric.name, strategy=strategy, **where), bounds=bounds)
 
 
 def gain(rows: Sequence[Row], metric: Metric, first: str, second: str, **where: object) -> Interval:
-    """By how much the first strategy is better than the second on the same instances, in the unit of the metric."""
+    """Paired gain of the first strategy over the second on the same instances, in the unit of the metric."""
     a, b = (in_order(rows, metric.name, strategy=name, **where) for name in (first, second))
     return paired_interval(a, b) if metric.better is Better.MORE else paired_interval(b, a)
 
 
 def interval_text(metric: Metric, found: Interval, sign: str = "") -> str:
-    """An interval of a metric as it is shown; with ``sign="+"`` of a difference, which of per cents is in points."""
+    """Text of an interval of a metric; ``sign="+"`` marks a difference, which is in points for percentages."""
     text = found.text(f"{sign}.{metric.digits}f", metric.scale)
     unit = metric.difference if sign else metric.unit
     return f"{text} {unit}" if unit else text
 
 
 def everywhere(statement: Statement, metric: Metric, gains: Mapping[str, Interval], remark: str = "") -> Verdict:
-    """The verdict on a gain that is said of several cases: each must be positive, a negative one refutes it.
+    """Verdict on a gain claimed for several cases: all must be positive, and a negative one refutes it.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def everywhere(statement: Statement, metric: Metric, gains: Mapping[str, Interva
     metric
         Name of the gains.
     gains
-        By what they are of.
+        Gains by case.
     remark
         Further remarks.
     """

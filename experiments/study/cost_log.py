@@ -15,18 +15,18 @@ _NAME = "times.json"
 
 
 class Cost(NamedTuple):
-    """What a measurement cost.
+    """Cost of a measurement.
 
     Attributes
     ----------
     seconds
-        Time that it took, with that of interrupted beginnings and of the measurements that it goes on from.
+        Elapsed time, including interrupted attempts and the measurements that it continues.
     workers
-        Processes that it could use.
+        Number of processes available to it.
     date
-        Day on which it ended, in UTC, as ``2026-11-22``; empty: it was interrupted.
+        UTC date of its end, as ``2026-11-22``; empty: it was interrupted.
     stores
-        Under what it has stored what it measured; empty: it has not.
+        Key under which its results are stored; empty: not stored.
     """
 
     seconds: float
@@ -36,7 +36,7 @@ class Cost(NamedTuple):
 
 
 def read_costs(directory: Path) -> dict[str, Cost]:
-    """Costs by experiment; none where there is no such file."""
+    """Costs by experiment; empty without a file."""
     try:
         found = json.loads((directory / _NAME).read_text(encoding="utf-8"))
         return {
@@ -48,10 +48,10 @@ def read_costs(directory: Path) -> dict[str, Cost]:
 
 
 def add_cost(directory: Path, name: str, seconds: float, workers: int, *, stores: str = "", ended: bool = True) -> Cost:
-    """Add what an experiment cost now.
+    """Add the cost of a measurement.
 
-    It goes on from a beginning that was interrupted, and from a measurement that has stored under the same name; any
-    other one is forgotten.
+    The cost of an interrupted attempt, or of a measurement stored under the same key, is added to it; any other is
+    replaced.
     """
     costs = read_costs(directory)
     before = costs.get(name)
@@ -66,7 +66,7 @@ def add_cost(directory: Path, name: str, seconds: float, workers: int, *, stores
 
 
 def took(seconds: float) -> str:
-    """A measured time for a reader.
+    """Format a measured time.
 
     >>> took(0.04), took(12.34), took(754), took(7260)
     ('under 0.1 s', '12.3 s', '12 min 34 s', '2 h 1 min')

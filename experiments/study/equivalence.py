@@ -15,7 +15,7 @@ __all__ = ["POINTS", "ROUNDING", "SHARE", "anywhere", "close", "count", "most", 
 
 #: Margin of a level, as a share of it.
 SHARE = 0.05
-#: Margin of what is printed in per cent: 3 points.
+#: Margin of a printed percentage: 3 points.
 POINTS = 0.03
 #: A bound that is printed in whole per cents is exceeded beyond its rounding only: 5.4 % is 5 %.
 ROUNDING = 0.005
@@ -25,7 +25,7 @@ def close(
     statement: Statement, value: float, printed: float, margin: float, measured: str, remark: str = "", *,
     unit: str = "", scale: float = 1.0,
 ) -> Verdict:  # fmt: skip
-    """Whether a computed value is within a margin of the printed one.
+    """Verdict: a computed value is within a margin of the printed one.
 
     Parameters
     ----------
@@ -46,29 +46,28 @@ def close(
 
 
 def most(statement: Statement, value: float, bound: float, quantity: str, measured: str, remark: str = "") -> Verdict:
-    """Whether a computed value does not exceed a bound."""
+    """Verdict: a computed value does not exceed a bound."""
     return statement.exact_verdict(value <= bound, f"holds if {quantity} is at most {_format(bound)}", measured, remark)
 
 
 def reaches(
     statement: Statement, value: float, bound: float, quantity: str, measured: str, remark: str = ""
 ) -> Verdict:
-    """Whether a computed value is at least a bound."""
+    """Verdict: a computed value is at least a bound."""
     rule = f"holds if {quantity} is at least {_format(bound)}"
     return statement.exact_verdict(value >= bound, rule, measured, remark)
 
 
 def count(statement: Statement, number: int, of: int, what: str, measured: str = "", remark: str = "") -> Verdict:
-    """Whether something is true of all that were counted; ``what`` is a clause."""
+    """Verdict: a condition, given as the clause ``what``, holds for all counted items."""
     tail = f" ({measured})" if measured else ""
     return statement.exact_verdict(number == of > 0, f"holds if {what} for all {of}", f"{number} of {of}{tail}", remark)
 
 
 def anywhere(decisions: Sequence[Decision]) -> Decision:
-    """The decision on what is said of some of several cases.
+    """The decision on a claim about at least one of several cases.
 
-    It holds if one of them holds, even after Holm's correction for their number; it does not hold if none does, each
-    beyond doubt.
+    It holds if one case holds after Holm's correction for their number; it does not hold if every case is refuted.
     """
     held = [decision for decision in decisions if decision.outcome is Outcome.HOLDS]
     least = min((len(decisions) * (decision.p_value or 0.0) for decision in held), default=1.0)

@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-#: Two sides of a comparison, trace by trace.
+#: Both sides of a comparison, by trace.
 Pair = tuple[Floats, Floats]
 
 #: Bounds of a share in per cent. A duration has the bounds (0, infinity).
@@ -48,9 +48,9 @@ class Test(NamedTuple):
     Attributes
     ----------
     rule
-        What its mean must fulfil.
+        The rule that its mean must satisfy.
     values
-        The measurements, trace by trace; NaN where a trace has none.
+        Measurements by trace; NaN for a trace without one.
     """
 
     rule: Rule
@@ -64,16 +64,15 @@ class Finding:
     Attributes
     ----------
     outcome
-        What the rule says.
+        Outcome of the rule.
     rule
-        When the claim holds.
+        The rule in words.
     effect
         In the unit of the metric; None if it was not measured.
     size
-        The same in standard deviations over the traces, positive in the direction of the claim; None where that has no
-        meaning.
+        The effect in standard deviations over the traces, positive in the direction of the claim; None where undefined.
     detail
-        More about it.
+        Further details.
     p_value
         p-value of the test that the outcome rests on; None where nothing varies.
     level
@@ -104,17 +103,17 @@ def finite_mean(values: Floats) -> float:
 
 
 def missing(reason: str, rule: str = "") -> Finding:
-    """Nothing was measured."""
+    """Finding of a claim without measurements."""
     return Finding(Outcome.NOT_COMPARABLE, rule, detail=reason)
 
 
 def difference(a: Floats, b: Floats | float, sign: int) -> Finding:
-    """Whether a is more (sign 1) or less (sign -1) than b, trace by trace.
+    """Test whether a is greater (sign 1) or less (sign -1) than b, paired by trace.
 
     Parameters
     ----------
     a, b
-        Values on the same traces in the same order; traces without one of them are left out.
+        Values on the same traces in the same order; a trace with a missing value is left out.
     sign
         The direction of the claim.
 
@@ -127,12 +126,12 @@ def difference(a: Floats, b: Floats | float, sign: int) -> Finding:
 
 
 def average(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Finding:
-    """Whether a is more (or less) than b on average over some pairs, which are one value in each trace.
+    """Test whether a is greater (or less) than b on average over some pairs, with one mean per trace.
 
     Parameters
     ----------
     pairs
-        By a short name, which stands in the detail with the pair's own mean difference.
+        Pairs by a short name, which the detail shows with the pair's mean difference.
     sign, pattern
         Direction of the claim; format of these means.
     """
@@ -144,7 +143,7 @@ def average(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Find
 
 
 def every(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Finding:
-    """Whether a is more (or less) than b in every pair; the effect is that of the pair that decides against it first.
+    """Test whether a is greater (or less) than b in every pair; the effect is that of the decisive pair.
 
     Raises
     ------
@@ -156,7 +155,7 @@ def every(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Findin
 
 
 def _each(found: Mapping[str, Finding], means: Mapping[str, float], pattern: str) -> Finding:
-    """All of these findings of one rule at once (:func:`experiments.study.rules.together`)."""
+    """Combine findings of one rule (:func:`experiments.study.rules.together`)."""
     if not found:
         raise LookupError("anything to compare with")
     rule = next(iter(found.values())).rule
@@ -168,7 +167,7 @@ def _each(found: Mapping[str, Finding], means: Mapping[str, float], pattern: str
     decision = together([item.decision for item in found.values()])
     outcomes = {item.outcome for item in found.values()}
     worst = next(item for item in (Outcome.FAILS, Outcome.UNDECIDED, Outcome.HOLDS) if item in outcomes)
-    # The least certain of those that hold, the most certain of those that do not.
+    # The decisive finding: the least certain if all hold, else the most certain of those that do not.
     order = max if worst is not Outcome.FAILS else min
     deciding = [name for name in found if found[name].outcome is worst]
     weakest = order(deciding, key=lambda name: (found[name].p_value or 0.0, -abs(means[name])))
@@ -184,7 +183,7 @@ def _each(found: Mapping[str, Finding], means: Mapping[str, float], pattern: str
 
 
 def within(pairs: Mapping[str, Pair], margin: float, unit: str) -> Finding:
-    """Whether a and b of every pair differ by no more than a margin (two one-sided tests)."""
+    """Test whether a and b of every pair differ by at most a margin (two one-sided tests)."""
     rule = Near(0.0, margin, "the paired difference", unit)
     found = {name: _finding(a - b, rule) for name, (a, b) in pairs.items()}
     finding = _each(found, {name: finite_mean(a - b) for name, (a, b) in pairs.items()}, "+.2f")
@@ -192,7 +191,7 @@ def within(pairs: Mapping[str, Pair], margin: float, unit: str) -> Finding:
 
 
 def near(levels: Mapping[str, Floats], value: float, margin: float, unit: str) -> Finding:
-    """Whether every level is the printed value, within a margin (two one-sided tests); the effect is a level itself."""
+    """Test whether every level is within a margin of the printed value (two one-sided tests); the effect is a level."""
     rule = Near(value, margin, "the mean", unit)
     bounds = PERCENT if unit == "%" else _DURATION
     found = {name: _finding(values, rule, bounds=bounds) for name, values in levels.items()}
@@ -202,7 +201,7 @@ def near(levels: Mapping[str, Floats], value: float, margin: float, unit: str) -
 
 
 def reaches(values: Floats, level: float, unit: str) -> Finding:
-    """Whether the mean over the traces is at least a level; the effect is the mean itself."""
+    """Test whether the mean over the traces is at least a level; the effect is the mean."""
     bounds = PERCENT if unit == "%" else _DURATION
     return replace(_finding(values, AtLeast(level, unit=unit), bounds=bounds), level=True)
 
@@ -233,19 +232,19 @@ def judge_finding(statement: Statement, unit: str, finding: Finding, remark: str
     Parameters
     ----------
     statement
-        With its source.
+        The statement and its source.
     unit
         Unit of the effect; differences of per cents are in points.
     finding
         The evidence.
     remark
-        Goes before the finding's detail.
+        Remark placed before the finding's detail.
     """
     measured = "-"
     if finding.effect is not None:
         effect = finding.effect
         if unit.startswith("points"):
-            # Two shares differ by at most the whole.
+            # Two shares differ by at most 100 points.
             effect = replace(effect, low=max(-100.0, effect.low), high=min(100.0, effect.high))
         pattern = ".0f" if unit == "node-hours" else ".2f"
         measured = f"{effect.text(pattern if finding.level else f'+{pattern}')} {unit}"

@@ -46,7 +46,7 @@ __all__ = [
     "storage_key",
 ]
 
-#: Ends the name of the file of the verdicts.
+#: Suffix of the file of the verdicts.
 _VERDICTS = "-verdicts.csv"
 
 #: One line of a table; numbers, text, or None where a value is not defined.
@@ -57,16 +57,16 @@ Tables = Mapping[str, Sequence[Row]]
 
 @dataclass(frozen=True)
 class Resources:
-    """What an experiment that stores works with; no result depends on it.
+    """Store and workers of an experiment; no result depends on them.
 
     Attributes
     ----------
     store
-        Directory where results are kept and found: experiments that share it simulate nothing twice.
+        Directory of stored results; experiments that share it simulate nothing twice.
     workers
-        Processes that share the work; None: one for each core.
+        Number of processes; None: one for each core.
     progress
-        Whether to show how far it is.
+        Whether to show progress.
     """
 
     store: Path
@@ -85,7 +85,7 @@ class Experiment:
     title
         What it shows.
     question
-        What one learns from it.
+        The question that it answers.
     parameters
         A frozen dataclass with the paper's sizes and repetitions as defaults.
     quick
@@ -99,13 +99,13 @@ class Experiment:
     draw
         The figure, from the same; None: a table needs no picture.
     choices
-        What was chosen where the paper is silent or can be read in two ways, a sentence each.
+        Choices made where the paper is silent or ambiguous, one sentence each.
     stores
-        Whether it keeps what it works out piece by piece, so that it goes on where it was interrupted, and shares the
-        work among processes; simulations are also those of other experiments.
+        Whether it stores intermediate results, so that it can resume after an interruption and use several processes;
+        simulations are shared with other experiments.
     single_runs
-        Whether the figure shows single runs of its data, not aggregates of them alone: of data that may not be shipped
-        it may not be published.
+        Whether the figure shows single runs of its data rather than aggregates; such a figure of data that may not be
+        redistributed may not be published.
     clocked
         Names of the tables that hold times measured by the clock: no two measurements of them are equal.
     """
@@ -154,7 +154,7 @@ def find_experiment(name: str) -> Experiment:
 
 
 def make_record(experiment: Experiment, parameters: Any, seed: int, version: str) -> dict[str, Any]:
-    """The content of ``ID.json``: all that the tables depend on.
+    """Content of ``ID.json``: everything that the tables depend on.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def run_experiment(
     except Exception:
         raise
     except BaseException:
-        # An interruption: the simulations are kept, and so is what they cost.
+        # After an interruption the simulations and their cost are kept.
         add_cost(directory, experiment.id, time.perf_counter() - began, count, stores=stores, ended=False)
         raise
     add_cost(directory, experiment.id, time.perf_counter() - began, count, stores=stores)
@@ -209,7 +209,7 @@ def run_experiment(
 
 
 def storage_key(experiment: Experiment, seed: int) -> str:
-    """What simulations of an experiment must share to be taken over by another size of it; empty: it stores none."""
+    """Key that simulations of different sizes of an experiment must share to be reused; empty: it stores none."""
     return f"{experiment_fingerprint()}, seed {seed}" if experiment.stores else ""
 
 
@@ -221,14 +221,14 @@ def measure_experiment(
     version: str,
     resources: Resources | None = None,
 ) -> None:
-    """The first half: ``ID.csv``, ``ID-NAME.csv`` and ``ID.json``; by default simulations are kept in ``runs``."""
+    """First half of a run: write ``ID.csv``, ``ID-NAME.csv`` and ``ID.json``; the default store is ``runs``."""
     given = (resources or Resources(directory / "runs"),) if experiment.stores else ()
     tables = experiment.measure(parameters, seed, *given)
     record = make_record(experiment, parameters, seed, version)
     with handover(directory, _manifest(experiment.id)) as new:
         for name, rows in tables.items():
             columns = list(dict.fromkeys(column for row in rows for column in row))
-            # A row need not have every column: what it has not is not defined.
+            # A row need not have every column; a missing value is undefined.
             whole = ({column: row.get(column) for column in columns} for row in rows)
             write_csv(new / f"{_file(experiment.id, name)}.csv", whole, columns)
         drawn = [f"{experiment.id}{end}" for end in (_VERDICTS, ".png", ".pdf")]
@@ -236,12 +236,12 @@ def measure_experiment(
 
 
 def is_measured(record: Mapping[str, Any], directory: Path) -> bool:
-    """Whether the tables in the directory are those of this record (:func:`make_record`), all of them.
+    """Whether the directory holds all tables of this record (:func:`make_record`), unchanged.
 
     Raises
     ------
     TraceError
-        If they were, and a file was changed or removed since: says which.
+        If one of its files was changed or removed since; the message names it.
     """
     try:
         found = open_result(directory, _manifest(record["experiment"]), check=False)
@@ -260,16 +260,16 @@ def present_experiment(
     also: Callable[[Figure], None] | None = None,
     say: Callable[[str], None] | None = None,
 ) -> list[Verdict]:
-    """The second half, from the tables in the directory: ``ID-verdicts.csv``, ``ID.png`` and ``ID.pdf``.
+    """Second half of a run: write ``ID-verdicts.csv``, ``ID.png`` and ``ID.pdf`` from the tables in the directory.
 
     Parameters
     ----------
     experiment, directory
-        What was measured, and where its tables are.
+        The experiment, and the directory of its tables.
     also
-        Called with the figure when it has been written.
+        Called with the figure after it has been written.
     say
-        Called with a sentence if the former verdicts were others.
+        Called with a sentence if the verdicts in the directory differ.
 
     Raises
     ------
@@ -301,7 +301,7 @@ def judge_experiment(experiment: Experiment, tables: Tables, record: Mapping[str
     experiment, tables
         What was measured.
     record
-        What ``ID.json`` says of the tables (:func:`make_record`): with it, verdicts by a rule that was changed say so
+        Content of ``ID.json`` (:func:`make_record`); with it, verdicts by a changed rule mention the change
         (:mod:`experiments.study.rule_digests`).
     """
     verdicts = correct_p_values(list(experiment.judge(tables)))
@@ -311,16 +311,16 @@ def judge_experiment(experiment: Experiment, tables: Tables, record: Mapping[str
 
 
 def _record_beside(name: str, directory: Path) -> Mapping[str, Any]:
-    """What ``ID.json`` says of the tables; nothing where they were copied without it."""
+    """Content of ``ID.json``; None if the tables were copied without it."""
     if not (directory / _manifest(name)).exists() and not arriving(directory, _manifest(name)).exists():
         return {}
     return open_result(directory, _manifest(name), check=False).content
 
 
 def read_tables(name: str, directory: Path) -> dict[str, list[dict[str, Any]]]:
-    """The tables of an experiment as they were written: numbers are numbers again, empty cells None.
+    """Read the tables of an experiment; numeric cells become numbers, empty cells None.
 
-    Where ``ID.json`` stands beside them, they are held against its digests.
+    If ``ID.json`` is beside them, they are checked against its digests.
 
     Raises
     ------

@@ -18,11 +18,11 @@ class Hypothesis(NamedTuple):
     Attributes
     ----------
     text
-        What is expected.
+        The expectation.
     unit
         Unit of the effect.
     test
-        From the measurements to the evidence; a LookupError means that they are not enough.
+        Function from the measurements to the evidence; raises LookupError if measurements are missing.
     """
 
     text: str
@@ -31,12 +31,12 @@ class Hypothesis(NamedTuple):
 
 
 def hypothesis(text: str) -> Statement:
-    """A statement of ours, beside which nothing is printed."""
+    """A statement of ours without a printed value."""
     return Statement(text, "", HYPOTHESIS)
 
 
 def verdicts(hypotheses: Iterable[Hypothesis], data: Measured) -> list[Verdict]:
-    """What the measurements say of each hypothesis."""
+    """Verdicts of the hypotheses on the measurements."""
     return [_verdict(item, data) for item in hypotheses]
 
 

@@ -20,26 +20,26 @@ from workloads.ground.files import decode_text, is_plain_file, read_bytes
 
 __all__ = ["Check", "checks"]
 
-#: Folders of a sweep and of a reproduction that hold stored runs.
+#: Folders of a sweep and of a reproduction with stored runs.
 _STORES = ("store", "runs")
-#: Documents without digests that belong to results: no table depends on them.
+#: Documents of results that have no digest, because no table depends on them.
 _APART = ("times.json", ENVIRONMENT)
 #: A stored run of versions up to 0.2.0, which this version computes anew.
 _OLD_RUN = re.compile(r"[0-9a-f]{64}\.json")
-#: How a ZIP archive begins, also one without members.
+#: First bytes of a ZIP archive, also of an empty one.
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 
 
 @dataclass(frozen=True)
 class Check:
-    """What was checked together.
+    """Result of one check.
 
     Attributes
     ----------
     name
         The file, or the files.
     faults
-        A sentence for each that is not as it was written.
+        One sentence for each changed file.
     sealed
         Whether there were digests.
     """

@@ -14,30 +14,31 @@ from workloads.ground.trust import admit
 
 __all__ = ["FACTOR", "check_parameters"]
 
-#: Numbers may be that many times as large, or as small, as those of the paper and of the small sizes.
+#: Largest ratio between a number and that of the paper or of the small sizes, in either direction.
 FACTOR = 100
-#: The largest number where all of those are 0, which stands for none or all.
+#: The largest number where all of those are 0, which means none or all.
 _FROM_ZERO = 1_000_000
 #: The longest text, and the longest list where the paper's is shorter.
 _LONGEST = 200
 
 
 def check_parameters(paper: Any, quick: Any, given: Mapping[str, Any], path: Path) -> None:
-    """Refuse recorded parameters that are of another kind than those of the experiment, or beyond all measure.
+    """Refuse recorded parameters that differ in type from those of the experiment or are unreasonably large.
 
     Parameters
     ----------
     paper, quick
-        The parameters of the experiment: the paper's, and the small ones.
+        Parameters of the experiment in the paper's sizes and in small ones.
     given
-        As the file has them. Keys that the experiment has not are passed over.
+        Parameters in the file. Unknown keys are ignored.
     path
         The file.
 
     Raises
     ------
     TraceError
-        Says which parameter, what is legal and what came; also if it names code and is not trusted.
+        If a parameter is not legal, or names code and is not trusted; the message names the parameter and the legal
+        values.
     """
     known = [asdict(item) for item in (paper, quick) if is_dataclass(item) and not isinstance(item, type)]
     for name, value in given.items():

@@ -19,22 +19,22 @@ Floats = NDArray[np.float64]
 
 
 def rows_where(rows: Iterable[Row], **values: Any) -> list[Row]:
-    """The rows that have these values."""
+    """Rows with these values."""
     return [row for row in rows if all(row[name] == value for name, value in values.items())]
 
 
 def column(rows: Iterable[Row], name: str) -> Floats:
-    """A column as numbers; NaN where a row has none."""
+    """A column as numbers; NaN for missing values."""
     return np.array([np.nan if row[name] is None else float(row[name]) for row in rows])
 
 
 def in_order(rows: Sequence[Row], name: str, **where: Any) -> list[float]:
-    """A column of the rows that have these values, ordered by ``repetition``.
+    """A column of the rows with these values, ordered by ``repetition``.
 
     Raises
     ------
     InputError
-        If there is no such row, or two of one repetition.
+        If no row matches, or two rows have the same repetition.
     """
     own = sorted(rows_where(rows, **where), key=lambda row: int(row["repetition"]))
     values_text = ", ".join(f"{key} {value}" for key, value in where.items())
@@ -51,13 +51,13 @@ class Measured:
     Parameters
     ----------
     rows
-        One for each simulation, with ``trace``, the columns that are varied, and metrics.
+        One row for each simulation, with ``trace``, the varied columns, and metrics.
     """
 
     def __init__(self, rows: Iterable[Row]) -> None:
         self._rows = list(rows)
         self.traces = sorted({row["trace"] for row in self._rows})
-        #: Places of rows, by columns and their values.
+        #: Indices of rows, by columns and their values.
         self._cells: dict[tuple[str, ...], Mapping[tuple[Any, ...], list[int]]] = {}
 
     def values(self, name: str) -> list[Any]:
@@ -65,14 +65,14 @@ class Measured:
         return sorted({row[name] for row in self._rows})
 
     def __call__(self, metric: str, mechanism: Any = None, mix: Any = None, **where: Any) -> Floats:
-        """A metric in each trace, as the catalogue shows it: the mean over the rows that fit.
+        """A metric in each trace, in the catalogue's unit: the mean over the matching rows.
 
         Parameters
         ----------
         metric
             A column.
         mechanism, mix, **where
-            The value, or the tuple of values, that these columns must have; None: any.
+            Required value, or tuple of values, of these columns; None: any.
 
         Returns
         -------
@@ -82,7 +82,7 @@ class Measured:
         Raises
         ------
         LookupError
-            If a combination of these values is not there in some trace.
+            If a combination of these values is missing in some trace.
         InputError
             If no metric has that name.
         """
@@ -91,11 +91,11 @@ class Measured:
         return shown
 
     def total(self, metric: str, mechanism: Any = None) -> Floats:
-        """The sum of a metric in each trace over the rows that fit; parameters and errors as for a mean."""
+        """The sum of a metric in each trace over the matching rows; parameters and errors as for the mean."""
         return self._table(metric, {"mechanism": mechanism}, np.sum)
 
     def mean(self, metric: str, mechanism: Any = None) -> Floats:
-        """The mean of a column in each trace as it stands, which need not be in the catalogue; else as a call."""
+        """The mean of a column in each trace without conversion, also for columns outside the catalogue."""
         return self._table(metric, {"mechanism": mechanism}, np.mean)
 
     def _table(self, metric: str, asked: Mapping[str, Any], reduce: Any) -> Floats:

@@ -26,7 +26,7 @@ def _stretch(name: str, title: str, definition: str) -> Metric:
 
 _UTILIZATION = replace(metric("work_utilization"), name="utilization", title="utilisation")
 
-#: Jobs of a batch that are all submitted at once.
+#: Metrics of a batch of jobs submitted together.
 BATCH = _by_name(
     (
         replace(_UTILIZATION, source=_R),
@@ -40,7 +40,7 @@ BATCH = _by_name(
     )
 )  # fmt: skip
 
-#: Jobs of a week.
+#: Metrics of the jobs of a week.
 WEEK = _by_name(
     (
         replace(_UTILIZATION, source=_S),
@@ -54,7 +54,7 @@ WEEK = _by_name(
     )
 )  # fmt: skip
 
-#: Runs of an application under a plan.
+#: Metrics of an application's runs under a plan.
 PROFILES = _by_name(
     Metric(name, unit=unit, title=title, of="runs", better=better, definition=definition, source=_P)
     for name, title, unit, better, definition in (
@@ -65,7 +65,7 @@ PROFILES = _by_name(
     )
 )  # fmt: skip
 
-#: Simulations of the hybrid paper.
+#: Metrics of simulations for the hybrid paper.
 HYBRID = _by_name(
     (
         replace(
@@ -77,7 +77,7 @@ HYBRID = _by_name(
     )
 )  # fmt: skip
 
-#: Questions that no paper asks.
+#: Metrics of the experiments beyond the papers.
 BEYOND = _by_name(
     Metric(name, unit=unit, scale=100.0 if unit == "%" else 1.0, title=title, of=of, better=better,
            definition=definition, source=_BEYOND)

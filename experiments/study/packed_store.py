@@ -25,10 +25,10 @@ from workloads.ground.files import atomic_open, is_plain_file
 
 __all__ = ["MAGIC", "ask", "carry", "packed_fault", "take_over"]
 
-#: How a file begins.
+#: First bytes of a file.
 MAGIC = b"\xfd7zXZ\x00"
 _FORMAT = 1
-#: Folder of a store that tells what was asked for.
+#: Folder of a store with the requested experiments, seeds and parameters.
 _ASKED = "asked"
 #: Lines of a file, unpacked, and the memory that unpacking may take [bytes].
 _LARGEST, _MEMORY = 1 << 30, 1 << 28
@@ -36,7 +36,7 @@ _NAME = re.compile(r"[0-9a-f]{32}")
 
 
 def ask(store: Path, name: str, seed: int, parameters: Any) -> None:
-    """Note what an experiment is asked for, beside its rows."""
+    """Record the seed and parameters of an experiment in its store."""
     place = make_directory(store / _ASKED)
     with atomic_open(place / f"{name}.json", follow=False) as file:
         json.dump({"seed": seed, "parameters": asdict(parameters)}, file, default=str)
@@ -44,19 +44,19 @@ def ask(store: Path, name: str, seed: int, parameters: Any) -> None:
 
 
 def carry(store: Path, path: Path) -> int:
-    """Write what a store holds into one file; damaged rows are left out.
+    """Export a store to one file; damaged rows are left out.
 
     Parameters
     ----------
     store
-        Store of experiments, also while one is at work there.
+        Store of experiments, which may be in use.
     path
         The file.
 
     Returns
     -------
     int
-        How many pieces and simulations it holds.
+        Number of exported pieces and simulations.
     """
     asked = {own.stem: json.loads(own.read_bytes()) for own in sorted((store / _ASKED).glob("*.json"))}
     bodies = list(_bodies(store))
@@ -93,12 +93,12 @@ def take_over(path: Path, store: Path, names: Iterable[str], seed: int) -> int:
     store
         The store.
     names, seed
-        Ids of the experiments that go on, and their seed.
+        Ids of the experiments that will use the rows, and their seed.
 
     Returns
     -------
     int
-        How many pieces and simulations are new here.
+        Number of pieces and simulations added.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def _add(store: Path, bodies: Iterable[Mapping[str, Any]]) -> int:
 
 
 def packed_fault(path: Path) -> InputError | None:
-    """What is wrong with a file of :func:`carry`; None: nothing."""
+    """The error of a damaged file of :func:`carry`; None if it is valid."""
     try:
         _read(path)
     except InputError as error:
@@ -159,7 +159,7 @@ def packed_fault(path: Path) -> InputError | None:
 def _read(path: Path) -> list[dict[str, Any]]:
     """The lines without the last one, which holds their digest."""
     try:
-        # What reads inputs takes a binary file for a mistake, and only looks at its beginning.
+        # The reader of text inputs refuses binary files, so this reads bytes.
         if not is_plain_file(path.resolve()) or path.stat().st_size > _LARGEST:
             raise ValueError("no file, or too long")
         raw = path.read_bytes()

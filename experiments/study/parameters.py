@@ -13,19 +13,19 @@ from workloads.ground.files import file_sha256
 
 __all__ = ["data_digests", "data_file", "data_files", "or_none", "with_data", "with_recorded_data", "with_settings"]
 
-#: Where the metadata of a field say which public file it takes.
+#: Metadata key of a field: the public data file that it takes.
 _DATA = "data"
-#: Where the metadata of a field say that 0 is legal, whatever the default.
+#: Metadata key of a field: 0 is legal whatever the default.
 _OR_NONE = "or none"
 
 
 def or_none(default: float) -> Any:
-    """A number that may be 0, none of it, though its default is above 0; a field of a dataclass."""
+    """Dataclass field for a number that may be 0 although its default is positive."""
     return field(default=default, metadata={_OR_NONE: True})
 
 
 def data_file(name: str) -> Any:
-    """A parameter that takes the path of a file of public data; empty by default: something generated stands in.
+    """Dataclass field for the path of a public data file; empty by default, so that generated data are used.
 
     Parameters
     ----------
@@ -41,27 +41,27 @@ def data_file(name: str) -> Any:
 
 
 def data_files(parameters: Any) -> dict[str, str]:
-    """The parameters that take public data, and the names of their files."""
+    """Parameters for public data files, with the names of the files."""
     return {item.name: item.metadata[_DATA] for item in fields(parameters) if _DATA in item.metadata}
 
 
 def with_data(parameters: Any, directory: Path) -> Any:
-    """Parameters with the files of that directory, as far as they are there, in place of what stands in."""
+    """Parameters with the public data files that exist in a directory."""
     paths = {name: directory / file for name, file in data_files(parameters).items()}
     return replace(parameters, **{name: str(path) for name, path in paths.items() if path.is_file()})
 
 
 def with_recorded_data(parameters: Any, directory: Path | None, recorded: Path) -> Any:
-    """Recorded parameters with the files of that directory in place of those that the recorder had.
+    """Recorded parameters with the data files of a directory instead of the recorded paths.
 
-    A record may name any file of this machine, and none of those is opened.
+    The recorded paths are never opened, because a record from another user may name any file of this machine.
 
     Parameters
     ----------
     parameters
-        As they were recorded.
+        The recorded parameters.
     directory
-        Of public data; None: there is none.
+        Directory of public data; None: there is none.
     recorded
         The file of the record, for the message.
 
@@ -98,7 +98,7 @@ def data_digests(parameters: Any) -> dict[str, str]:
 
 
 def with_settings(parameters: Any, settings: Iterable[str]) -> Any:
-    """Parameters with some ``name=value`` changed; the value is read as the kind that the default has.
+    """Parameters with some ``name=value`` settings applied; a value is parsed as the type of the default.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def with_settings(parameters: Any, settings: Iterable[str]) -> Any:
 
 
 def _read_as(default: Any, text: str, name: str, from_zero: bool = False) -> Any:
-    """A value of the kind of the default; a tuple is written with commas."""
+    """Parse a value as the type of the default; tuples are comma-separated."""
     try:
         if isinstance(default, bool):
             return {"true": True, "false": False}[text.lower()]
@@ -133,7 +133,7 @@ def _read_as(default: Any, text: str, name: str, from_zero: bool = False) -> Any
 
 
 def _legal_values(default: Any, from_zero: bool) -> str:
-    """What is legal where a parameter has that default; :func:`_in_range` refuses the rest."""
+    """Description of the legal values of a parameter with that default; :func:`_in_range` checks them."""
     if isinstance(default, bool | tuple):
         return "values" if isinstance(default, tuple) else "true or false"
     number = "a whole number" if isinstance(default, int) else "a number"
@@ -143,7 +143,7 @@ def _legal_values(default: Any, from_zero: bool) -> str:
 
 
 def _in_range(default: float, value: float, from_zero: bool) -> float:
-    """Sizes, repetitions, times and shares: positive where the default is, never negative where it is not."""
+    """Check a number: positive if the default is positive, otherwise not negative."""
     if not math.isfinite(value) or value < 0 <= default or (value == 0 < default and not from_zero):
         raise ValueError
     return value

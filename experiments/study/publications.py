@@ -10,22 +10,22 @@ __all__ = ["PUBLICATIONS", "Publication", "paper_key"]
 
 @dataclass(frozen=True)
 class Publication:
-    """A paper, or what is beyond all of them.
+    """A paper, or the group of experiments beyond the papers.
 
     Attributes
     ----------
     key
-        With which the ids of its experiments begin.
+        Prefix of the ids of its experiments.
     title, source
         Title; authors and venue.
     about
-        What its experiments ask, in a sentence or two.
+        The questions of its experiments, in a sentence or two.
     choices
-        Sections of the documentation that say what was chosen where it is silent: (page, heading).
+        Sections of the documentation on choices where the paper is silent: (page, heading).
     printed
-        Whether there is a paper, with values that are printed beside ours; else statements are hypotheses.
+        Whether it is a paper with printed values to compare; otherwise statements are hypotheses.
     main
-        Ids of the experiments that its main results are about, the most important first.
+        Ids of the experiments on its main results, the most important first.
     """
 
     key: str
@@ -47,7 +47,7 @@ class Publication:
         return "Where the paper is silent" if self.printed else "Choices"
 
 
-#: Abbreviations, for pages on which they occur.
+#: Explanation of abbreviations, for the pages that use them.
 _TERMS = (
     "At the notice of an on-demand job a mechanism does nothing (N), collects nodes until its arrival (CUA) or until "
     "its predicted arrival (CUP); at the arrival it preempts (PAA), or shrinks malleable jobs before it preempts "
@@ -60,7 +60,7 @@ _MODEL = (
 _STOCHASTIC = (("model.md", "Stochastic jobs"),)
 _PLANNER = (("planner.md", "Continuous distributions"), ("planner.md", "Beyond the last milestone"))
 
-#: By key, in their order.
+#: Publications by key, in the order of the pages.
 PUBLICATIONS: Mapping[str, Publication] = {
     item.key: item
     for item in (

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PICTURES", "SHOWN", "draw_pictures", "find_experiments", "present_again", "read_summary", "refuse_changes"]
 
-#: Pictures of ``holdfast run`` and ``holdfast loop`` by name: the table that each is drawn from, and the function.
+#: Figures of ``holdfast run`` and ``holdfast loop`` by name: source table and drawing function.
 PICTURES: Mapping[str, tuple[str, str]] = {
     "mechanisms": ("contrasts.csv", "experiments.figures.study.mechanisms:draw_contrasts"),
     "waits": ("distributions.csv", "experiments.figures.study.delays:draw_distributions"),
@@ -33,9 +33,9 @@ PICTURES: Mapping[str, tuple[str, str]] = {
     "differences": ("differences.csv", "experiments.figures.study.aggregates:plot_differences"),
     "loop": ("rounds.csv", "experiments.figures.planning.loop:plot_loop"),
 }
-#: Replacement for the table of a picture in a directory without it, where it describes several results.
+#: Alternative source tables of figures in directories with several results.
 _ELSE = {"mechanisms": ("summary.csv", "experiments.figures.study.mechanisms:plot_mechanisms")}
-#: What each of them shows.
+#: Description of each figure.
 SHOWN: Mapping[str, str] = {
     "mechanisms": "how the metrics differ from those of the first run, with intervals",
     "waits": "waits and slowdowns: their distributions, and by size",
@@ -47,7 +47,7 @@ SHOWN: Mapping[str, str] = {
 }
 
 
-#: Those that show runs over seeds.
+#: Figures of runs over seeds.
 SUMMED = ("aggregates", "differences")
 
 
@@ -66,12 +66,12 @@ def read_summary(directory: Path) -> list[dict[str, Any]]:
 
 
 def draw_pictures(directory: Path, unit: str = "nodes") -> list[str]:
-    """Draw what the tables of a replay or a loop in this directory allow; returns the names of the pictures.
+    """Draw all figures for which a directory of a replay or a loop has tables; returns their names.
 
     Parameters
     ----------
     directory
-        With the tables.
+        Directory with the tables.
     unit
         What sizes count: ``nodes`` or ``processors``.
 
@@ -84,7 +84,7 @@ def draw_pictures(directory: Path, unit: str = "nodes") -> list[str]:
     figures: dict[str, Figure] = {}
     swept = is_plain_file(directory / SWEEP) or _has_seeds(directory)
     for name, (table, plot) in PICTURES.items():
-        # Of a row for each seed the aggregates are shown.
+        # With several seeds the figures show aggregates.
         hidden = swept and name not in SUMMED
         path, draw = None if hidden else _whole_table(directory, table), plot
         if path is None and name in _ELSE and not hidden:
@@ -125,12 +125,12 @@ def _whole_table(directory: Path, name: str) -> Path | None:
 
 
 def find_experiments(directory: Path, names: Iterable[str] = ()) -> list[Experiment]:
-    """The experiments with tables in the directory; of those only the named ones, if any are named.
+    """Experiments with tables in the directory, or only the named ones.
 
     Raises
     ------
     InputError
-        If the directory is none, a name is unknown, or the tables of a named experiment are not there.
+        If the directory does not exist, a name is unknown, or the tables of a named experiment are missing.
     """
     if not directory.is_dir():
         raise TraceError(directory, None, "is not a directory" if directory.exists() else "no such directory")
@@ -144,7 +144,7 @@ def find_experiments(directory: Path, names: Iterable[str] = ()) -> list[Experim
 def present_again(
     experiments: Iterable[Experiment], directory: Path, say: Callable[[str], None] | None = None
 ) -> Iterator[tuple[Experiment, list[Verdict]]]:
-    """Verdicts and figures of these experiments from their tables, one after the other.
+    """Recreate verdicts and figures of experiments from their tables.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def _table(experiment: Experiment, directory: Path) -> Path:
 
 @contextmanager
 def refuse_changes(path: Path) -> Iterator[None]:
-    """A table in a user's directory need not be what was once written there; then one sentence says so."""
+    """Context manager that converts errors from changed tables into a one-sentence error."""
     try:
         yield
     except InputError:

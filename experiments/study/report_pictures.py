@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Picture", "render_picture"]
 
-#: An SVG file that is larger, because of thousands of marks, gives way to a PNG file if that is smaller [bytes].
+#: Size above which an SVG file, with thousands of marks, is replaced by a PNG file if that is smaller [bytes].
 _LARGE = 128 * 1024
-#: Of a CSS pixel, and of the PNG file: two pixels for each.
+#: Resolution of CSS pixels, and of the PNG file with two pixels for each of them [dots per inch].
 _CSS_DPI, _DPI = 96, 192
 
 
@@ -27,7 +27,7 @@ class Picture:
     uri
         Its bytes and their type.
     width, height
-        At the size of print [CSS pixels].
+        Size in print [CSS pixels].
     """
 
     uri: str
@@ -36,7 +36,7 @@ class Picture:
 
 
 def render_picture(figure: Figure) -> Picture:
-    """A figure that was already laid out (:func:`experiments.figures.style.save`); equal figures, equal pictures."""
+    """Render a figure after its layout (:func:`experiments.figures.style.save`); equal figures give equal pictures."""
     import matplotlib as mpl
 
     nothing: dict[str, Any] = {"Date": None, "Creator": None}

@@ -41,17 +41,18 @@ from workloads.ground.trust import Trusting
 
 __all__ = ["Done", "Reproduction", "reproduce"]
 
-#: What there is to reproduce. Worker processes call it again: an experiment holds functions that cannot be sent.
+#: Function that returns the experiments. Workers call it again, because experiments hold functions that cannot be
+#: pickled.
 Catalogue = Callable[[], Mapping[str, Experiment]]
 
-#: What nearly every experiment imports, and what takes long.
+#: Slow imports that nearly every experiment needs.
 _HEAVY = ("matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf", "matplotlib.backends.backend_svg",
           "numba", "scipy.stats")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What is reproduced, and how.
+    """Settings of a reproduction.
 
     Attributes
     ----------
@@ -64,9 +65,9 @@ class Reproduction:
     seed
         Seed of every random choice.
     data
-        A directory of public data; None: what is generated stands in.
+        A directory of public data; None: generated data are used.
     fresh
-        Measure again what is measured.
+        Whether to measure again what has been measured.
     workers
         Processes; no result depends on it.
     catalogue
@@ -110,15 +111,15 @@ class Done:
     verdicts, picture, table
         Results from its tables; the main table where there is no picture.
     seconds
-        That the measurement took; None: it was there before.
+        Duration of the measurement; None: it already existed.
     workers
-        Processes that it could use.
+        Number of processes available to it.
     note
-        What was not as it was written, and so was made again; empty: nothing.
+        Files that had changed and were therefore made again; empty: none.
     missing
-        Which optional package it needs and how to install it; empty: nothing was missing.
+        Optional package that it lacks, and how to install it; empty: none.
     error, details
-        Why it failed, in a sentence, and the traceback; empty: it did not.
+        One-sentence reason of its failure, and the traceback; empty: it did not fail.
     """
 
     id: str
@@ -135,10 +136,10 @@ class Done:
 
 
 def reproduce(names: Sequence[str], how: Reproduction) -> Iterator[Done]:
-    """Reproduce the experiments of these names; reports each as soon as it is done.
+    """Reproduce the named experiments, yielding each as soon as it is done.
 
-    Experiments that share their work among processes themselves come first, one at a time, with all workers; then the
-    others, one worker each.
+    Experiments that use several processes run first, one at a time with all workers; then the others, with one worker
+    each.
     """
     known = how.catalogue()
     sharing = [name for name in names if known[name].stores]
@@ -180,7 +181,7 @@ def _run_experiments(names: Sequence[str], how: Reproduction, processes: int) ->
 
 
 def _context() -> Any:
-    """Processes that begin with the imports done, where the system can; each is clean of what others did."""
+    """Start method of the processes: with preloaded imports where the system supports it, and without shared state."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     start_trackers(resource_tracker.ensure_running)
@@ -191,9 +192,9 @@ def _context() -> Any:
 
 
 def _work(connection: Connection, name: str, how: Reproduction, processes: int) -> None:
-    """The life of a worker process."""
+    """Main loop of a worker process."""
     if hasattr(os, "setpgrp"):
-        # An experiment may have processes of its own: they are to end with it.
+        # An experiment may start processes, which must end with it.
         os.setpgrp()
     threading.Thread(target=_follow, daemon=True).start()
     connection.send(_reproduce(name, how, processes))
@@ -201,14 +202,14 @@ def _work(connection: Connection, name: str, how: Reproduction, processes: int) 
     if "joblib" in sys.modules:
         from joblib.externals.loky import get_reusable_executor
 
-        # A process of multiprocessing waits for its children, and joblib's stay for five minutes in case of more work.
+        # A multiprocessing process waits for its children, and joblib's workers idle for five minutes.
         get_reusable_executor().shutdown(wait=True)
-        # Such a process ends without them, and joblib's temporary folder would be left to its tracker, which complains.
+        # Ending without them would leave joblib's temporary folder to its resource tracker, which prints a warning.
         atexit._run_exitfuncs()
 
 
 def _follow() -> None:
-    """End with the process that began all this, however that ends."""
+    """End this process when its parent ends, for whatever reason."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
@@ -262,7 +263,7 @@ def _reproduce(name: str, how: Reproduction, processes: int) -> Done:
 
 
 def _stands(record: Mapping[str, Any], directory: Path, notes: list[str]) -> bool:
-    """Whether the experiment is measured already, and as it was written; else it is measured again."""
+    """Whether the experiment has been measured and its files are unchanged; otherwise it is measured again."""
     try:
         return is_measured(record, directory)
     except TraceError as error:

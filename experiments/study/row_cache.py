@@ -24,13 +24,13 @@ __all__ = ["PIECES", "SOURCES", "collect_rows", "piece_content", "piece_fault", 
 
 #: Folder of the pieces in a store.
 PIECES = "pieces"
-#: What may decide rows: all sources of experiments; or those of simulated years alone.
+#: Fingerprints of the sources that rows depend on: all experiments, or simulated years only.
 SOURCES: Mapping[str, Callable[[], str]] = {"experiments": experiment_fingerprint, "years": year_fingerprint}
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """A piece of work, and where its rows are kept."""
+    """A piece of work, and the file of its rows."""
 
     tasks: tuple[Any, ...]
     work: Callable[[Any], Sequence[Row]]
@@ -48,26 +48,26 @@ def collect_rows(
     sources: str = "experiments",
     group: Callable[[Any], Hashable] | None = None,
 ) -> Iterator[Row]:
-    """The rows of all tasks, in their order; those that are stored are not worked out again.
+    """Rows of all tasks in order, computing only those that are not stored.
 
     Parameters
     ----------
     work
-        A function of a module, of a task alone: a frozen dataclass.
+        A module-level function of one task, which is a frozen dataclass.
     tasks
         The tasks.
     resources
         Store and workers; None: the calling process works, and nothing is stored.
     files
-        For each task the file that it reads, or an empty text; with other contents what is stored does not count.
-        Empty: none reads any.
+        For each task the file that it reads, or an empty text; stored rows are reused only for the same contents.
+        Empty: no task reads a file.
     together
-        How many tasks, one after the other, are stored in one file: many that are short.
+        Number of consecutive tasks stored in one file, more for short tasks.
     sources
-        What decides the rows, a name of :data:`SOURCES`.
+        Sources that the rows depend on, a name of :data:`SOURCES`.
     group
-        What neighbouring tasks must share to go to one process, one after the other, each in a file of its own; then
-        ``together`` is 1.
+        Key of a task; consecutive tasks with equal keys run in one process, each with its own file. Requires
+        ``together`` = 1.
     """
     if resources is None:
         for task in tasks:
@@ -102,7 +102,7 @@ def _load_or_measure(piece: _Piece) -> list[Row]:
         rows: list[Row] = piece_content(piece.path)["rows"]
         return rows
     except (OSError, ValueError, LookupError, TypeError):
-        pass  # missing or damaged: it is worked out
+        pass  # missing or damaged: it is computed
     rows = json.loads(json.dumps([row for task in piece.tasks for row in piece.work(task)]))
     piece.path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_open(piece.path, follow=False) as file:
@@ -111,12 +111,12 @@ def _load_or_measure(piece: _Piece) -> list[Row]:
 
 
 def piece_text(rows: Sequence[Row], sources: str) -> str:
-    """The contents of the file of a piece."""
+    """File contents of a piece."""
     return json.dumps({"rows": rows, "digest": _digest(rows), "sources": sources}) + "\n"
 
 
 def piece_content(path: Path) -> dict[str, Any]:
-    """What a stored piece holds: ``rows``, their ``digest``, and the ``sources`` that decided them.
+    """Read a stored piece: ``rows``, their ``digest``, and the ``sources`` that produced them.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def piece_content(path: Path) -> dict[str, Any]:
 
 
 def piece_fault(path: Path) -> TraceError | None:
-    """What is wrong with a stored piece of a measurement; None: nothing."""
+    """The error of a damaged piece; None if it is valid."""
     try:
         piece_content(path)
     except (OSError, ValueError, LookupError, TypeError, RecursionError):

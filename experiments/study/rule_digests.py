@@ -21,9 +21,9 @@ from experiments.study.verdicts import Verdict
 
 __all__ = ["RULES", "SEED_STEP", "Entry", "differences", "digests", "mark_verdicts", "read_record", "renew_entries"]
 
-#: The record.
+#: File of the record.
 RULES = Path(__file__).with_name("rules.json")
-#: Distance of a fresh seed from those that were used: repetitions take consecutive seeds.
+#: Distance between a fresh seed and used ones, because repetitions take consecutive seeds.
 SEED_STEP = 100_000
 
 #: Entry of a statement: ``digest``, ``fixed`` (date), ``seed``; ``former``, the same of the rules before, oldest first;
@@ -49,7 +49,7 @@ def digests(verdicts: Iterable[Verdict]) -> dict[str, str]:
 
 @cache
 def read_record(path: Path = RULES) -> Mapping[str, Mapping[str, Entry]]:
-    """The entries of the record, by experiment and claim; none without a record."""
+    """Entries of the record, by experiment and claim; empty without a record."""
     if not path.exists():
         return {}
     record: Mapping[str, Mapping[str, Entry]] = json.loads(path.read_text(encoding="utf-8"))
@@ -57,7 +57,7 @@ def read_record(path: Path = RULES) -> Mapping[str, Mapping[str, Entry]]:
 
 
 def differences(name: str, found: Mapping[str, str], record: Mapping[str, Mapping[str, Entry]]) -> list[str]:
-    """Where the rules of an experiment are not those of the record, a sentence each."""
+    """Differences between the rules of an experiment and the record, one sentence each."""
     entries = {claim: entry for claim, entry in record.get(name, {}).items() if "removed" not in entry}
     changed = [claim for claim in found if claim in entries and entries[claim]["digest"] != found[claim]]
     return [
@@ -68,21 +68,21 @@ def differences(name: str, found: Mapping[str, str], record: Mapping[str, Mappin
 
 
 def renew_entries(entries: Mapping[str, Entry], found: Mapping[str, str], date: str) -> dict[str, Entry]:
-    """The entries of an experiment, brought to its present rules.
+    """Update the entries of an experiment to its present rules.
 
     Parameters
     ----------
     entries
-        Those of the record; empty: nothing was seen of the experiment yet, its rules get seed 0.
+        Entries of the record; empty: no results of the experiment have been seen, so its rules get seed 0.
     found
         Digests of the present rules.
     date
-        Of the change.
+        Date of the change.
 
     Returns
     -------
     dict
-        A statement with a changed rule, or one that came or came back after results were seen, has a fresh seed and its
+        The new entries. A statement with a changed rule, or one added after results were seen, has a fresh seed and its
         former rules.
     """
     fresh = SEED_STEP + max((entry["seed"] for entry in entries.values()), default=-SEED_STEP)
@@ -109,7 +109,7 @@ def mark_verdicts(
     measured: bool = False,
     record: Mapping[str, Mapping[str, Entry]] | None = None,
 ) -> list[Verdict]:
-    """The verdicts; the remark of one with a changed rule says when, and whether the seed is a new one.
+    """Add remarks to verdicts with changed rules: the date of the change, and whether the seed is fresh.
 
     Parameters
     ----------
@@ -118,9 +118,9 @@ def mark_verdicts(
     verdicts
         Its verdicts.
     seed
-        With which its tables were measured.
+        Seed of its tables.
     measured
-        Whether measured data take part in them: a seed does not renew those.
+        Whether they use measured data, which a new seed does not replace.
     record
         The entries; None: those of :data:`RULES`.
     """

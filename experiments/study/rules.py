@@ -37,7 +37,7 @@ LEVEL = 0.05
 
 
 class Outcome(StrEnum):
-    """What the measured data say of a statement."""
+    """Outcome of a statement on the measured data."""
 
     HOLDS = "holds"
     FAILS = "does not hold"
@@ -47,14 +47,14 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Decision:
-    """An outcome, and the p-value of the test that it rests on."""
+    """An outcome, and the p-value of its test."""
 
     outcome: Outcome
     p_value: float | None = None
 
 
 class Rule(Protocol):
-    """When a statement holds. It is fixed before the data."""
+    """Decision rule of a statement, fixed before the data."""
 
     @property
     def words(self) -> str:
@@ -62,11 +62,11 @@ class Rule(Protocol):
         ...
 
     def decide(self, found: Interval) -> Decision:
-        """What the interval says."""
+        """Decide on an interval."""
         ...
 
     def slack(self, mean: Floats) -> Floats:
-        """How far inside the rule means are, in the unit of the interval; negative where they break it."""
+        """Margin by which means satisfy the rule, in the unit of the interval; negative if they break it."""
         ...
 
 
@@ -79,7 +79,7 @@ class Above:
     level
         In the unit of the interval.
     quantity
-        Name of what the interval is of.
+        Name of the quantity of the interval.
     unit
         For the words.
     scale
@@ -105,7 +105,7 @@ class Above:
         return f"holds if the 95 % interval of {self.quantity} lies above {level}, does not hold if it lies below"
 
     def decide(self, found: Interval) -> Decision:
-        """What a 95 % interval says; no difference at all does not hold."""
+        """Decide on a 95 % interval; a difference of exactly 0 does not hold."""
         return _decision(found, found.low > self.level, found.high <= self.level, self.level)
 
     def slack(self, mean: Floats) -> Floats:
@@ -186,7 +186,7 @@ class Near:
     Attributes
     ----------
     value, margin
-        The printed value, and how far from it is still the same.
+        The printed value, and the margin of equality.
     quantity, unit, scale
         As of :class:`Above`.
 
@@ -213,7 +213,7 @@ class Near:
         )
 
     def decide(self, found: Interval) -> Decision:
-        """What the interval of measured values says.
+        """Decide on an interval of measured values.
 
         Raises
         ------
@@ -244,7 +244,7 @@ class Digits:
     Attributes
     ----------
     printed
-        As it stands in the paper, e.g. ``"41.50"``.
+        As printed in the paper, e.g. ``"41.50"``.
 
     Examples
     --------
@@ -263,15 +263,15 @@ class Digits:
         """Whether a value rounds to the printed digits."""
         plain = self.printed.replace(",", "")
         half = 0.5 * 10.0 ** -len(plain.partition(".")[2])
-        # What lies between two digits rounds to either.
+        # A value halfway between two digits rounds to either.
         return abs(value - float(plain)) <= half * (1 + 1e-9)
 
     def decide(self, found: Interval) -> Decision:
-        """What a value says: its interval has no width."""
+        """Decide on a value, given as an interval without width."""
         return Decision(Outcome.HOLDS if self.equal(found.mean) else Outcome.FAILS)
 
     def slack(self, mean: Floats) -> Floats:
-        """Distance to the nearer end of what rounds to the printed digits."""
+        """Distance to the nearer end of the range that rounds to the printed digits."""
         plain = self.printed.replace(",", "")
         return 0.5 * 10.0 ** -len(plain.partition(".")[2]) - np.abs(mean - float(plain))
 
@@ -315,7 +315,7 @@ def either(decisions: Sequence[Decision]) -> Decision:
 
 
 def _decision(found: Interval, holds: bool, fails: bool, level: float) -> Decision:
-    # Bounds alone have no test, and where nothing varies nothing is left to chance.
+    # Intervals given by bounds alone, or without variation, have no test.
     tested = found.error > 0
     p_value = min(1.0, 2 * min(found.p_above(level), found.p_below(level))) if tested else None
     outcome = Outcome.HOLDS if holds else Outcome.FAILS if fails else Outcome.UNDECIDED

@@ -22,19 +22,19 @@ from workloads.theta.year import ThetaYear
 
 __all__ = ["ALL", "COLUMNS", "MIXES", "SIX", "Traces", "Years", "labels", "metric_rows", "simulate_grid"]
 
-#: The mechanisms of the paper, and these with the baseline.
+#: The mechanisms of the paper, without and with the baseline.
 SIX = tuple(mechanism.name for mechanism in MECHANISMS)
 ALL = (BASELINE, *SIX)
 MIXES = tuple(NOTICE_MIXES)
 
-#: What is kept of the summary of each simulation: the eight metrics of Fig. 6 and some that explain them.
+#: Columns kept from each summary: the eight metrics of Fig. 6 and some that explain them.
 _SUMMARY_COLUMNS = (
     *(metric.name for metric in METRICS),
     *("instant_start_ratio_strict", "shrink_ratio", "wait_h", "bounded_slowdown", "makespan_h", "lost_node_hours"),
     "utilization_to_last_submit",
     *DELAYS,
 )
-#: All metrics of a simulation; the last ones are computed here, from the accounting of node-hours.
+#: All metrics of a simulation; the last ones are computed here from the node-hours by state.
 COLUMNS = (*_SUMMARY_COLUMNS, "compute_utilization")
 
 
@@ -77,7 +77,7 @@ def simulate_grid(
     vary: str = "product",
     preset: str = "",
 ) -> SweepResult:
-    """A grid of simulations, of which only what is missing in the store is carried out.
+    """Run a grid of simulations, reusing stored results.
 
     Parameters
     ----------
@@ -88,11 +88,11 @@ def simulate_grid(
     parameters, seed
         The traces.
     mechanisms, assignment, options
-        What is crossed, as in the file of a sweep.
+        Crossed parameters, as in a sweep file.
     vary
-        How: every value with every other, or ``one-at-a-time``.
+        How they are varied: ``product`` or ``one-at-a-time``.
     preset
-        Of the years, in place of the parameters' own.
+        Preset of the years, in place of that in the parameters.
 
     Raises
     ------

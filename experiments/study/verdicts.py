@@ -39,7 +39,7 @@ class Source:
     kind
         ``text``, ``table``, ``figure``, ``own reference`` or ``hypothesis``.
     place
-        Section or number; of an own reference, which one.
+        Section or number; for a reference of ours, its name.
     how
         How a value was read from a figure.
     """
@@ -78,36 +78,36 @@ def figure(number: str, how: str) -> Source:
 
 
 def reference(what: str) -> Source:
-    """Not a value of the paper: one of our own reference, which is named."""
+    """A value from a reference of ours, which is named, instead of the paper."""
     return Source("own reference", what)
 
 
-#: No paper says it: an expectation of ours, which stood before the measurement.
+#: Source of hypotheses of ours, stated before the measurement.
 HYPOTHESIS = Source("hypothesis")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A statement beside what was measured.
+    """A statement with its measured value and outcome.
 
     Attributes
     ----------
     claim
         The statement, in short.
     printed
-        The paper's number or words; of a hypothesis, what is expected.
+        The paper's number or words; for a hypothesis, the expectation.
     measured
         Ours.
     outcome
         Computed from the measured data, never typed in.
     remark
-        Why, where it needs saying.
+        Explanation where needed.
     rule
-        When the statement holds; begins with "holds if ". Empty only where nothing can be compared.
+        The rule in words, beginning with "holds if ". Empty only where nothing can be compared.
     source
         Where the printed value comes from.
     p_value
-        p-value of the test that the outcome rests on; None where nothing is left to chance.
+        p-value of the test behind the outcome; None for deterministic values.
     adjusted
         The same after Holm's correction (:func:`correct_p_values`).
     construction
@@ -136,7 +136,7 @@ class Verdict:
 
     @property
     def by_construction(self) -> bool:
-        """Whether the statement holds and could not do otherwise: it is no result and is left out of every count."""
+        """Whether the statement holds by construction: it is not a result and is left out of every count."""
         return bool(self.construction) and self.outcome is Outcome.HOLDS
 
     @property
@@ -146,7 +146,7 @@ class Verdict:
 
     @property
     def outcome_words(self) -> str:
-        """The outcome for a reader; of a statement that holds by construction with the reason."""
+        """The outcome in words, with the reason for a statement that holds by construction."""
         return f"{self.counted_as}: {self.construction}" if self.by_construction else self.counted_as
 
     @property
@@ -156,20 +156,20 @@ class Verdict:
 
     @property
     def survives(self) -> bool:
-        """Whether it is decided, and still is after Holm's correction."""
+        """Whether it is decided, also after Holm's correction."""
         return self.decided and (self.adjusted is None or self.adjusted < LEVEL)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """What a paper says, or we expect, before anything is measured.
+    """A statement of a paper, or a hypothesis of ours, made before the measurement.
 
     Attributes
     ----------
     claim, printed, source
         As of :class:`Verdict`.
     construction
-        Why it holds whenever the code is right, in a clause; empty: the measurement may contradict it.
+        Why it holds whenever the code is correct, as a clause; empty: the measurement may contradict it.
     """
 
     claim: str
@@ -182,13 +182,13 @@ class Statement:
         return self.verdict(rule.decide(found), rule.words, measured, remark)
 
     def each(self, rule: Rule, found: Mapping[str, Interval], measured: str, remark: str = "") -> Verdict:
-        """The verdict on all of several intervals: each must hold, one that does not refutes (:func:`together`)."""
+        """The verdict on several intervals: all must hold, and one that does not refutes (:func:`together`)."""
         decision = together([rule.decide(item) for item in found.values()])
         words = rule.words if len(found) == 1 else f"{rule.words}; each of {len(found)}, refuted by one after Holm"
         return self.verdict(decision, words, measured, remark)
 
     def exact_verdict(self, holds: bool, rule: str, measured: str, remark: str = "") -> Verdict:
-        """The verdict where nothing is left to chance; the rule begins with "holds if"."""
+        """The verdict on a deterministic value; the rule begins with "holds if"."""
         return self.verdict(Decision(Outcome.HOLDS if holds else Outcome.FAILS), rule, measured, remark)
 
     def exact(self, value: float, measured: str = "", remark: str = "") -> Verdict:
@@ -197,11 +197,11 @@ class Statement:
         return self.exact_verdict(rule.equal(value), rule.words, measured or f"{value:,.6g}", remark)
 
     def open(self, reason: str, measured: str = "-", rule: str = "") -> Verdict:
-        """There is nothing to compare with, for that reason."""
+        """The verdict "not comparable", with its reason."""
         return self.verdict(Decision(Outcome.NOT_COMPARABLE), rule, measured, reason)
 
     def verdict(self, decision: Decision, rule: str, measured: str, remark: str = "") -> Verdict:
-        """The verdict of a decision made otherwise."""
+        """The verdict of a given decision."""
         return Verdict(
             self.claim,
             self.printed,
@@ -218,7 +218,7 @@ class Statement:
 def correct_p_values(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """The verdicts, with p-values adjusted by Holm's method.
 
-    All that have one are the family, but for those that hold by construction: they test nothing.
+    The family is all verdicts with a p-value, except statements by construction, which test nothing.
     """
     family = [
         place for place, verdict in enumerate(verdicts) if verdict.p_value is not None and not verdict.by_construction
@@ -230,7 +230,7 @@ def correct_p_values(verdicts: Sequence[Verdict]) -> list[Verdict]:
 
 
 def remaining(verdicts: Sequence[Verdict]) -> str:
-    """What Holm's correction leaves of corrected verdicts, in a sentence; empty if at most one is a test.
+    """Sentence on the decisions that remain after Holm's correction; empty for fewer than two tests.
 
     >>> statement = Statement("it falls", "-", HYPOTHESIS)
     >>> sure, weak = (statement.verdict(Decision(Outcome.HOLDS, p), "holds if it falls", "1") for p in (0.001, 0.04))
@@ -255,7 +255,7 @@ def remaining(verdicts: Sequence[Verdict]) -> str:
 
 
 def format_p(verdict: Verdict) -> str:
-    """The p-value of a verdict for a reader, and the adjusted one; empty where there is none.
+    """Format the p-value of a verdict and the adjusted one; empty without a p-value.
 
     >>> statement = Statement("it falls", "-", HYPOTHESIS)
     >>> both = [statement.verdict(Decision(Outcome.HOLDS, p), "holds if it falls", "1") for p in (0.00001, 0.04)]
@@ -274,7 +274,7 @@ def _p(value: float) -> str:
 
 _TESTED = (Outcome.HOLDS, Outcome.FAILS, Outcome.UNDECIDED)
 
-#: Of the file of verdicts.
+#: Columns of the file of verdicts.
 COLUMNS = ("claim", "printed", "source", "measured", "outcome", "construction", "rule", "p_value", "adjusted", "remark")
 
 

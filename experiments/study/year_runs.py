@@ -46,11 +46,11 @@ class YearRun:
     seed, jobs, preset
         The year; types, notices and overheads are drawn with the same seed.
     assignment, options
-        What is not at its default, as pairs in the order of their names.
+        Non-default values, as pairs ordered by name.
     mechanism
         A mechanism with its parameters, or ``baseline``.
     columns
-        Metrics that are kept.
+        Metrics to keep.
     """
 
     seed: int
@@ -63,12 +63,12 @@ class YearRun:
 
     @property
     def table(self) -> tuple[Any, ...]:
-        """What decides the jobs: simulations that share it cost less one after the other in one process."""
+        """Key of the job table: consecutive simulations with the same key are cheaper in one process."""
         return self.seed, self.jobs, self.preset, self.assignment
 
     @property
     def configuration(self) -> RunConfiguration:
-        """The simulation as a sweep has it."""
+        """The simulation as a run of a sweep."""
         options = Options(**dict(self.options))
         return RunConfiguration(
             GeneratedYear(self.seed, self.jobs, self.preset),
@@ -82,7 +82,7 @@ class YearRun:
 
 
 def distinct(run: YearRun) -> YearRun:
-    """The simulation without what is at its default or does not change it: equal ones are simulated once."""
+    """The simulation without defaults and options that have no effect, so that equal ones run only once."""
     idle = {name for matches, names in _IDLE if matches(run.mechanism) for name in names}
     default = Assignment()
     return replace(

@@ -31,13 +31,13 @@ __all__ = [
     "varying_parameters",
 ]
 
-#: Parameters that only repeat a configuration.
+#: Parameters that distinguish repetitions of a configuration.
 REPETITIONS = ("generator_seed", "assignment_seed", "seed")
-#: Columns that name a run and say nothing of their own.
+#: Columns that identify a run and are not parameters.
 _NAMES = ("run", "label", "varied")
-#: Metrics of a table in a terminal and of a figure, as far as there are any.
+#: Default metrics of a terminal table and of a figure, where present.
 SHOWN = ("wait_h", "bounded_slowdown", "instant_start_ratio", "utilization")
-#: Rows that are printed.
+#: Largest number of printed rows.
 _PRINTED = 40
 
 Row = Mapping[str, Any]
@@ -46,15 +46,15 @@ Values = tuple[Any, ...]
 
 
 def varying_parameters(rows: Sequence[Row], repetitions: Sequence[str] = REPETITIONS) -> list[str]:
-    """The parameters that vary and are no repetitions, in the order of a label.
+    """Varied parameters other than repetitions, in the order of a label.
 
-    A parameter that others decide, such as the size of the machine of each trace, is none.
+    A parameter that depends on others, such as the machine size of a trace, is excluded.
     """
     found: list[str] = []
     names = [name for name in (rows[0] if rows else ()) if name not in (*_NAMES, *repetitions) and not is_metric(name)]
     if rows and rows[0].get("generator_seed") is not None:
         names = [name for name in names if name != "workload"]  # its name is its seed
-    # What a warning decides is measured by it, and what a trace decides is its own.
+    # The instant tolerance follows the warning, and a trace determines its machine.
     for name in sorted(names, key=lambda name: name == "instant_tolerance"):
         if len({row[name] for row in rows}) > 1:
             by_others: dict[Values, set[Any]] = {}
@@ -78,12 +78,12 @@ def _cells(rows: Sequence[Row], keys: Sequence[str], repetitions: Sequence[str])
 
 
 def select_metrics(rows: Sequence[Row], names: Sequence[str] = ()) -> list[Metric]:
-    """The metrics that are asked for, by default those that any run has.
+    """Selected metrics; by default all that occur in any run.
 
     Raises
     ------
     InputError
-        If there is none of a name.
+        If no metric has a requested name.
     """
     there = [name for name in (rows[0] if rows else ()) if is_metric(name)]
     for name in names:
@@ -132,7 +132,7 @@ def parse_reference(rows: Sequence[Row], text: str, repetitions: Sequence[str] =
     rows, repetitions
         Rows of a summary; parameters that are repetitions.
     text
-        ``order=fcfs``, or several separated by commas; of a value that only one parameter has, the value alone.
+        ``order=fcfs``, or several separated by commas; a value that only one parameter has may stand alone.
 
     Raises
     ------
@@ -165,7 +165,7 @@ def _list_keys(keys: Sequence[str]) -> str:
 
 
 def _among(rows: Sequence[Row], key: str, text: str) -> list[Any]:
-    """The value of a key that is written so, as a list of one; of numbers the spelling does not matter."""
+    """The matching value of a key as a list of one; numbers are compared by value."""
 
     def same(value: Any) -> bool:
         try:
@@ -206,7 +206,7 @@ def filter_rows(rows: Sequence[Row], where: Sequence[str]) -> list[Row]:
 def difference_rows(
     rows: Sequence[Row], against: Mapping[str, Any], repetitions: Sequence[str] = REPETITIONS
 ) -> list[dict[str, Any]]:
-    """A row for each metric of each configuration that differs from the reference in these keys alone.
+    """A row for each metric of each configuration that differs from the reference only in these keys.
 
     Parameters
     ----------
@@ -275,7 +275,7 @@ def aggregate_table(rows: Sequence[Row], names: Sequence[str] = (), unit: str = 
 
 
 def difference_table(rows: Sequence[Row], names: Sequence[str] = (), unit: str = "nodes") -> str:
-    """The differences likewise; rows of :func:`difference_rows`. A ``*`` marks intervals that exclude 0."""
+    """The rows of :func:`difference_rows` as text. A ``*`` marks intervals that exclude 0."""
     return _table(rows, names, "difference", "+", unit)
 
 

@@ -39,7 +39,7 @@ CLUSTERS = {
     "htcondor": ("dask_jobqueue", "HTCondorCluster"),
 }
 
-#: How often the workers are counted, and how long none may be there until that is said [s].
+#: Interval between counts of the workers, and time without any until a warning [s].
 LOOK_EVERY, PATIENCE = 5.0, 60.0
 
 #: Arguments that become comments of a job's script, and what may stand there; the others become words of a command.
@@ -67,7 +67,7 @@ _MISSING = f"a Dask cluster needs packages that are not installed; install them 
 
 @dataclass(frozen=True)
 class Lost:
-    """The answer for a task that no worker has lived to finish.
+    """Result of a task whose workers all died.
 
     Attributes
     ----------
@@ -121,16 +121,16 @@ def _strange(options: Mapping[str, Any], plain: Mapping[str, frozenset[str]]) ->
 def dask_client(
     scheduler: str | None, cluster: str, workers: int | None, options: Mapping[str, Any]
 ) -> Iterator[tuple[Any, int]]:
-    """A client with at least one worker, and how many workers there are going to be.
+    """A client with at least one worker, and the expected number of workers.
 
     Parameters
     ----------
     scheduler
-        Address of one that is running; None: a cluster is started.
+        Address of a running scheduler; None: a cluster is started.
     cluster
-        What is started: a name of :data:`CLUSTERS`.
+        Kind of cluster to start, a name of :data:`CLUSTERS`.
     workers
-        How many are started.
+        Number of workers to start.
     options
         Keyword arguments of the cluster's class.
 
@@ -163,7 +163,7 @@ def dask_client(
 
 @contextmanager
 def _watch_workers(client: Any) -> Iterator[None]:
-    """Say once, each time that it happens, that no worker has been there for a minute."""
+    """Warn once for each period in which no worker has been present for a minute."""
     over = threading.Event()
 
     def watch() -> None:
@@ -205,7 +205,7 @@ def _start_cluster(name: str, workers: int, options: Mapping[str, Any]) -> Any:
         scheduler = options.get("scheduler_options", {})
         if not isinstance(scheduler, Mapping):
             raise ParameterError("scheduler_options", "a table", scheduler)
-        # By default the dashboard would be open to all that reach this machine.
+        # By default the dashboard would accept connections from any host.
         given = {**options, "scheduler_options": {"dashboard_address": "127.0.0.1:0", **scheduler}}
         if not (options.get("interface") or options.get("security") or {"host", "interface"} & set(scheduler)):
             print(_OPEN, file=sys.stderr, flush=True)
@@ -221,7 +221,7 @@ def _start_cluster(name: str, workers: int, options: Mapping[str, Any]) -> Any:
 
 
 def dask_backend(client: Any, workers: int) -> Any:
-    """joblib's backend of a Dask cluster, with three of its traps closed.
+    """joblib's backend of a Dask cluster, with workarounds for three of its defects.
 
     - Where the scheduler gives a task up, because worker after worker died of it, joblib (1.6) gets no notice and
       waits forever. Here the answer is :class:`Lost`.
@@ -258,5 +258,5 @@ def dask_backend(client: Any, workers: int) -> Any:
     return Backend(client=client)
 
 
-#: Tasks that are under way at least: enough to keep a small cluster busy, and to make an adaptive one grow.
+#: Least number of tasks in flight: enough to keep a small cluster busy and to make an adaptive one grow.
 _UNDER_WAY = 8

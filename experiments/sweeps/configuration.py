@@ -25,7 +25,7 @@ class TraceFile:
     Attributes
     ----------
     path
-        As it was written; it is also the name of the workload in the tables.
+        As written in the configuration; also the name of the workload in the tables.
     nodes
         Size of the machine; None: what the header says.
     format
@@ -33,14 +33,14 @@ class TraceFile:
     procs_per_node
         For logs that count processors.
     where, unit
-        Which jobs are read, and what their sizes count: see :func:`workloads.logs.readers.read_workload`.
+        Filter on the jobs, and the unit of their sizes: see :func:`workloads.logs.readers.read_workload`.
     columns
         Of a CSV or Parquet table: its columns by role, ``"submit=t,nodes=n,runtime=r"``, or ``pm100`` or ``f-data``;
         None: recognised.
     lenient
         Count broken lines instead of refusing the log; None: as for all traces, else not.
     directory
-        What a relative path is relative to.
+        Base of relative paths.
     """
 
     path: str
@@ -56,7 +56,7 @@ class TraceFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """What arrives: generated years, or logs.
+    """Workloads of a sweep: generated years, or logs.
 
     Attributes
     ----------
@@ -70,12 +70,12 @@ class Workload:
     traces
         Logs; empty: the workloads are generated.
     nodes, format, procs_per_node, where, unit, columns, lenient
-        As in :class:`TraceFile`, for all traces that do not say it themselves.
+        As in :class:`TraceFile`, for traces that do not set them.
 
     Raises
     ------
     InputError
-        If there are neither seeds nor traces, or both, or something that goes only with the other.
+        If there are neither seeds nor traces, both, or an option that applies only to the other.
     """
 
     seeds: tuple[int, ...] | None = None
@@ -112,14 +112,14 @@ class Workload:
 
 @dataclass(frozen=True, kw_only=True)
 class AssignmentAxes:
-    """What is varied of :class:`workloads.hybrid.type_mix.Assignment`.
+    """Varied parameters of :class:`workloads.hybrid.type_mix.Assignment`.
 
     Attributes
     ----------
     seeds
         Seeds of types, overheads and notices; None: that of the generated year, 0 for a trace.
     values
-        For each parameter that is not at its default the values that it takes.
+        Values of each parameter that is not at its default.
     """
 
     seeds: tuple[int, ...] | None = None
@@ -128,7 +128,7 @@ class AssignmentAxes:
 
 @dataclass(frozen=True, kw_only=True)
 class OptionAxes:
-    """What is varied of :class:`simulator.options.Options`; ``values`` as in :class:`AssignmentAxes`."""
+    """Varied parameters of :class:`simulator.options.Options`; ``values`` as in :class:`AssignmentAxes`."""
 
     values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
@@ -149,7 +149,7 @@ class Sweep:
     assignment, options
         What is varied.
     measure
-        What is measured, the same for all runs.
+        Measurement settings, the same for all runs.
     vary
         One of :data:`VARY`.
     reading

@@ -21,8 +21,8 @@ DELAYS = ("delayed_on_demand", "crowded_on_demand")
 def count_delays(records: Sequence[JobRecord], nodes: int, instant_tolerance: float, warning: float) -> dict[str, int]:
     """Count the on-demand jobs that start late, and those of them that had no room beside the other on-demand jobs.
 
-    A job has no room if the machine has fewer nodes than it requests together with the on-demand jobs that run or
-    gather nodes at its arrival. On-demand jobs that wait in the queue hold no nodes and do not count.
+    A job has no room if its request, together with the nodes of on-demand jobs that run or gather nodes at its arrival,
+    exceeds the machine. On-demand jobs that wait in the queue hold no nodes and do not count.
 
     Parameters
     ----------
@@ -39,11 +39,11 @@ def count_delays(records: Sequence[JobRecord], nodes: int, instant_tolerance: fl
     Returns
     -------
     dict
-        ``delayed_on_demand`` and ``crowded_on_demand``, a part of them.
+        ``delayed_on_demand``, and ``crowded_on_demand``, the part of them without room.
     """
     tolerance, gathering = to_ticks(instant_tolerance), to_ticks(warning)
     if isinstance(records, Records):
-        # A plain run has none, and is over sooner than a record of each job would be made.
+        # Return early without on-demand jobs, because creating a record for each job takes longer than a plain run.
         records = records.part(records.are(ON_DEMAND))
     arrivals = sorted(
         (record.queued, record.job_id, record.start, record.end, record.nodes)

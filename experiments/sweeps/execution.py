@@ -28,12 +28,12 @@ __all__ = ["BACKENDS", "Pool", "Workforce", "available_workers", "carry_out", "s
 
 BACKENDS = ("loky", "dask")
 
-#: What is done with each run.
+#: Function applied to each run.
 Task = Callable[["RunConfiguration"], "RunOutcome"]
 
-#: What a worker is given to do at a time, if runs are so short [s], and at most how many.
+#: Target duration of a batch of short runs [s], and its largest number of runs.
 _BATCH_SECONDS, _MOST = 2.0, 64
-#: How often a worker looks whether it is still wanted [s].
+#: Interval at which a worker checks that its parent is alive [s].
 _LOOK_EVERY = 1.0
 
 
@@ -44,7 +44,7 @@ class Workforce:
     Attributes
     ----------
     workers
-        Processes; None: one for each core of this machine, or what the scheduler has.
+        Processes; None: one for each core of this machine, or all workers of the scheduler.
     backend
         ``loky``, processes on this machine; or ``dask``.
     scheduler
@@ -88,7 +88,7 @@ class Workforce:
 
     @contextmanager
     def assemble(self) -> Iterator[Pool]:
-        """The workers, for as long as they are needed."""
+        """Context manager that starts the workers and stops them at the end."""
         here = self.workers or available_workers()
         if self.backend == "loky" and here == 1:
             yield Pool(None, 1, "", {})
@@ -98,7 +98,7 @@ class Workforce:
 
             from joblib.externals.loky.backend import resource_tracker as loky_tracker
 
-            # Both, before there are workers: a tracker that starts later would unblock signals meanwhile.
+            # Start both before the workers: a tracker started later would unblock signals.
             start_trackers(resource_tracker.ensure_running, loky_tracker.ensure_running)
             yield Pool("loky", here, "n_jobs", {"initializer": _follow, "initargs": (os.getpid(),)})
             return
@@ -111,7 +111,7 @@ class Workforce:
 
 @dataclass(frozen=True)
 class Pool:
-    """joblib with a backend, or this process alone.
+    """Task runner: joblib with a backend, or the calling process.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class Pool:
     workers
         How many there are.
     ahead
-        Tasks that are handed out at a time, as joblib writes it.
+        Number of tasks dispatched ahead, in joblib's notation.
     parameters
         Parameters of the backend.
     """
@@ -131,7 +131,7 @@ class Pool:
     parameters: Mapping[str, Any]
 
     def map(self, task: Callable[[Any], Any], items: Iterable[Any], *, ordered: bool = False) -> Iterator[Any]:
-        """What the task makes of each item, in the order in which it comes, or in that of the items.
+        """Results of the task for all items, in order of completion or of the items.
 
         The workers trust files as far as this process does (:func:`workloads.ground.trust.trust`).
         """
@@ -146,7 +146,7 @@ class Pool:
             how = "generator" if ordered else "generator_unordered"
             parallel = Parallel(return_as=how, batch_size=1, pre_dispatch=self.ahead)
         with warnings.catch_warnings():
-            # An interruption leaves the tasks that are not done; the command says so itself.
+            # joblib warns about unfinished tasks after an interruption, which the command reports itself.
             warnings.filterwarnings("ignore", r".*(still being processed by|but not used)", UserWarning, "joblib")
             # An item is one argument, small and not a container: Dask would scatter a large one to a single worker,
             # and lose it with that worker.
@@ -156,7 +156,7 @@ class Pool:
 
 
 def _loky_backend(**parameters: Any) -> Any:
-    """joblib's backend of local processes, with a race of its end closed.
+    """joblib's backend of local processes, with a workaround for a race at shutdown.
 
     Where an iteration ends early, loky (3.5) drops the tasks that no worker has, but not their numbers. Its thread
     then dies of a ``KeyError`` if it finds the number of a task that was handed out at that moment.
@@ -181,14 +181,14 @@ def _loky_backend(**parameters: Any) -> Any:
 
 
 def available_workers() -> int:
-    """How many this process may use."""
+    """Number of cores available to this process."""
     import joblib
 
     return int(joblib.cpu_count())
 
 
 def spread(task: Callable[[Any], Any], items: Sequence[Any], workers: int | None) -> Iterator[Any]:
-    """What the task makes of each item, in the order of the items, in processes of this machine.
+    """Results of the task for all items, in their order, computed in local processes.
 
     Parameters
     ----------
@@ -214,11 +214,10 @@ def spread(task: Callable[[Any], Any], items: Sequence[Any], workers: int | None
 def carry_out(
     task: Task, runs: Sequence[RunConfiguration], pool: Pool, after: Callable[[], None] = lambda: None
 ) -> Iterator[RunOutcome]:
-    """Outcomes of the runs as they come; ``after`` is called when those that have come together have been taken.
+    """Outcomes of the runs as they complete; ``after`` is called after each batch has been consumed.
 
-    A worker that dies loses its run. Every run that may have killed it (all that were handed out) is put
-    aside, the others go on, and in the end those put aside are tried again one by one: what then loses its worker once
-    more has failed.
+    If a worker dies, all runs in flight are set aside, since any of them may have killed it. The others continue, and
+    the runs set aside are then retried one by one; a run that kills its worker again has failed.
     """
     waiting = deque(runs)
     aside: list[RunConfiguration] = []
@@ -245,7 +244,7 @@ def carry_out(
 
 @dataclass(frozen=True)
 class _Batch:
-    """Runs that one worker carries out one after the other."""
+    """Runs that one worker executes in sequence."""
 
     runs: tuple[RunConfiguration, ...]
 
@@ -255,16 +254,16 @@ def _each(task: Task, batch: _Batch) -> list[RunOutcome]:
 
 
 def _in_turn(task: Task, batch: _Batch) -> Iterator[RunOutcome]:
-    """The same in the calling process, where an interruption costs no more than the run under way."""
+    """The same in the calling process, where an interruption loses only the current run."""
     return map(task, batch.runs)
 
 
 class _Pace:
-    """How many runs make a batch: handing one out costs a worker as much time as a very small run."""
+    """Adapts the batch size, because dispatching a batch takes as long as a very small run."""
 
     def __init__(self, pool: Pool) -> None:
         self._workers = pool.workers
-        # A scheduler elsewhere distributes run by run, and moves them when workers come and go.
+        # A Dask scheduler distributes single runs, and moves them when workers join or leave.
         self._most = _MOST if pool.backend in ("loky", None) else 1
         self._runs, self._seconds = 0, 0.0
 
@@ -274,7 +273,7 @@ class _Pace:
         self._seconds += outcome.timings.get("run_seconds") or 0.0
 
     def size(self, waiting: int) -> int:
-        """Number of runs that are handed out next; towards the end fewer, so that all workers end together."""
+        """Number of runs in the next batch, smaller towards the end so that all workers finish together."""
         if not self._seconds:
             return 1
         fitting = int(_BATCH_SECONDS * self._runs / self._seconds)
@@ -284,7 +283,7 @@ class _Pace:
 def _next_batches(waiting: deque[RunConfiguration], away: dict[str, RunConfiguration], pace: _Pace) -> Iterator[_Batch]:
     while waiting:
         runs = [waiting.popleft() for _ in range(min(pace.size(len(waiting)), len(waiting)))]
-        # The runs of one job table go to one worker, which makes it once, unless they are more than a batch.
+        # Runs of one job table go to one worker, which builds it once, unless they exceed a batch.
         last = _table(runs[-1])
         if waiting and _table(waiting[0]) == last != _table(runs[0]):
             while _table(runs[-1]) == last:
@@ -294,12 +293,12 @@ def _next_batches(waiting: deque[RunConfiguration], away: dict[str, RunConfigura
 
 
 def _table(run: RunConfiguration) -> tuple[Any, ...]:
-    """What decides the job table of a run."""
+    """Key of the job table of a run."""
     return run.workload, run.assignment, run.assignment_seed
 
 
 def _alone(task: Task, run: RunConfiguration, pool: Pool) -> RunOutcome:
-    """The outcome of a run while nothing else runs, so that nothing else can be what its worker died of."""
+    """Outcome of a run executed alone, so that no other run can have killed its worker."""
     try:
         (answer,) = pool.map(partial(_each, task), [_Batch((run,))])
     except BrokenProcessPool as error:
@@ -314,10 +313,10 @@ def _alone(task: Task, run: RunConfiguration, pool: Pool) -> RunOutcome:
 
 
 def _follow(parent: int) -> None:
-    """Let this worker end with the process that started it.
+    """Make this worker end when the process that started it ends.
 
-    A process killed by force does not stop its workers: they would finish what they have been handed, and then
-    wait for five minutes, each with its memory.
+    A process that is killed cannot stop its workers: they would finish their tasks and then idle for five minutes,
+    keeping their memory.
     """
 
     def look() -> None:
@@ -325,6 +324,6 @@ def _follow(parent: int) -> None:
             time.sleep(_LOOK_EVERY)
         os._exit(1)
 
-    # What a terminal sends goes to the whole group: the process that hands out the work ends it, and says so.
+    # A terminal signals the whole process group; the parent handles the interruption and reports it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=look, daemon=True).start()

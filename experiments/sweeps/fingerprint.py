@@ -14,7 +14,7 @@ from pathlib import Path
 __all__ = ["MODEL", "deciding", "experiment_fingerprint", "model_fingerprint", "year_fingerprint"]
 
 _ROOT = Path(__file__).parents[2]
-#: What a simulation is made by; laws and planning too, since stochastic jobs are planned on the way.
+#: Sources that determine a simulation's result, including distributions and planning for stochastic jobs.
 MODEL = (
     "workloads/**/*.py",
     "policies/**/*.py",
@@ -24,18 +24,18 @@ MODEL = (
 )
 _EXPERIMENTS = (*MODEL, "experiments/**/*.py")
 _YEARS = (*MODEL, "experiments/study/year_runs.py")
-#: No measurement depends on how it is asked for, shown or told.
+#: Folders that no measurement depends on: commands, figures and reports.
 _OUTSIDE = (
     "simulator/conformance/",
     *(f"experiments/{folder}/" for folder in ("commands", "exports", "figures", "gantt", "stories", "study/report")),
 )
-#: A text that is a statement of its own, and a line that is a comment. Reading them with ``ast`` takes a second.
+#: Docstrings and comment lines. Regular expressions are used because parsing with ``ast`` takes a second.
 _DOCSTRING = re.compile(r'^([ ]*)r?"""(?:[^"\\]|\\.|"(?!""))*"""$', re.MULTILINE | re.DOTALL)
 _COMMENT = re.compile(r"^[ ]*#.*\n", re.MULTILINE)
 
 
 def deciding(source: str) -> str:
-    '''The source of a module without what decides nothing: docstrings and lines of comments.
+    '''The source of a module without docstrings and comment lines.
 
     >>> deciding('def f():  # one\\n    # two\\n    """Three."""\\n    return 4\\n')
     'def f():  # one\\n    ...\\n    return 4\\n'
@@ -45,19 +45,19 @@ def deciding(source: str) -> str:
 
 @cache
 def model_fingerprint() -> str:
-    """A digest of the sources of everything that a simulation is made by, as 16 hexadecimal digits."""
+    """Digest of all sources that determine a simulation's result, as 16 hexadecimal digits."""
     return _digest(MODEL)
 
 
 @cache
 def experiment_fingerprint() -> str:
-    """A digest of the sources that experiments are measured by, as 16 hexadecimal digits."""
+    """Digest of all sources that determine measurements of experiments, as 16 hexadecimal digits."""
     return _digest(_EXPERIMENTS)
 
 
 @cache
 def year_fingerprint() -> str:
-    """A digest of the sources that simulated years (``experiments.study.year_runs``) are measured by."""
+    """Digest of all sources that determine simulated years (``experiments.study.year_runs``)."""
     return _digest(_YEARS)
 
 

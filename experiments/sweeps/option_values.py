@@ -39,15 +39,15 @@ __all__ = [
     "vary",
 ]
 
-#: Seeds that a range may have.
+#: Largest number of seeds in a range.
 _MOST_SEEDS = 100_000
 
-#: The largest seed: whole numbers of the tables have 64 bits.
+#: The largest seed, because integers of the tables have 64 bits.
 _LARGEST = 2**63 - 1
-#: Jobs that a generated year of a sweep may have: 27 years of Theta, of which each worker holds about two gigabytes.
+#: Largest number of jobs of a generated year: 27 years of Theta, about two gigabytes in each worker.
 _MOST_JOBS = 1_000_000
 
-#: Makes a value of what was written, or says why not.
+#: Converts a raw value, or raises an error that states the legal values.
 Hook = Callable[[Any, Any], Any]
 
 
@@ -68,7 +68,7 @@ def positive(raw: Any, _: Any = None) -> int:
 
 
 def several(raw: Any) -> list[Any]:
-    """A list that is not empty, or one value as a list."""
+    """A non-empty list, or a single value as a list."""
     if not isinstance(raw, list | tuple):
         return [raw]
     if not raw:
@@ -92,7 +92,7 @@ def seeds(raw: Any, _: Any = None) -> tuple[int, ...]:
 
 
 def _is_seed(text: str) -> bool:
-    """Whether a text is a whole number that is not beyond all measure."""
+    """Whether a text is a whole number within the range of seeds."""
     return re.fullmatch(r"\s*[0-9]{1,100}\s*", text) is not None
 
 
@@ -139,14 +139,14 @@ def vary(raw: Any, _: Any) -> str:
 
 
 def _check_plan(name: str) -> None:
-    """Refuse what is no planning strategy; a sweep gives no plans of its own."""
+    """Refuse a text that is not a planning strategy; a sweep does not accept plans from files."""
     from policies.planning.plan_book import PlanBook
 
     PlanBook().check(name)
 
 
 def axis(kind: type[Assignment] | type[Options], name: str) -> Hook:
-    """Reads the values that a parameter takes: one, or a list."""
+    """Converter for the values of a parameter: one, or a list."""
     default = getattr(kind(), name)
 
     def value(raw: Any) -> Any:

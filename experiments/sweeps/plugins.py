@@ -70,7 +70,7 @@ def _plugin_names(
 
 _parsed = cache(parse_mechanism)
 
-#: Of each module that was asked for: what it was loaded by, and the digest of its file then.
+#: Loader and file digest of each requested module, at the time it was loaded.
 _loaded: dict[str, tuple[object, str]] = {}
 
 

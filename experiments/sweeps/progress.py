@@ -15,18 +15,18 @@ from experiments.terminal import escape
 
 __all__ = ["Bar", "Remaining", "RunBar", "follow"]
 
-#: What a run is like.
+#: Features of a run.
 Kind = tuple[str, ...]
-#: How often the remaining time is worked out anew [s].
+#: Interval between updates of the remaining time [s].
 _LOOK_EVERY = 0.5
 
 _Piece = TypeVar("_Piece")
 
 
 def follow(pieces: Iterable[_Piece], total: int, shown: bool) -> Iterator[_Piece]:
-    """The pieces as they come, and on standard error how many of all have come.
+    """Yield the pieces as they complete, and show their number on standard error.
 
-    Nothing is shown before the first one, so that a refusal is one sentence alone.
+    Nothing is shown before the first one, so that an error message stands alone.
     """
     terminal = sys.stderr.isatty()
     bar = None
@@ -50,7 +50,7 @@ def follow(pieces: Iterable[_Piece], total: int, shown: bool) -> Iterator[_Piece
 
 
 class Bar:
-    """Progress over jobs and mechanisms, on standard error; a line now and then where that is no terminal.
+    """Progress over jobs and mechanisms on standard error; occasional lines if that is not a terminal.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Bar:
     mechanisms
         The replays.
     delay
-        Time before which nothing is shown [s]: a short replay needs no bar.
+        Delay before anything is shown [s], because a short replay needs no bar.
     """
 
     def __init__(self, jobs: int, mechanisms: Sequence[str], *, delay: float = 0.0) -> None:
@@ -90,10 +90,10 @@ class Bar:
 
 
 class Remaining:
-    """How long the rest of a sweep will take, from what runs like those that are left have taken.
+    """Estimate of a sweep's remaining time from the durations of similar runs.
 
-    Mechanisms, orders and numbers of jobs differ in what they take, and runs that are alike come together: a mean over
-    all runs would promise too little or too much for most of a sweep.
+    Durations depend on mechanism, order and number of jobs, and similar runs are adjacent. A mean over all runs would
+    therefore be wrong during most of a sweep.
 
     Parameters
     ----------
@@ -115,11 +115,11 @@ class Remaining:
             self._seconds[kind[:words]] = self._seconds.get(kind[:words], 0.0) + seconds
 
     def seconds(self, elapsed: float) -> float | None:
-        """Until the end, if the workers go on as in the time elapsed [s]; None: no run is done."""
+        """Remaining time at the present rate of the workers [s]; None before the first completed run."""
         work = self._seconds.get((), 0.0)
         if not work:
             return None
-        # Workers wait now and then, and there are more or fewer of them: the work that is done in a second.
+        # Workers may idle, join or leave, so use the work completed per second of elapsed time.
         return sum(count * self._mean(kind) for kind, count in self._left.items() if count > 0) * elapsed / work
 
     def _mean(self, kind: Kind) -> float:
@@ -128,14 +128,14 @@ class Remaining:
 
 
 class RunBar:
-    """Progress over the runs of a sweep, with the time that the rest will take.
+    """Progress over the runs of a sweep, with the remaining time.
 
     Parameters
     ----------
     runs
-        How many there are.
+        Number of runs.
     kinds
-        Kinds of those that are still to be done, as of :class:`Remaining`.
+        Kinds of the runs not yet done, as in :class:`Remaining`.
     shown
         Whether anything is shown at all.
     """
@@ -167,7 +167,7 @@ class RunBar:
             total=self._runs,
             initial=self._runs - self._missing,
             unit="run",
-            # Its own guess of the remaining time takes all runs for alike.
+            # tqdm's estimate of the remaining time assumes equal runs.
             bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} runs [{elapsed}{postfix}]",
             mininterval=0.1 if terminal else 5.0,
             leave=not terminal,

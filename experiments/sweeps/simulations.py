@@ -43,7 +43,7 @@ _WEEK = 7 * 24 * 3600 * SECOND
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """What became of a run.
+    """Outcome of a run.
 
     Attributes
     ----------
@@ -55,11 +55,11 @@ class RunOutcome:
         decided what the workload is, ``lopsided``, a sentence; where the log has what one pool of nodes does not model,
         ``caveats``, sentences. Empty if it failed.
     timings
-        What was measured by the clock.
+        Wall-clock times.
     error
-        Why it failed, in a sentence; empty if it did not.
+        One-sentence reason of a failure; empty on success.
     trace
-        Where it failed, if that was a defect and not its input.
+        Traceback, if the failure was a defect rather than bad input.
     """
 
     key: str
@@ -78,12 +78,12 @@ def simulate_run(run: RunConfiguration) -> RunOutcome:
         Which one. Consecutive runs of one workload, and of one job table, are cheaper.
     """
     try:
-        # All that it makes is gone by the end, so that the collector, which would look through it, need not run.
+        # All objects of a run are freed at its end, so garbage collection would only cost time.
         with pause_collector():
             return _simulate(run)
     except InputError as error:
         return RunOutcome(run.key, {}, {}, str(error))
-    except Exception as error:  # whatever it is, the other runs can go on; nothing is swallowed
+    except Exception as error:  # the other runs continue after any error, which is recorded
         return RunOutcome(run.key, {}, {}, error_sentence(error), traceback.format_exc())
 
 
@@ -137,7 +137,7 @@ def _without(row: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _peak() -> float | None:
-    """Peak memory of this process until now [MiB]; None where the system does not give it."""
+    """Peak memory of this process so far [MiB]; None if the system does not report it."""
     try:
         import resource
     except ImportError:
@@ -145,7 +145,7 @@ def _peak() -> float | None:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 * 1024 if sys.platform == "darwin" else 1024)
 
 
-# Workloads. Each process keeps the last two: neighbours in the grid share them.
+# Each process keeps the last two workloads, because neighbours in the grid share them.
 
 
 @lru_cache(maxsize=2)
@@ -196,7 +196,7 @@ def _trace(workload: GeneratedYear | Log) -> Trace:
 
 @lru_cache(maxsize=2)
 def _log(workload: Log) -> Trace:
-    """The log as it was read."""
+    """Read a log."""
     if file_sha256(workload.path) != workload.sha256:
         raise TraceError(workload.label, None, "has changed since the sweep began")
     return read_trace(

@@ -23,11 +23,11 @@ from workloads.ground.files import atomic_open, is_plain_file
 
 __all__ = ["BATCH", "Store", "line_faults", "stored_lines"]
 
-#: Of the lines; another one is computed anew.
+#: Format version of the lines; runs in other formats are computed again.
 _FORMAT = 3
-#: End of the names of files with several runs.
+#: Suffix of files with several runs.
 BATCH = ".jsonl"
-#: How a line of them begins, and what stands before its digest.
+#: Beginning of a line of such a file, and separator before its digest.
 _KEY = re.compile(rb'\{"key": "([0-9a-f]{64})"')
 _DIGEST = b', "digest": "'
 
@@ -35,13 +35,13 @@ _DIGEST = b', "digest": "'
 class Store:
     """Results of runs in a directory.
 
-    A file is written in one piece, so that an interruption leaves each run either stored or missing. What is damaged,
-    or of another format or model, counts as missing.
+    Files are replaced atomically, so that after an interruption each run is either stored or missing. Damaged runs and
+    those of another format or model count as missing.
 
     Parameters
     ----------
     directory
-        Where; made if there is none.
+        Path of the directory, which is created if needed.
 
     Raises
     ------
@@ -56,7 +56,7 @@ class Store:
         self._new: list[bytes] = []
 
     def read(self, run: RunConfiguration) -> RunOutcome | None:
-        """The result of a run, None if it is to be computed."""
+        """The stored result of a run; None if it must be computed."""
         try:
             line = self._line(run.key)
             if line != _seal(line.rpartition(_DIGEST)[0] + b"}"):
@@ -69,7 +69,7 @@ class Store:
         return RunOutcome(run.key, measured, timings) if known else None
 
     def write(self, run: RunConfiguration, outcome: RunOutcome) -> RunOutcome:
-        """Take the result of a run, for the next :meth:`flush`; what comes back is as it will be read."""
+        """Queue the result of a run for the next :meth:`flush`; returns it as it will be read back."""
         text = json.dumps(
             {
                 "key": run.key,
@@ -82,13 +82,13 @@ class Store:
         )
         record = _read(text)
         if "NaN" in text or "Infinity" in text:
-            # JSON knows no such number.
+            # JSON has no infinite or undefined numbers.
             text = json.dumps(record, allow_nan=False)
         self._new.append(_seal(text.encode()))
         return RunOutcome(run.key, record["measured"], record["timings"])
 
     def flush(self) -> None:
-        """Write what has come since the last time, into one file."""
+        """Write all queued results to one file."""
         if self._new:
             lines = b"".join(self._new)
             name = f"{hashlib.sha256(lines).hexdigest()}{BATCH}"
@@ -97,7 +97,7 @@ class Store:
             self._new.clear()
 
     def _line(self, key: str) -> bytes:
-        """The line of a run; empty: there is none."""
+        """The line of a run; empty if there is none."""
         place = self._places.get(key)
         if place is None:
             return b""
@@ -107,18 +107,18 @@ class Store:
         return self._open[1][begin:end]
 
     def lock(self) -> AbstractContextManager[None]:
-        """Keep other sweeps out, and clear away what one that was killed has left half-written.
+        """Lock the store against other sweeps, and remove incomplete files of a killed one.
 
         Raises
         ------
         InputError
-            If another sweep is at work here. The system frees the store when that process ends, however it ends.
+            If another sweep uses the store. The system releases the lock when that process ends in any way.
         """
         return writing(self.directory, "another sweep")
 
 
 def _places_in(directory: Path) -> dict[str, tuple[Path, int, int]]:
-    """In which file, and from where to where, the line of each run stands."""
+    """File and byte range of the line of each run."""
     found: dict[str, tuple[Path, int, int]] = {}
     for path in sorted(directory.glob(f"*{BATCH}")):
         if not is_plain_file(path):
@@ -135,7 +135,7 @@ def _places_in(directory: Path) -> dict[str, tuple[Path, int, int]]:
 
 
 def stored_lines(directory: Path) -> Iterator[tuple[str, bytes]]:
-    """Fingerprint of the model and line of each run that a store holds whole."""
+    """Model fingerprint and line of each intact run in a store."""
     for path, begin, end in _places_in(directory).values():
         with path.open("rb") as file:
             file.seek(begin)
@@ -145,9 +145,9 @@ def stored_lines(directory: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def line_faults(path: Path) -> tuple[int, list[TraceError]]:
-    """How many runs a file of a store holds, and what is wrong with it.
+    """Number of runs in a file of a store, and the faults found.
 
-    A sweep passes over a damaged line, and computes its run anew.
+    A sweep ignores a damaged line and computes the run again.
     """
     content = path.read_bytes()
     lines = content.splitlines(keepends=True)
@@ -164,10 +164,10 @@ def line_faults(path: Path) -> tuple[int, list[TraceError]]:
 
 
 def _read(text: str | bytes) -> Any:
-    """As JSON gives it back; a number that is none is null."""
+    """The value after a round trip through JSON; NaN and infinity become null."""
     return json.loads(text, parse_constant=lambda _: None)
 
 
 def _seal(text: bytes) -> bytes:
-    """A line: an object of JSON, and last of all its digest."""
+    """Format a line: a JSON object that ends with its digest."""
     return text[:-1] + _DIGEST + hashlib.sha256(text).hexdigest().encode() + b'"}\n'

@@ -30,13 +30,13 @@ from workloads.ground.files import atomic_open
 if TYPE_CHECKING:
     import pandas as pd
 
-#: What failed, beside the tables.
+#: File of the failures, beside the tables.
 FAILURES = "failures.json"
-#: What is drawn from the tables of a sweep.
+#: Figures drawn from the tables of a sweep.
 SWEEP_PICTURES = tuple(f"{name}.{kind}" for name in ("aggregates", "differences") for kind in ("png", "pdf"))
-#: Largest share of the time that is spent on showing what has come.
+#: Largest share of the time spent on updating the tables.
 _SHARE = 0.01
-#: Shortest time between two looks [s].
+#: Shortest time between two updates [s].
 _LEAST = 0.5
 
 __all__ = ["Failure", "SweepResult", "run_sweep"]
@@ -51,9 +51,9 @@ class Failure:
     run
         Its configuration.
     error
-        Why, in a sentence.
+        One-sentence reason.
     trace
-        Where, if it was a defect.
+        Traceback, if it was a defect.
     """
 
     run: RunConfiguration
@@ -63,7 +63,7 @@ class Failure:
 
 @dataclass(frozen=True, repr=False)
 class SweepResult:
-    """What a sweep has shown.
+    """Results of a sweep.
 
     Attributes
     ----------
@@ -74,11 +74,11 @@ class SweepResult:
     failures
         Runs that failed.
     stored, computed
-        How many runs were found in the store, and how many were carried out now.
+        Number of runs found in the store, and number simulated now.
     lopsided
-        In how many job tables one draw has decided what the workload is, and why; empty: in none.
+        Warning about job tables dominated by a single draw of types; empty: there are none.
     caveats
-        What the logs have and one pool of equal nodes does not model, a sentence each.
+        Features of the logs that one pool of equal nodes does not model, one sentence each.
     """
 
     summary: Sequence[Row]
@@ -106,12 +106,12 @@ class SweepResult:
         return pd.DataFrame(list(self.summary), columns=list(SUMMARY))
 
     def complete(self) -> SweepResult:
-        """Itself, if no run failed.
+        """Return itself if no run failed.
 
         Raises
         ------
         HoldfastError
-            If one did.
+            If a run failed.
         """
         if self.failures:
             first = self.failures[0]
@@ -134,7 +134,7 @@ def run_sweep(
     progress: bool = False,
     against: str = "",
 ) -> SweepResult:
-    """Carry out what is missing of a sweep, and write its tables.
+    """Run the missing simulations of a sweep and write its tables.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def run_sweep(
         Sweep of :func:`~experiments.sweeps.toml_structure.make_sweep` or
         :func:`~experiments.sweeps.toml_structure.read_sweep`.
     directory
-        Where the tables go: ``summary.csv`` (and ``.parquet`` where pyarrow is installed), ``types.csv``,
+        Directory of the tables: ``summary.csv`` (and ``.parquet`` where pyarrow is installed), ``types.csv``,
         ``accounting.csv``, ``weeks.csv``, ``aggregates.csv``, with a reference ``differences.csv``, ``timings.csv``,
         ``sweep.json``, and ``failures.json`` if runs failed. Rows are added to all of them while it runs. The bytes of
         all tables but the timings depend on the configuration alone.
@@ -206,7 +206,7 @@ def run_sweep(
                     RunBar(len(runs), [run_kind(run) for run in missing], progress),
                 )
         finally:
-            # Also after an interruption: what is done is kept and shown.
+            # Also after an interruption, so that completed runs are kept and shown.
             kept.flush()
             shown.write()
     failed = shown.list_failures(runs)
@@ -227,12 +227,12 @@ def run_sweep(
 
 
 class _Shown:
-    """The tables in the directory, which are replaced as a whole, and show what has come until now.
+    """Writer of the tables, which are replaced atomically and show all results so far.
 
     Parameters
     ----------
     directory, manifest, tables
-        Where they stand, the content of ``sweep.json``, and their rows.
+        Directory of the files, content of ``sweep.json``, and rows of the tables.
     """
 
     def __init__(self, directory: Path, manifest: Mapping[str, Any], tables: Tables) -> None:
@@ -245,7 +245,7 @@ class _Shown:
         return [self.failures[run.key] for run in runs if run.key in self.failures]
 
     def refresh(self) -> None:
-        """Show what has come until now, unless that was just done."""
+        """Write the results so far, unless that was just done."""
         began = perf_counter()
         if began >= self._next:
             self.write()
@@ -253,7 +253,7 @@ class _Shown:
             self._next = now + max(_LEAST, (now - began) / _SHARE)
 
     def write(self) -> None:
-        """Show what has come until now."""
+        """Write the results so far."""
         with handover(self._directory, SWEEP) as new:
             self._tables.write(new)
             failed = self.list_failures(self._tables.runs)
@@ -263,7 +263,7 @@ class _Shown:
 
 
 def _refuse_links(directory: Path, store: Path) -> None:
-    """Refuse a store that is a link, or tables below it behind one: it may belong to another user.
+    """Refuse a store or tables behind a symbolic link, which may belong to another user.
 
     Raises
     ------
@@ -277,7 +277,7 @@ def _refuse_links(directory: Path, store: Path) -> None:
 
 
 def _changed_table(directory: Path) -> str:
-    """Which table was changed since it was written; empty: none, or there is none."""
+    """The table that was changed since it was written; empty if none was."""
     try:
         open_result(directory, SWEEP)
     except TraceError as error:

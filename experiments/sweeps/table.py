@@ -24,14 +24,14 @@ __all__ = ["ACCOUNTING", "PARAMETERS", "SUMMARY", "TIMINGS", "TYPES", "WEEKS", "
 
 #: One row of a table.
 Row = Mapping[str, Any]
-#: The rows of a run in a table, without its parameters.
+#: Function that gives the rows of a run in a table, without its parameters.
 _Part = Callable[[RunOutcome], Sequence[Row]]
 
 _WORKLOAD = ("workload", "generator_seed", "generator_jobs", "nodes", "assignment_seed")
 _ASSIGNMENT, _OPTIONS, _MEASUREMENT = (
     tuple(item.name for item in fields(kind)) for kind in (Assignment, Options, Measurement)
 )
-#: Columns that say which run it is, the same in all tables but that of the weeks.
+#: Columns that identify a run, the same in all tables except that of the weeks.
 PARAMETERS = (
     *("run", *_WORKLOAD, *_ASSIGNMENT),
     *(*_OPTIONS, *_MEASUREMENT),
@@ -42,7 +42,7 @@ _STOCHASTIC = tuple(name for name in columns(Group.STOCHASTIC) if name not in WA
 _OF_TYPE = ("type", *columns(Group.TYPES))
 _CLOCK = ("decision_ms_p50", *WALL_CLOCK, "prepare_seconds", "run_seconds", "worker_peak_mib")
 
-#: The last ones are empty without stochastic jobs.
+#: Columns of the summary; the last ones are empty without stochastic jobs.
 SUMMARY = (*PARAMETERS, *_METRICS, *DELAYS, *_STOCHASTIC)
 _UNKNOWN = dict.fromkeys(SUMMARY[len(PARAMETERS) :])
 TYPES = (*PARAMETERS, *_OF_TYPE)
@@ -52,7 +52,7 @@ TIMINGS = (*PARAMETERS, *_CLOCK)
 
 
 class Tables:
-    """Rows of the runs that are done.
+    """Rows of the completed runs.
 
     Parameters
     ----------
@@ -71,15 +71,15 @@ class Tables:
         self._begins: dict[str, str] = {}
 
     def add(self, run: RunConfiguration, outcome: RunOutcome) -> None:
-        """A run is done."""
+        """Add a completed run."""
         self._outcomes[run.key] = outcome
         self._parameters[run.key] = parameters = _parameters(run, outcome)
-        # All tables begin with the same cells, which are most of them: they are put into words once.
+        # All tables begin with the same cells, most of their text, so these are formatted once.
         (line,) = csv_lines([parameters], PARAMETERS)
         self._begins[run.key] = line.removesuffix("\n") + ","
 
     def _finished_runs(self) -> list[tuple[RunConfiguration, RunOutcome, Row]]:
-        # What comes last: a run that memory did not suffice to add is not shown.
+        # Filled last, so that a run that ran out of memory while being added is not shown.
         return [
             (run, self._outcomes[run.key], self._parameters[run.key]) for run in self.runs if run.key in self._begins
         ]

@@ -38,14 +38,14 @@ def page_section(page: str, heading: str) -> str:
 
 
 def section_html(page: str, heading: str) -> str:
-    """The same as HTML, without links: they lead to files that a reader of the report need not have."""
+    """The same section as HTML, without links, because their targets are not part of the report."""
     text = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", page_section(page, heading))
     html: str = _markdown().render(text)
     return html
 
 
 def sentence_html(text: str) -> str:
-    """A sentence of a choice, with its names of parameters as code."""
+    """A sentence on a choice as HTML, with parameter names as code."""
     html: str = _markdown().renderInline(text)
     return html
 

@@ -25,16 +25,16 @@ from workloads.ground.files import atomic_open
 
 __all__ = ["Chapter", "Entry", "Tally", "render_report", "write_report"]
 
-#: Of a table that is shown where there is no picture.
+#: Number of rows of a table shown in place of a figure.
 _MOST_ROWS = 60
 _LIBRARIES = ("numpy", "scipy", "matplotlib", "simpy", "numba")
 
 
 @dataclass(frozen=True)
 class Tally:
-    """How many statements hold, do not, are undecided or not comparable; how many experiments failed or did not run.
+    """Counts of statements by outcome, and of experiments that failed or did not run.
 
-    Statements that hold by construction are counted apart, as ``construction``.
+    Statements that hold by construction are counted separately, as ``construction``.
     """
 
     holds: int = 0
@@ -58,7 +58,7 @@ class Tally:
 
     @property
     def words(self) -> str:
-        """In a phrase.
+        """The counts as a phrase.
 
         >>> Tally(holds=3, fails=1, undecided=2).words, Tally(broken=1).words, Tally().words
         ('3 statements hold, 1 does not hold, 2 are undecided', 'it failed', 'no statement')
@@ -105,17 +105,17 @@ class Entry:
 
     @property
     def alt(self) -> str:
-        """Text for readers that do not see the picture."""
+        """Alternative text of the picture."""
         return f"{self.experiment.title}. {self.tally.words[0].upper()}{self.tally.words[1:]}."
 
     @property
     def remaining(self) -> str:
-        """What Holm's correction leaves of the verdicts."""
+        """Sentence on the decisions that remain after Holm's correction."""
         return remaining(self.done.verdicts)
 
     @property
     def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]], int]:
-        """The main table, where it stands for the picture: head, rows as texts, and how many are left out."""
+        """The main table, shown without a picture: header, rows as texts, and the number of rows left out."""
         rows = self.done.table
         head = list(rows[0]) if rows else []
         return head, [[cell_text(row[name]) for name in head] for row in rows[:_MOST_ROWS]], len(rows) - _MOST_ROWS
@@ -132,7 +132,7 @@ class Chapter:
 
     @property
     def belief(self) -> Belief:
-        """What to believe of the paper."""
+        """Summary of how far the paper was confirmed."""
         return belief([entry.done for entry in self.entries])
 
 
@@ -149,14 +149,14 @@ def render_report(done: Sequence[Done], how: Reproduction, times: Mapping[str, f
     Parameters
     ----------
     done
-        All of the reproduction, in the order of the catalogue.
+        All experiments of the reproduction, in the order of the catalogue.
     how
         The reproduction.
     times
-        Seconds that measurements took, by experiment. They stand in elements of the class ``took`` and nowhere else:
-        but for these, equal tables make equal bytes.
+        Seconds that measurements took, by experiment. They appear only in elements of the class ``took``; apart from
+        these, equal tables give equal bytes.
     words
-        The command that wrote it.
+        The command that wrote the report.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

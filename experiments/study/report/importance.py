@@ -18,7 +18,7 @@ from experiments.study.verdicts import Outcome, Verdict
 
 __all__ = ["Belief", "Group", "JudgedStatement", "belief", "groups"]
 
-#: How many findings of a group are shown at once; the others are folded.
+#: Number of findings of a group that are shown; the others are folded.
 _FIRST = 3
 
 
@@ -30,7 +30,7 @@ class JudgedStatement(NamedTuple):
     verdict
         The verdict.
     names
-        Ids of the experiments that give it, the most important first.
+        Ids of the experiments with this statement, the most important first.
     """
 
     verdict: Verdict
@@ -43,12 +43,12 @@ class JudgedStatement(NamedTuple):
 
     @property
     def printed(self) -> bool:
-        """Whether a paper says it."""
+        """Whether it is a statement of a paper."""
         return self.verdict.source.kind in ("text", "table", "figure")
 
     @property
     def short(self) -> str:
-        """The statement, cut to a line."""
+        """The statement, shortened to one line."""
         return shorten(self.verdict.claim, 110, placeholder=" \N{HORIZONTAL ELLIPSIS}")
 
 
@@ -58,9 +58,9 @@ class Group(NamedTuple):
     Attributes
     ----------
     title
-        What they have in common.
+        Heading of the group.
     found
-        The most important first.
+        The findings, the most important first.
     kind
         Their outcome: ``holds``, ``fails``, ``undecided`` or ``open``; empty: several.
     """
@@ -71,12 +71,12 @@ class Group(NamedTuple):
 
     @property
     def first(self) -> Sequence[JudgedStatement]:
-        """Those that are shown at once."""
+        """Findings that are shown."""
         return self.found[:_FIRST] if self.kind in ("holds", "fails") else ()
 
     @property
     def rest(self) -> Sequence[JudgedStatement]:
-        """The others."""
+        """Findings that are folded."""
         return self.found[len(self.first) :]
 
 
@@ -110,7 +110,7 @@ def groups(done: Sequence[Done]) -> list[Group]:
     Parameters
     ----------
     done
-        The reproduction. A statement that several experiments judge alike is one finding.
+        The experiments. A statement with the same verdict in several experiments is one finding.
     """
     statements = _statements(done)
     found = [
@@ -129,13 +129,13 @@ def _statements(done: Sequence[Done]) -> list[JudgedStatement]:
 
 
 def _place(name: str) -> int:
-    """Of an experiment among the main ones of its paper; the others come after them."""
+    """Rank of an experiment among the main ones of its paper; all others come after them."""
     main = PUBLICATIONS[paper_key(name)].main
     return main.index(name) if name in main else len(main)
 
 
 def _in_turns(found: Sequence[JudgedStatement]) -> list[JudgedStatement]:
-    """Of each paper the most important one, then the second one of each."""
+    """Interleave the findings of the papers: the first of each paper, then the second of each."""
     ranked = sorted(found, key=lambda item: (_place(item.names[0]), item.verdict.adjusted or 0.0))
     of_papers: Mapping[str, list[JudgedStatement]] = {
         key: [item for item in ranked if item.paper.key == key] for key in PUBLICATIONS
@@ -144,14 +144,14 @@ def _in_turns(found: Sequence[JudgedStatement]) -> list[JudgedStatement]:
 
 
 class Belief(NamedTuple):
-    """What to believe of a paper.
+    """Summary of how far a paper was confirmed.
 
     Attributes
     ----------
     words
         A sentence or two, made from the counts of its verdicts.
     holds, fails
-        The most important statement that holds, and that does not, if there is one.
+        The most important statement that holds, and the most important one that does not; None if there is none.
     """
 
     words: str
@@ -160,7 +160,7 @@ class Belief(NamedTuple):
 
 
 def belief(done: Sequence[Done]) -> Belief:
-    """What to believe of the paper of these experiments."""
+    """Summarise the paper of these experiments."""
     statements = _statements(done)
     holds, fails = ([item for item in statements if fits(item)] for fits in (_is_confirmed, _is_refuted))
     decided = len(holds) + len(fails)
@@ -183,7 +183,7 @@ def _open(left: int, whole: int) -> str:
 
 
 def _share(part: int, whole: int) -> str:
-    """A share in a word.
+    """A share in words.
 
     >>> [_share(part, 10) for part in (0, 3, 5, 7, 9, 10)]
     ['Nothing', 'Less than half', 'Half', 'More than half', 'Nearly all', 'All']

@@ -35,18 +35,19 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_BYTES", "contents", "find_answers", "page"]
 
-#: A picture may be so large [bytes].
+#: Largest size of a picture [bytes].
 MOST_BYTES = 96 * 1024
 _DPI = 120
-#: Colours are nearly the same if their red, green and blue differ by so little in sum.
+#: Largest sum of differences in red, green and blue between colours that are merged.
 _NEAR = 18
 _NOT_YET = "*Not measured yet.*"
-#: Columns of the counts: the outcomes, and what is no result (:attr:`experiments.study.verdicts.Verdict.counted_as`).
+#: Columns of the counts: outcomes, and statements by construction
+#: (:attr:`experiments.study.verdicts.Verdict.counted_as`).
 _COUNTED = (*Outcome, "holds by construction")
 
 
 def page(paper: Publication, experiments: Iterable[Experiment], answers: Mapping[str, str]) -> str:
-    """The page of a paper; what is missing among the answers is said not to be measured yet."""
+    """The page of a paper; experiments without an answer are marked as not measured yet."""
     parts = [
         f"# {paper.title}",
         f"{paper.source[0].upper()}{paper.source[1:]}. {paper.about}",
@@ -75,7 +76,7 @@ def _section(item: Experiment, answer: str) -> str:
 
 
 def contents(experiments: Iterable[Experiment], answers: Mapping[str, str]) -> str:
-    """The page that leads to the others; it counts the verdicts of the answers."""
+    """The index page, with counts of verdicts."""
     found = list(experiments)
     counts = {item.id: _count_verdicts(answers.get(item.id, "")) for item in found}
     parts = [
@@ -121,13 +122,13 @@ def find_answers(text: str) -> dict[str, str]:
 
 
 def _answer(item: Experiment, directory: Path, pictures: Path) -> str:
-    """What the tables of an experiment say; draws its picture beside the pages."""
+    """Answer of an experiment from its tables; writes its picture beside the pages."""
     record = json.loads((directory / f"{item.id}.json").read_text(encoding="utf-8"))
     tables = read_tables(item.id, directory)
     parts = []
     stand_in = any(not row.get("measured", True) for row in tables.get("data", ()))
     if item.single_runs and record["data"] and not stand_in:
-        # The one of generated data would stand beside verdicts on others.
+        # A picture of generated data would appear beside verdicts on other data.
         (pictures / f"{item.id}.png").unlink(missing_ok=True)
         parts.append("*Its picture shows single runs of data that are not ours to publish.*")
     elif item.draw is not None:
@@ -149,7 +150,7 @@ def _answer(item: Experiment, directory: Path, pictures: Path) -> str:
 
 
 def _refuse_rows(item: Experiment, record: Mapping[str, Any], answer: str) -> None:
-    """Aggregates of data that may not be shipped may be published, rows of them not.
+    """Refuse an answer that contains rows of data that may not be redistributed; aggregates are allowed.
 
     Raises
     ------
@@ -161,7 +162,7 @@ def _refuse_rows(item: Experiment, record: Mapping[str, Any], answer: str) -> No
         path = Path(record["parameters"][name])
         text = decode_text(read_bytes(path), path) if path.is_file() else ""
         for number, line in enumerate(text.splitlines(), 1):
-            # Cells are separated by commas, in logs by blanks.
+            # Cells are separated by commas or, in logs, by blanks.
             cells = set(re.split(r"[,\s]+", line)) - {""}
             if len(cells) > 2 and any(cells <= words for words in shown):
                 raise InputError(f"{path}:{number}: {item.id} shows this row, but the data may not be published")
@@ -190,7 +191,7 @@ def _sizes(item: Experiment, record: Mapping[str, Any]) -> str:
     own = select_sizes(record["parameters"])
 
     def apart(parameters: Any) -> list[str]:
-        """The settings with which the command measures the same."""
+        """Settings that make the command measure the same."""
         whole = select_sizes(json.loads(json.dumps(asdict(parameters), default=str)))
         return [
             f"--set {name}={','.join(map(str, value)) if isinstance(value, list) else value}"
@@ -211,7 +212,7 @@ def _sizes(item: Experiment, record: Mapping[str, Any]) -> str:
 
 
 def _origin(record: Mapping[str, Any], cost: Cost | None) -> str:
-    """Version, and where they are known date and cost."""
+    """Version, and date and cost where known."""
     version = f"Holdfast {record['holdfast']}, sources {record['sources']}"
     if cost is None:
         return f"*{version}.*"
@@ -220,7 +221,7 @@ def _origin(record: Mapping[str, Any], cost: Cost | None) -> str:
 
 
 def _small_png(figure: Figure) -> bytes:
-    """A picture with a palette, as sharp and of as many colours as fit into :data:`MOST_BYTES`."""
+    """PNG with a palette, with the highest resolution and number of colours that fit into :data:`MOST_BYTES`."""
     from PIL import Image
 
     content = b""
@@ -241,10 +242,10 @@ def _small_png(figure: Figure) -> bytes:
 
 
 def _palette(image: PIL.Image.Image, most: int) -> PIL.Image.Image:
-    """The colours of a picture that are worth keeping: the most frequent ones that are not nearly those before.
+    """Palette of a picture: its most frequent colours, without those close to a more frequent one.
 
-    What is drawn keeps its exact colour, however small it is: within a dot its pixels are all alike, while each blend
-    at an edge is rare. A median cut would merge the colours of small marks.
+    Even small marks keep their exact colour, because the pixels inside a mark are equal while each blend at an edge is
+    rare. A median cut would merge the colours of small marks.
     """
     from PIL import Image
 

@@ -20,7 +20,7 @@ Every number that a summary, a sweep or an experiment reports: its column, the u
 its definition and its source. Shares are stored as fractions of 1 and shown in %. [Model](../model.md#metrics) says how
 a warm-up and a cool-down restrict them; [Bibliography](bibliography.md) expands [R], [S] and [P].
 """
-#: Headings of the metrics that experiments measure themselves.
+#: Headings of the metrics that experiments compute themselves.
 _EXPERIMENTS: Mapping[str, Mapping[str, Metric]] = {
     "the hybrid experiments": HYBRID,
     "the checkpoint experiments, jobs submitted at once": BATCH,
@@ -31,7 +31,7 @@ _EXPERIMENTS: Mapping[str, Mapping[str, Metric]] = {
 
 
 def metrics_page() -> str:
-    """The page: a table for each place where metrics are measured."""
+    """The page, with a table for each source of metrics."""
     sections = {f"In {group}": found.values() for group, found in CATALOGUE.items()}
     sections |= {f"In {name}": found.values() for name, found in _EXPERIMENTS.items()}
     return "\n".join([_HEAD, *(_section(title, metrics) for title, metrics in sections.items())])

@@ -44,7 +44,7 @@ def main(words: Sequence[str], path: Path = RULES) -> None:
 
 
 def _lines(record: Mapping[str, Mapping[str, Entry]]) -> str:
-    """The record as JSON with a line for each statement: a change of one rule is a change of one line."""
+    """The record as JSON with a line for each statement, so that a changed rule changes one line."""
     parts = []
     for name, entries in sorted(record.items()):
         lines = [f"  {_json(claim)}: {_json(entry)}" for claim, entry in sorted(entries.items())]
