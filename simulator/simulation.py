@@ -16,7 +16,7 @@ from simulator.machine.prior_state import PriorState
 from simulator.machine.stochastic import StochasticJob
 from simulator.options import Options
 from simulator.plain_replay import accounting, obstacle, plain_table, samples, starts
-from simulator.results.recording import changes_of, origin_of
+from simulator.results.recording import clock_origin, level_changes
 from simulator.results.records import LAST_TICK, Accounting, Records, Samples, StochasticRecord
 from simulator.results.result import Result
 from simulator.services.downtime import Closures
@@ -143,7 +143,7 @@ def simulate_table(
     settings, table = Options.of(**options), Jobs.of(table)
     served_by = parse_mechanism(mechanism)
     book = _book(table, planner, plans)
-    origin = origin_of(table)
+    origin = clock_origin(table)
     if prior is not None and prior.origin is not None:
         origin = min(origin, to_ticks(prior.origin))
     closures = _closures(table, nodes, list(outages), failures, origin)
@@ -288,7 +288,7 @@ def make_result(setup: Setup, engine: Engine, seconds: float) -> Result:
             if isinstance(state, StochasticJob) and not (state.withdrawn and state.planned is None)
         ],
         outages=closures.outages if closures is not None else (),
-        down=changes_of(engine.outages.course) if engine.outages is not None else [],
+        down=level_changes(engine.outages.course) if engine.outages is not None else [],
         table=setup.table,
         decisions=setup.decisions.entries if setup.decisions.enabled else None,
         begin=None if setup.running is None else setup.running.begin + origin,

@@ -14,7 +14,7 @@ from simulator.machine.event_log import EventLog
 from simulator.machine.job_state import JobState
 from simulator.machine.prior_state import PriorState
 from simulator.options import Options
-from simulator.results.recording import origin_of
+from simulator.results.recording import clock_origin
 from simulator.services.downtime import Closures
 from simulator.simulation import pause_collector
 from workloads.ground.errors import ParameterError
@@ -182,7 +182,7 @@ def _simulate_until_starts(
 ) -> tuple[list[JobState], int]:
     """The states of the jobs when all awaited ones have started, and where the simulated clock stands at 0."""
     check_jobs(table, nodes=nodes)
-    zero, latest = origin_of(table), replay_start(table)
+    zero, latest = clock_origin(table), replay_start(table)
     zero = zero if origin is None else min(zero, to_ticks(origin))
     if latest is not None and to_ticks(latest) > to_ticks(begin):
         raise ParameterError("begin", f"a time from the latest start of a running job, {latest:g} s, on", begin)

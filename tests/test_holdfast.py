@@ -242,3 +242,11 @@ def test_a_type_checker_sees_the_types_of_a_users_script(tmp_path: Path) -> None
     ]
     refused = re.findall(r"script.py:(\d+): error: .*\[([\w-]+)\]", told)
     assert refused == [("13", "arg-type"), ("14", "attr-defined"), ("15", "attr-defined")]
+
+
+def test_completion_of_a_result_offers_what_users_need() -> None:
+    jobs = [hf.Job(1, hf.JobType.RIGID, 0.0, 2, 100.0, 100.0)]
+    result = hf.simulate(jobs, nodes=4)
+    names = [name for name in dir(result) if not name.startswith("_")]
+    assert len(names) == 12
+    assert all(hasattr(result, name) for name in names)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from experiments.placement.ranges import Ranges, format_ranges
 from experiments.placement.spans import RUN, WARNED, Span, place_nodes
-from simulator.results.recording import Recording
+from simulator.results.recording import Recording, job_reservations, requested_walltime, require_events
 from simulator.results.records import JobRecord
 from workloads.ground.errors import ParameterError
 from workloads.ground.files import atomic_open
@@ -89,7 +89,7 @@ class BatsimExport:
     def _jobs(self, recording: Recording) -> Iterator[list[list[str]]]:
         """The lines of each job that was submitted, in the order of the job table; cells as in :data:`COLUMNS`."""
         spans: dict[int, list[Span]] = {}
-        for span in place_nodes(recording.with_events()):
+        for span in place_nodes(require_events(recording)):
             if span.kind in (RUN, WARNED):
                 spans.setdefault(span.job_id, []).append(span)
         for record in recording.records:
@@ -121,10 +121,10 @@ class BatsimExport:
 
 
 def _lines(recording: Recording, record: JobRecord, submit: int, parts: list[_Part]) -> Iterator[list[str]]:
-    job, asked = recording.job[record.job_id], recording.reservations_of(record.job_id)
+    job, asked = recording.job[record.job_id], job_reservations(recording, record.job_id)
     # What was not submitted anew, because only the nodes changed, was submitted when the part before ended.
     for place, part in enumerate(parts):
-        walltime = asked[part.number - 1].length if len(asked) >= part.number else recording.walltime(job)
+        walltime = asked[part.number - 1].length if len(asked) >= part.number else requested_walltime(recording, job)
         state = _STATES.get(part.ending, "COMPLETED_KILLED")
         turnaround, execution = part.end - submit, part.end - part.start
         again = {"parent_job": str(job.job_id), "nb_resubmit": place}
@@ -163,7 +163,7 @@ def _rejection_row(recording: Recording, record: JobRecord) -> list[str]:
         "profile": str(job.type),
         "submission_time": format_seconds(record.submit or 0),
         "requested_number_of_resources": str(job.nodes),
-        "requested_time": format_seconds(recording.walltime(job)),
+        "requested_time": format_seconds(requested_walltime(recording, job)),
         "success": "0",
         "final_state": "REJECTED",
         "consumed_energy": _NO_ENERGY,

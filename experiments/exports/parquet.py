@@ -10,7 +10,7 @@ from typing import Any
 from experiments.placement.ranges import format_ranges, size
 from experiments.placement.spans import place_nodes
 from experiments.recordings.table_files import arrow_table
-from simulator.results.recording import Recording
+from simulator.results.recording import Recording, require_events
 from simulator.results.schema import EVENTS, STUDIED_JOBS, Field, Schema, jobs_schema, timeline_schema
 from workloads.ground.errors import OutputError, installation
 from workloads.ground.files import atomic_open
@@ -52,7 +52,7 @@ def export_parquet(recording: Recording, path: Path) -> str:
         raise OutputError(
             f"{path}: Parquet files can only be written where pyarrow is installed ({installation('parquet')})"
         ) from None
-    recording.with_events()
+    require_events(recording)
     if path.suffix == ".parquet" or path.is_file():
         raise OutputError(f"{path}: must be a directory, in which jobs, events, timeline and nodes become a file each")
     try:

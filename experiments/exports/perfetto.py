@@ -18,7 +18,7 @@ from typing import Any
 from experiments.exports.lanes import Lanes
 from experiments.placement.ranges import format_ranges, size
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, Span, place_nodes
-from simulator.results.recording import Recording
+from simulator.results.recording import Recording, job_reservations, requested_walltime, require_events
 from simulator.results.run_table import LoggedRun, runs
 from workloads.ground.files import atomic_open
 from workloads.ground.job_ids import job_id_text
@@ -60,7 +60,7 @@ def export_perfetto(recording: Recording, path: Path) -> str:
 
 def trace_events(recording: Recording) -> list[Event]:
     """The events of the trace: names first, then all others by time, and at one time the longest first."""
-    recording.with_events()
+    require_events(recording)
     timed: list[Event] = [*_counters(recording), *_calls(recording)]
     lanes: dict[str, Lanes] = {}
     spans = place_nodes(recording)
@@ -165,8 +165,8 @@ def _run_events(recording: Recording, spans: Iterable[Span], lanes: dict[str, La
 def _run_details(recording: Recording, run: LoggedRun, spans: list[Span]) -> dict[str, Any]:
     """What is shown of a run; times in seconds."""
     job, record = recording.job[run.job_id], recording.record[run.job_id]
-    asked = recording.reservations_of(run.job_id)
-    walltime = asked[run.number - 1].length if len(asked) >= run.number else recording.walltime(job)
+    asked = job_reservations(recording, run.job_id)
+    walltime = asked[run.number - 1].length if len(asked) >= run.number else requested_walltime(recording, job)
     wait = (record.start or 0) - record.queued
     return {
         "job": run.job_id,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from simulator.results.recording import Recording
+from simulator.results.recording import Recording, job_reservations, requested_walltime
 from simulator.results.records import JobRecord
 from simulator.results.run_table import LoggedRun, runs_by_job
 from workloads.ground.units import to_ticks
@@ -60,7 +60,9 @@ class SwfExport:
     ) -> Iterator[SwfJob]:
         """The summary of a job, and its runs where they are asked for."""
         job = recording.job[record.job_id]
-        asked = [item.length for item in recording.reservations_of(job.job_id)] or [recording.walltime(job)]
+        asked = [item.length for item in job_reservations(recording, job.job_id)] or [
+            requested_walltime(recording, job)
+        ]
         status = _STATUS.get(record.status, _FAILED)
         summary = SwfJob(
             job_id=job.job_id,

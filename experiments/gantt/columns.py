@@ -17,7 +17,7 @@ from experiments.recordings.time_windows import Window, accounting_start, unix_o
 from experiments.stories.story import Stories
 from experiments.timelines.phases import use_of_time
 from simulator.machine.event_log import Entry
-from simulator.results.recording import Recording
+from simulator.results.recording import Recording, requested_walltime
 from simulator.results.records import JobRecord
 from workloads.ground.errors import InputError
 from workloads.ground.job_ids import job_id_text
@@ -134,7 +134,7 @@ def _jobs(records: Sequence[JobRecord], recording: Recording, clock: _Clock) -> 
         "end": [clock(_require_tick(record.end) - origin) for record in records],
         "nodes": [record.nodes for record in records],
         "runtime": [_seconds(record.runtime) for record in records],
-        "walltime": [_seconds(recording.walltime(row)) for row in rows],
+        "walltime": [_seconds(requested_walltime(recording, row)) for row in rows],
         "preemptions": [record.preemptions for record in records],
         "shrinks": [record.shrinks for record in records],
         "lost": [_seconds(record.lost) for record in records],

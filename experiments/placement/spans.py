@@ -14,7 +14,7 @@ from itertools import groupby
 from experiments.placement.holdings import DOWN, HELD, RUN, WARNED, Holdings, Span
 from experiments.placement.ranges import best_fit, common, highest, lowest, size, union, without
 from simulator.machine.event_log import Entry
-from simulator.results.recording import Recording
+from simulator.results.recording import Recording, require_events
 
 __all__ = ["DOWN", "HELD", "RUN", "WARNED", "Span", "place_nodes"]
 
@@ -38,7 +38,7 @@ def place_nodes(result: Recording) -> list[Span]:
     InputError
         If the event log was switched off.
     """
-    machine = Holdings(result.with_events().nodes, result.record)
+    machine = Holdings(require_events(result).nodes, result.record)
     held = {sample[0]: sample[2] for sample in result.samples}
     for now, entries in groupby(result.entries, key=lambda entry: entry.time):
         for entry in entries:

@@ -35,7 +35,7 @@ from policies.mechanism import BASELINE
 from simulator.machine.decisions import Decision
 from simulator.machine.event_log import Entry, Sample
 from simulator.machine.stochastic import ReservationRecord
-from simulator.results.recording import changes_of, origin_of
+from simulator.results.recording import clock_origin, level_changes
 from simulator.results.records import ABSENT, Records, Samples, StochasticRecord, whole_column
 from simulator.results.result import Result
 from simulator.results.schema import DECISIONS, ELIGIBLE, EVENTS, JOBS, RESERVATIONS, TIMELINE, Field, Schema, optional
@@ -104,7 +104,7 @@ def read_recording(
     with trusting(trusted):
         jobs = simulated_jobs(result)
     table = result.need(table_name("jobs", name), "the jobs of that mechanism: run it again")
-    origin, begin, prior = origin_of(jobs), replay_start(jobs), read_prior(place, content)
+    origin, begin, prior = clock_origin(jobs), replay_start(jobs), read_prior(place, content)
     if prior is not None and prior.origin is not None:
         origin = min(origin, to_ticks(prior.origin))
     records = _records(table, jobs, variant.mechanism, origin)
@@ -124,7 +124,7 @@ def read_recording(
         stochastic=_courses(result.find(table_name("reservations", name)), jobs, origin),
         origin=origin,
         begin=None if begin is None else to_ticks(begin),
-        down=changes_of(_down(entries)),
+        down=level_changes(_down(entries)),
         decisions=_decisions(result.find(table_name("decisions", name)), origin) if decisions else None,
         epoch=_within_calendar(recorded_epoch(place, content), records),
         zone=LOCAL if content.get(ZONE) == LOCAL else "UTC",

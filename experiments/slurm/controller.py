@@ -20,7 +20,7 @@ from simulator.machine.job_factory import job_state
 from simulator.machine.job_state import JobState
 from simulator.machine.node_accounts import Lender, Reservation, Run
 from simulator.options import Options
-from simulator.results.recording import origin_of
+from simulator.results.recording import clock_origin
 from simulator.services.ondemand import OnDemandService
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND, to_seconds, to_ticks
@@ -102,7 +102,7 @@ class _Controller:
         self._number = count()
         self._shown = 0
         ranks = {number: rank for rank, number in enumerate(sorted(job.job_id for job in jobs))}
-        origin = origin_of(list(jobs))
+        origin = clock_origin(list(jobs))
         made = [job_state(job, row, ranks[job.job_id], origin, options, baseline=False) for row, job in enumerate(jobs)]
         self._jobs: dict[int, JobState] = {state.job_id: state for state in made}
         self._left = {state.job_id for state in made if state.first_submit >= 0}

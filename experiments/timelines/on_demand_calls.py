@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from simulator.results.recording import Recording
+from simulator.results.recording import Recording, require_events
 from workloads.ground.units import to_ticks
 from workloads.table.job import JobType
 
@@ -67,7 +67,7 @@ def calls(recording: Recording) -> list[Call]:
     InputError
         If the event log was switched off.
     """
-    recording.with_events()
+    require_events(recording)
     found = {}
     for job in recording.table:
         if job.type is JobType.ON_DEMAND:

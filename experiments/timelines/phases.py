@@ -20,7 +20,7 @@ from simulator.machine.job_factory import job_state
 from simulator.machine.job_state import JobState
 from simulator.machine.stochastic import ReservationRecord
 from simulator.results.integrals import integral
-from simulator.results.recording import Recording
+from simulator.results.recording import Recording, down_spans
 from simulator.results.records import Accounting
 from simulator.results.run_table import LoggedRun, runs
 from workloads.ground.errors import InputError
@@ -196,7 +196,7 @@ def use_of_time(recording: Recording) -> UseOfTime:
         start, end = max(first, before[0]), min(last, after[0])
         if before[2] and start < end:
             changes["held"] += ((start, before[2]), (end, -before[2]))
-    for start, end, nodes in recording.down_spans():
+    for start, end, nodes in down_spans(recording):
         changes["down"] += ((start, nodes), (end, -nodes))
     times = np.unique(np.array([first, last, *(time for items in changes.values() for time, _ in items)], np.int64))
     levels = {use: _levels(items, times) for use, items in changes.items()}

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.timelines.phases import phases
-from simulator.results.recording import Recording
+from simulator.results.recording import Recording, all_reservations, requested_walltime, require_events
 from workloads.table.job import JobType
 
 __all__ = ["Stay", "heads", "levels", "stays"]
@@ -64,11 +64,11 @@ def stays(recording: Recording) -> list[Stay]:
     InputError
         If the event log was switched off.
     """
-    recording.with_events()
+    require_events(recording)
     served = recording.mechanism != "baseline"
     rows = {job.job_id: row for row, job in enumerate(recording.table)}
     done = _secured_compute(recording)
-    lengths = {(item.job_id, item.start - recording.origin): item.length for item in recording.reservation_records}
+    lengths = {(item.job_id, item.start - recording.origin): item.length for item in all_reservations(recording)}
     begun: dict[int, int] = {}
     submits: dict[int, int] = {}
     # An on-demand job that arrives under a mechanism is in the queue only where it says that it waits.
@@ -100,7 +100,7 @@ def stays(recording: Recording) -> list[Stay]:
             left = (
                 length * job.nodes
                 if length is not None
-                else recording.walltime(job) * job.nodes - done.get((job_id, now), 0)
+                else requested_walltime(recording, job) * job.nodes - done.get((job_id, now), 0)
             )
             # A job that runs when the replay begins has no submit in the log.
             submit = submits.get(job_id, (recording.record[job_id].submit or 0) - recording.origin)

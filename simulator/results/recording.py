@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Self
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,21 @@ from workloads.outages.outage import Outage
 from workloads.table.job import Job, JobType
 from workloads.table.jobs import Jobs
 
-__all__ = ["NO_METRICS", "Recording", "changes_of", "origin_of"]
+__all__ = [
+    "NO_METRICS",
+    "Recording",
+    "all_reservations",
+    "clock_origin",
+    "down_at_samples",
+    "down_spans",
+    "has_down_nodes",
+    "job_reservations",
+    "level_changes",
+    "requested_walltime",
+    "require_events",
+]
+
+_R = TypeVar("_R", bound="Recording")
 
 NO_METRICS = "a result that was read back has no metrics: they are in the tables of its directory"
 
@@ -39,7 +53,7 @@ NO_METRICS = "a result that was read back has no metrics: they are in the tables
 class Recording:
     """One simulation of a job table under a mechanism.
 
-    A directory of ``holdfast run`` tells everything but the fields from ``booked`` on, which keep their defaults.
+    A directory of ``holdfast run`` holds everything but the fields from ``booked`` on, which keep their defaults.
 
     Attributes
     ----------
@@ -66,7 +80,7 @@ class Recording:
     down
         (time, nodes that are down) from each change on; nothing where there are no outages.
     decisions
-        What the event log does not tell, in order of time; None: it was not recorded.
+        What the event log does not hold, in order of time; None: it was not recorded.
     epoch
         Seconds since 1970 at which the job table's clock stands at 0; None: not known.
     zone
@@ -88,7 +102,7 @@ class Recording:
     planning_seconds
         Wall-clock seconds of planning, which are not in ``engine_seconds`` nor in ``latencies``.
     outages
-        Those that were given, and those that were drawn until the end; the event log tells of them by their place here.
+        Those that were given, and those that were drawn until the end; the event log names them by their place here.
     withdrawn
         Node-ticks of the runs that their users ended; None: the table withdraws no job.
     malleable_setup
@@ -176,18 +190,9 @@ class Recording:
         """The records by job id."""
         return {record.job_id: record for record in self.records}
 
-    @property
-    def reservation_records(self) -> list[ReservationRecord]:
-        """Those of stochastic jobs, job by job."""
-        return [item for course in self.stochastic for item in course.reservations]
-
     @cached_property
     def _reservations(self) -> dict[int, Sequence[ReservationRecord]]:
         return {course.job_id: course.reservations for course in self.stochastic}
-
-    def reservations_of(self, job_id: int) -> Sequence[ReservationRecord]:
-        """Those of a stochastic job, in the order of their submits; of other jobs none."""
-        return self._reservations.get(job_id, ())
 
     @cached_property
     def opened(self) -> int | None:
@@ -211,55 +216,70 @@ class Recording:
         Raises
         ------
         InputError
-            If this was read back from a directory, whose tables hold its metrics.
+            If this was read back from a directory: the tables there hold its metrics.
         """
         if self.booked is None:
             raise InputError(NO_METRICS)
         return self.booked
 
-    def walltime(self, job: Job) -> int:
-        """What a job asks for at its requested size [ticks]; under the baseline that of the trace."""
-        as_traced = self.mechanism == BASELINE and job.type is not JobType.STOCHASTIC
-        asked = job.trace_walltime if as_traced else None
-        return to_ticks(job.walltime if asked is None else asked)
 
-    def down_spans(self) -> Iterator[tuple[int, int, int]]:
-        """(start, end, nodes that were down) within the time that is accounted for; ticks of the simulated clock."""
-        if not self.down or self.opened is None or self.closed is None:
-            return
-        first, last = self.opened - self.origin, self.closed - self.origin
-        for (time, nodes), (then, _) in pairwise([*self.down, (last, 0)]):
-            start, end = max(first, time), min(last, then)
-            if nodes and start < end:
-                yield start, end, nodes
+def require_events(recording: _R) -> _R:
+    """The recording.
 
-    def had_down(self) -> bool:
-        """Whether nodes were down in the time that is accounted for."""
-        return any(True for _ in self.down_spans())
-
-    def down_at_samples(self) -> npt.NDArray[np.int64]:
-        """Nodes that were down at the end of each instant of the samples."""
-        times, nodes = np.array([(0, 0), *self.down], np.int64).T
-        found: npt.NDArray[np.int64] = nodes[np.searchsorted(times[1:], self.samples.column(0), side="right")]
-        return found
-
-    def with_events(self) -> Self:
-        """This recording.
-
-        Raises
-        ------
-        InputError
-            If it has no event log.
-        """
-        if not self.entries:
-            raise InputError("this result has no event log; simulate with events=True")
-        return self
+    Raises
+    ------
+    InputError
+        If it has no event log.
+    """
+    if not recording.entries:
+        raise InputError("this result has no event log; simulate with events=True")
+    return recording
 
 
-def changes_of(levels: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+def requested_walltime(recording: Recording, job: Job) -> int:
+    """Walltime of a job at its requested size [ticks]; under the baseline that of the trace."""
+    as_traced = recording.mechanism == BASELINE and job.type is not JobType.STOCHASTIC
+    walltime = job.trace_walltime if as_traced else None
+    return to_ticks(job.walltime if walltime is None else walltime)
+
+
+def all_reservations(recording: Recording) -> list[ReservationRecord]:
+    """Reservations of stochastic jobs, job by job."""
+    return [item for course in recording.stochastic for item in course.reservations]
+
+
+def job_reservations(recording: Recording, job_id: int) -> Sequence[ReservationRecord]:
+    """Reservations of a stochastic job, in the order of their submits; of other jobs none."""
+    return recording._reservations.get(job_id, ())
+
+
+def down_spans(recording: Recording) -> Iterator[tuple[int, int, int]]:
+    """(start, end, nodes that were down) within the time that is accounted for; ticks of the simulated clock."""
+    if not recording.down or recording.opened is None or recording.closed is None:
+        return
+    first, last = recording.opened - recording.origin, recording.closed - recording.origin
+    for (time, nodes), (then, _) in pairwise([*recording.down, (last, 0)]):
+        start, end = max(first, time), min(last, then)
+        if nodes and start < end:
+            yield start, end, nodes
+
+
+def has_down_nodes(recording: Recording) -> bool:
+    """Whether nodes were down in the time that is accounted for."""
+    return any(True for _ in down_spans(recording))
+
+
+def down_at_samples(recording: Recording) -> npt.NDArray[np.int64]:
+    """Nodes that were down at the end of each instant of the samples."""
+    times, nodes = np.array([(0, 0), *recording.down], np.int64).T
+    found: npt.NDArray[np.int64] = nodes[np.searchsorted(times[1:], recording.samples.column(0), side="right")]
+    return found
+
+
+def level_changes(levels: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     """(Time, level) from each change on, beginning at level 0; of several at one time the last counts.
 
-    >>> changes_of([(0, 0), (3, 5), (3, 4), (6, 4), (9, 0)])
+    >>> level_changes([(0, 0), (3, 5), (3, 4), (6, 4), (9, 0)])
     [(3, 4), (9, 0)]
     """
     found: list[tuple[int, int]] = []
@@ -271,7 +291,7 @@ def changes_of(levels: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-def origin_of(jobs: Iterable[Job]) -> int:
+def clock_origin(jobs: Iterable[Job]) -> int:
     """Where the simulated clock begins: at the first submit or notice of the table [ticks of its own clock]."""
     table = Jobs.of(jobs)
     times = np.concatenate((table.column("submit"), table.column("notice")))

@@ -19,26 +19,38 @@ if TYPE_CHECKING:
 
 __all__ = ["Result"]
 
-#: What draws results. It stands above this package, which works without it, and is imported when it is asked for.
+#: Module that draws results. It is above this package, which works without it, and is imported when it is needed.
 _BACKEND = "experiments.figures.recording.notebook"
+#: Names that ``dir()`` of a result lists.
+_PUBLIC = (
+    *("accounting", "events", "jobs", "mechanism", "name", "nodes", "options", "plot", "reservations", "runs"),
+    *("summary", "timeline"),
+)
 
 
 @dataclass(frozen=True, repr=False)
 class Result(Recording):
-    """Result of a simulation: a :class:`~simulator.results.recording.Recording` with tables and metrics."""
+    """Result of a simulation: its tables, its metrics and its pictures.
+
+    ``dir()`` lists what users need. The other fields of a :class:`~simulator.results.recording.Recording` are for the
+    modules of Holdfast, and may change between releases.
+    """
+
+    def __dir__(self) -> list[str]:
+        return [*(name for name in super().__dir__() if name.startswith("_")), *_PUBLIC]
 
     @cached_property
     def jobs(self) -> pd.DataFrame:
-        """One row a job: what was asked for, by whom, and what became of it; seconds, nodes and node-seconds.
+        """A row for each job: its request, user and project, and its outcome; seconds, nodes and node-seconds.
 
-        The columns of ``jobs-*.csv`` are among them. A column of numbers is one of numbers where values are missing,
-        too: of a job that never came, or was withdrawn.
+        The columns of ``jobs-*.csv`` are among them. A column of numbers stays one where values are missing: those of a
+        job that never came, or was withdrawn.
         """
         return jobs_schema(self, STUDIED_JOBS).frame(self)
 
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """One row a run of a job, from a start to the next end: times [s], nodes at its start, cause, ending.
+        """A row for each run of a job, from a start to the next end: times [s], nodes at its start, cause, ending.
 
         Raises
         ------
@@ -49,7 +61,7 @@ class Result(Recording):
 
     @cached_property
     def reservations(self) -> pd.DataFrame:
-        """One row a reservation of a stochastic job, with the columns of ``reservations-*.csv``; without rows: none."""
+        """A row for each reservation of a stochastic job, with the columns of ``reservations-*.csv``."""
         return RESERVATIONS.frame(self)
 
     @cached_property

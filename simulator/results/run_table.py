@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from simulator.machine.event_log import Entry
-from simulator.results.recording import Recording
+from simulator.results.recording import Recording, require_events
 
 __all__ = ["LoggedRun", "runs", "runs_by_job"]
 
@@ -83,7 +83,7 @@ def runs(recording: Recording) -> Iterator[LoggedRun]:
     """
     going: dict[int, _OpenRun] = {}
     numbers: dict[int, int] = {}
-    for entry in recording.with_events().entries:
+    for entry in require_events(recording).entries:
         now, event, job_id = entry.time, entry.event, entry.job_id
         if event == "start":
             since = recording.record[job_id].start

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from simulator.results.recording import Recording
+from simulator.results.recording import Recording, all_reservations, down_at_samples, has_down_nodes, requested_walltime
 from simulator.results.records import ABSENT, SLOWDOWN_BOUND, STATUSES, TYPES, Records, Samples, whole_column
 from simulator.results.run_table import runs
 from workloads.ground.errors import ParameterError, format_value
@@ -344,6 +344,10 @@ def _of_job(name: str) -> Callable[[Recording, Records], Any]:
     return lambda recording, _: [getattr(job, name) for job in recording.table]
 
 
+def _walltimes(recording: Recording, _: Records) -> Any:
+    return [requested_walltime(recording, job) for job in recording.table]
+
+
 def _slowdown(_: Recording, records: Records) -> list[float | None]:
     runtimes = records.column("runtime")
     return _ratios(records, runtimes, records.ran & (runtimes > 0))
@@ -369,7 +373,7 @@ STUDIED_JOBS = JOBS.extend(
         Field("application", "text", "", _of_job("application")),
         Field("min_nodes", "whole", "nodes", _of_job("min_nodes")),
         Field("runtime", "ticks", "s", "runtime"),
-        Field("walltime", "ticks", "s", lambda recording, _: [recording.walltime(job) for job in recording.table]),
+        Field("walltime", "ticks", "s", _walltimes),
         Field("slowdown", "number", "", _slowdown),
         Field("bounded_slowdown", "number", "", _bounded_slowdown),
     ),
@@ -421,7 +425,7 @@ EVENTS = Schema(
 
 
 def _idle(recording: Recording, samples: Samples) -> Any:
-    return recording.nodes - samples.column(1) - samples.column(2) - recording.down_at_samples()
+    return recording.nodes - samples.column(1) - samples.column(2) - down_at_samples(recording)
 
 
 #: The machine over time: a row for each instant, valid until the next.
@@ -477,11 +481,11 @@ RESERVATIONS = Schema(
         Field("ending", "text", "", "ending"),
         Field("memory_gb", "number", "GB", "memory"),
     ),
-    lambda recording: recording.reservation_records,
+    lambda recording: all_reservations(recording),
 )
 
 
 def timeline_schema(recording: Recording) -> Schema:
     """:data:`TIMELINE`, with the nodes that were down where any were."""
-    down = Field("down", "whole", "nodes", lambda recording, _: recording.down_at_samples())
-    return TIMELINE.extend([down] if recording.had_down() else [])
+    down = Field("down", "whole", "nodes", lambda recording, _: down_at_samples(recording))
+    return TIMELINE.extend([down] if has_down_nodes(recording) else [])

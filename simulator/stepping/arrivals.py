@@ -15,7 +15,7 @@ from simulator.machine.decisions import Decisions
 from simulator.machine.event_log import EventLog
 from simulator.machine.job_state import JobState
 from simulator.options import Options
-from simulator.results.recording import origin_of
+from simulator.results.recording import clock_origin
 from simulator.simulation import checked_table
 from simulator.stepping.base import Stepped
 from workloads.ground.errors import InputError, InvariantError, ParameterError
@@ -121,7 +121,7 @@ class SteppedArrivals(Stepped):
         self.strategies = [ARRIVALS[name] for name in answers]
         self._answers = _Answers(self.strategies[0])
         asking = Asking(about=self._is_due)
-        log, origin = EventLog(events), origin_of(table)
+        log, origin = EventLog(events), clock_origin(table)
         mechanism = _Answered(notice, "ANSWERED", self._answers)
         super().__init__(Setup(table, nodes, mechanism, settings, log, Decisions(False), origin, asking=asking), asking)
         self._launch()

@@ -16,7 +16,7 @@ from simulator.machine.decisions import Decisions
 from simulator.machine.event_log import EventLog
 from simulator.machine.job_state import JobState
 from simulator.options import Options
-from simulator.results.recording import origin_of
+from simulator.results.recording import clock_origin
 from simulator.simulation import checked_table
 from simulator.stepping.base import Stepped
 from workloads.ground.errors import InputError, InvariantError, ParameterError
@@ -71,7 +71,7 @@ class SteppedSimulation(Stepped):
         if any(job.type is not JobType.RIGID for job in table):
             raise InputError("jobs that are chosen one by one must be rigid: prepare the trace with as_rigid")
         asking = Asking(order=True)
-        origin = origin_of(table)
+        origin = clock_origin(table)
         super().__init__(
             Setup(table, nodes, None, settings, EventLog(events), Decisions(False), origin, asking=asking), asking
         )

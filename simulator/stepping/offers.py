@@ -16,7 +16,7 @@ from simulator.machine.event_log import EventLog
 from simulator.machine.job_state import JobState
 from simulator.machine.stochastic import StochasticJob
 from simulator.options import Options
-from simulator.results.recording import origin_of
+from simulator.results.recording import clock_origin
 from simulator.simulation import check_plans, checked_table
 from simulator.stepping.base import Stepped
 from workloads.ground.errors import InvariantError, ParameterError
@@ -89,7 +89,7 @@ class SteppedPlans(Stepped):
         check_plans(self._book, table)
         self.offered: list[Planned | None] = []
         asking = Asking(about=self._is_due)
-        log, origin = EventLog(events), origin_of(table)
+        log, origin = EventLog(events), clock_origin(table)
         served_by = parse_mechanism(mechanism)
         super().__init__(
             Setup(table, nodes, served_by, settings, log, Decisions(False), origin, book=self._book, asking=asking),

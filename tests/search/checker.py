@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from simulator import Result
 from simulator.results.metrics import summarize
+from simulator.results.recording import down_at_samples
 from simulator.results.reservations import stochastic_rows
 from simulator.results.schema import JOBS, RESERVATIONS
 from tests.search.cases import Case
@@ -69,7 +70,7 @@ def _nodes(case: Case, result: Result) -> Iterator[str]:
     if any(nodes for holder, nodes in held.items() if holder > 0):
         yield f"jobs keep nodes: {dict(held)}"
     busy = down = 0
-    downs = result.down_at_samples() if result.down else [0] * len(result.samples)
+    downs = down_at_samples(result) if result.down else [0] * len(result.samples)
     for (time, at_work, kept, _, _), away in zip(result.samples, downs, strict=True):
         busy, down = sizes.get(time, (busy, down))
         if (busy, down) != (at_work, away) or min(at_work, kept, away) < 0 or at_work + kept + away > case.nodes:
@@ -165,7 +166,7 @@ def _account(case: Case, result: Result, jobs: dict[int, Job], stints: dict[int,
         if lost != record.lost:
             yield f"job {job.job_id} has lost {lost} and not {record.lost} node-ticks"
     first, last = opened - result.origin, opened - result.origin + elapsed
-    downs = result.down_at_samples() if result.down else [0] * len(result.samples)
+    downs = down_at_samples(result) if result.down else [0] * len(result.samples)
     for index, (time, _, held, _, _) in enumerate(result.samples):
         until = result.samples[index + 1][0] if index + 1 < len(result.samples) else last
         span = max(0, min(until, last) - max(time, first))
@@ -186,7 +187,7 @@ def _queue(case: Case, result: Result, jobs: dict[int, Job]) -> Iterator[str]:
     smallest = {job_id: job.nodes if whole else job.min_nodes or job.nodes for job_id, job in jobs.items()}
     waiting: set[int] = set()
     last, tenant = -1, -1
-    downs = result.down_at_samples() if result.down else [0] * len(result.samples)
+    downs = down_at_samples(result) if result.down else [0] * len(result.samples)
     used = {sample[0]: sample[1] + sample[2] + down for sample, down in zip(result.samples, downs, strict=True)}
     for entry in [*result.entries, None]:
         now = entry.time if entry is not None else math.inf

@@ -9,7 +9,7 @@ import numpy as np
 
 from experiments.figures.style import FONT, INK, PAGE, dress, new_figure, panel_letters
 from experiments.recordings.time_windows import Window
-from simulator.results.recording import Recording
+from simulator.results.recording import Recording, requested_walltime
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import SECOND
 
@@ -106,7 +106,7 @@ def plot_wait_map(recording: Recording, window: Window | None = None, *, quantil
         raise ParameterError("quantile", "a number between 0 and 1", quantile)
     opens, closes = (window or Window()).bounds(recording)
     chosen = [
-        (record.nodes, recording.walltime(recording.job[record.job_id]) / SECOND, record.wait)
+        (record.nodes, requested_walltime(recording, recording.job[record.job_id]) / SECOND, record.wait)
         for record in recording.records
         if record.submit is not None
         and record.start is not None

@@ -16,7 +16,7 @@ from experiments.stories.reading.ledger import Ledger
 from experiments.stories.reading.timeline import Chronicle
 from simulator.machine.decisions import Decision
 from simulator.machine.stochastic import ReservationRecord
-from simulator.results.recording import Recording
+from simulator.results.recording import Recording, all_reservations, requested_walltime
 
 __all__ = ["Biographer"]
 
@@ -41,7 +41,7 @@ class Biographer:
         self._waits = WaitParts(self._chronicle)
         self._tolerance = tolerance
         self._slots: dict[int, list[ReservationRecord]] = {}
-        for item in recording.reservation_records:
+        for item in all_reservations(recording):
             self._slots.setdefault(item.job_id, []).append(item)
 
     def of(self, job_id: int) -> lifetime.Facts:
@@ -57,7 +57,7 @@ class Biographer:
             type=job.type.value,
             nodes=job.nodes,
             min_nodes=job.nodes if job.min_nodes is None or recording.mechanism == "baseline" else job.min_nodes,
-            walltime=recording.walltime(job),
+            walltime=requested_walltime(recording, job),
             runtime=record.runtime,
             mechanism=recording.mechanism,
             order=recording.options.order,

@@ -26,7 +26,7 @@ from simulator.machine.node_accounting import Usage
 from simulator.machine.node_accounts import Run
 from simulator.machine.run import is_malleable
 from simulator.machine.stochastic import ReservationRecord
-from simulator.results.recording import Recording
+from simulator.results.recording import Recording, all_reservations
 from simulator.services.starting_state import early_run
 from workloads.ground.units import to_ticks
 from workloads.table.job import JobType
@@ -81,7 +81,7 @@ class Playback:
             for row, job in enumerate(recording.table)
         }
         asked: dict[int, list[ReservationRecord]] = defaultdict(list)
-        for item in recording.reservation_records:
+        for item in all_reservations(recording):
             asked[item.job_id].append(item)
         self._asked: dict[int, Iterator[ReservationRecord]] = {job_id: iter(items) for job_id, items in asked.items()}
         self._ending: dict[int, ReservationRecord] = {}

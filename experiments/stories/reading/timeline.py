@@ -10,7 +10,7 @@ from functools import cached_property
 from experiments.stories.reading.job_states import Booking, Instant, Stint
 from experiments.stories.reading.playback import Playback
 from simulator.machine.decisions import Decision
-from simulator.results.recording import Recording
+from simulator.results.recording import Recording, require_events
 from workloads.ground.units import to_ticks
 
 __all__ = ["Chronicle"]
@@ -46,7 +46,7 @@ class Chronicle:
     """
 
     def __init__(self, recording: Recording, decisions: Sequence[Decision] | None = None) -> None:
-        self.recording = recording.with_events()
+        self.recording = require_events(recording)
         self.entries = recording.entries
         self.told = decisions is not None
         self.decisions: dict[str, list[Decision]] = defaultdict(list)

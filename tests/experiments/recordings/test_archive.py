@@ -15,6 +15,7 @@ from experiments.recordings.run_file import open_run
 from experiments.tables import write_csv
 from policies.planning.plan_book import Planner
 from simulator import Result, simulate
+from simulator.results.recording import has_down_nodes, job_reservations, requested_walltime, require_events
 from simulator.results.records import JobRecord, Records
 from simulator.results.reservations import stochastic_rows
 from simulator.results.schema import JOBS as JOBS_TABLE
@@ -70,7 +71,7 @@ def test_a_directory_is_read_back_as_it_was_in_memory(tmp_path: Path, mechanism:
         result = simulate(table, 16, mechanism, decisions=True, outages=outages)
         found = read_recording(place, mechanism, decisions=True)
         assert told(found) == told(result)
-        assert found.had_down() == result.had_down() == bool(words)
+        assert has_down_nodes(found) == has_down_nodes(result) == bool(words)
         without = told(simulate(table, 16, mechanism, events=False, engine="simpy"))
         without |= {"samples": [], "down": [], "options": result.options}
         assert told(read_recording(place, mechanism, events=False)) | {"records": 0} == without | {"records": 0}
@@ -88,7 +89,7 @@ def test_stochastic_jobs_come_with_their_reservations(tmp_path: Path) -> None:
     found, expected = read_recording(place), simulate(table, 16, "CUA-PAA", planner=Planner())
     assert len(expected.reservations) > 1
     assert told(found) == told(expected)
-    assert found.reservations_of(9) == expected.stochastic[0].reservations
+    assert job_reservations(found, 9) == expected.stochastic[0].reservations
     with pytest.raises(InputError, match="has no plans"):
         list(stochastic_rows(found))
 
@@ -179,11 +180,11 @@ def test_what_does_not_belong_together_is_refused(tmp_path: Path) -> None:
 def test_what_a_recording_looks_up() -> None:
     result = simulate(JOBS, 16)
     with pytest.raises(InputError, match="no event log"):
-        simulate(JOBS, 16, events=False).with_events()
-    assert result.with_events() is result
+        require_events(simulate(JOBS, 16, events=False))
+    assert require_events(result) is result
     assert result.job[2].project == "physics"
-    assert result.walltime(JOBS[3]) == 3900_000_000
-    assert simulate(JOBS, 16, "N-PAA").walltime(JOBS[3]) == 4000_000_000
+    assert requested_walltime(result, JOBS[3]) == 3900_000_000
+    assert requested_walltime(simulate(JOBS, 16, "N-PAA"), JOBS[3]) == 4000_000_000
 
 
 def test_losses_beyond_what_floats_hold_are_read_exactly(tmp_path: Path) -> None:

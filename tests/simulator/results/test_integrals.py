@@ -52,8 +52,8 @@ def test_the_setup_of_a_malleable_job_counts_at_its_size() -> None:
 @pytest.mark.parametrize("cell", ["1" * 400, "9" * 30, "9223372036854.775808", "-9223372036855"])
 def test_ticks_beyond_64_bits_are_read_one_by_one(cell: str) -> None:
     ticks = next(item for item in JOBS.fields if item.name == "lost_node_seconds")
-    assert ticks.parsed(["0.0", cell]) is None  # and no warning of a cast
-    assert ticks.parsed(["0.0", "8589934591.999999"]).tolist() == [0, 8_589_934_591_999_999]
+    assert ticks.parse_column(["0.0", cell]) is None  # and no warning of a cast
+    assert ticks.parse_column(["0.0", "8589934591.999999"]).tolist() == [0, 8_589_934_591_999_999]
 
 
 def test_a_window_of_submits_beyond_64_bits() -> None:
