@@ -38,16 +38,16 @@ _SAME = 1.0
 
 @dataclass(frozen=True)
 class Saving:
-    """By how much the expected response time of one request is below that of another.
+    """Reduction of the expected response time by one request compared with another.
 
     Attributes
     ----------
     total
         The difference [s], paired by draw, with its 95 % interval; > 0: less time.
     wait
-        Its part in the wait for the first reservation [s].
+        Its part that comes from the wait for the first reservation [s].
     backfilling
-        The part of ``wait`` that falls in draws in which the better request is backfilled [s].
+        The part of ``wait`` from draws in which the better request is backfilled [s].
     """
 
     total: Interval
@@ -57,14 +57,14 @@ class Saving:
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """Requests, and what became of each in each draw.
+    """Requests, with their waits and response times in each draw.
 
     Attributes
     ----------
     state
         The machine.
     requests
-        What was tried; by size, then by walltime.
+        Simulated requests; by size, then by walltime.
     waits
         Time from now to the start of each request in each draw [s], shape (draws, requests).
     backfilled
@@ -89,26 +89,25 @@ class Advice:
 
     @property
     def expected(self) -> npt.NDArray[np.float64]:
-        """Expected response time of each request [s]: the mean wait of the draws, and the exact mean of the rest."""
+        """Expected response time of each request [s]: mean wait over the draws plus the exact mean of the rest."""
         rest = np.array([request.rest for request in self.requests])
         expected: npt.NDArray[np.float64] = self.waits.mean(axis=0) + rest
         return expected
 
     @property
     def best(self) -> Request:
-        """The request of least expected response time; of those within a second the own one, or else the longest on the
-        fewest nodes."""
+        """The request of least expected response time; among nearly equal ones the user's, or that of fewest nodes."""
         expected = self.expected
         least = float(expected.min()) + _SAME
         equal = [request for request, time in zip(self.requests, expected, strict=True) if time <= least]
         return min(equal, key=lambda request: ("own" not in request.names, request.nodes, -request.walltime))
 
     def request_for(self, name: str) -> Request | None:
-        """The request that stands for ``own``, ``planner`` or ``reserved``; None: there is none."""
+        """The request named ``own``, ``planner`` or ``reserved``; None: there is none."""
         return next((request for request in self.requests if name in request.names), None)
 
     def gain(self, over: Request, request: Request | None = None) -> Saving:
-        """What a request gains over another.
+        """The gain of a request over another.
 
         Parameters
         ----------
@@ -195,19 +194,18 @@ def advise(
         Id of a waiting job, in place of ``nodes``, ``walltime``, ``user`` and ``project``. It keeps its place in the
         queue, and walltimes up to its own are tried: users may lower the limit of a waiting job, but not raise it.
     runtimes
-        Distribution of the runtime [s], or runtimes of past runs; None: that of the job's group in the history, where a
-        killed run needs its walltime and no more.
+        Distribution of the runtime [s], or runtimes of past runs; None: that of the job's group in the history, where
+        the runtime of a killed run is its walltime.
     walltimes
-        Walltimes to try beside these [s]; None: a grid from quantiles of the runtime.
+        Additional walltimes to try [s]; None: a grid from quantiles of the runtime.
     sizes
-        Other sizes at which the job can run, and the runtime there over that at ``nodes``.
+        Other sizes at which the job can run, with the runtime relative to that at ``nodes``.
     checkpoint, restart
-        Times to write a checkpoint and to read it [s]. Without ``checkpoint`` what a killed run has done is lost.
+        Times to write a checkpoint and to read it [s]. Without ``checkpoint`` the work of a killed run is lost.
     user, project
         Names of the job, for its group and the order of the queue.
     prices
-        Mean waits that price the requests after the first; None: those of the history, or of the draws where these are
-        longer.
+        Mean waits of the requests after the first; None: those of the history, or of the draws where these are longer.
     draws, seed, workers, arrivals, horizon, failures, **options
         As of :func:`~experiments.forecast.forecasts.forecast`.
 
@@ -264,7 +262,7 @@ def advise(
     for size, names in tried.items():
         times, known = lists[size], past[size]
         means = delays[:, len(requests) : len(requests) + len(times)].mean(axis=0)
-        # What a file says is not doubted.
+        # Waits given by a file are used as they are.
         at = max(times) if walltime is None else walltime * factors[size]
         line = LaterWaits(known.alpha, known.gamma) if prices else LaterWaits.longer(known, times, means, at)
         later[size], paid = line, line.apply(costs)

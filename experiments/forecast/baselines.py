@@ -18,21 +18,21 @@ __all__ = ["WAITED", "PastWaits"]
 
 Floats = npt.NDArray[np.float64]
 
-#: A longer wait is one [s]: logs record whole minutes, and schedulers run about once a minute.
+#: Waits up to this length count as none [s]: logs record whole minutes, and schedulers run about once a minute.
 WAITED = 60.0
 _WEEK = 7 * 86_400.0
-#: How many jobs are the nearest.
+#: Number of nearest jobs.
 _NEAREST = 20
-#: Quantile of the waits that is watched for changes, and the confidence of every bound.
+#: Quantile of the waits used for change detection, and the confidence of every bound.
 _WATCHED, _CONFIDENCE = 0.95, 0.95
-#: The fewest waits that have such a bound; that number of consecutive waits above it is a change.
+#: Fewest waits for such a bound, and number of consecutive waits above it that indicate a change.
 _FEWEST, _CHANGE = 59, 3
 #: Largest sizes of the classes of QBETS [nodes].
 _SIZES = (4, 16, 64)
 
 
 class PastWaits:
-    """Waits of the jobs of a log, asked for at many times.
+    """Forecasts from the past waits of a log, at any time of the log.
 
     Parameters
     ----------
@@ -56,13 +56,13 @@ class PastWaits:
         }
 
     def _started_jobs(self, at: float) -> int:
-        """How many of the jobs had started."""
+        """Number of jobs that had started."""
         return int(np.searchsorted(self._starts, at, side="right"))
 
     def mean_of_week(self, job: SeenJob, at: float) -> float:
         """Mean wait of the jobs of its size class (powers of two) that started in the last week [s].
 
-        Where none did, of the jobs of all sizes; where none did either, of all before.
+        Falls back to jobs of all sizes in the last week, then to all earlier jobs.
         """
         count = self._started_jobs(at)
         if not count:
@@ -76,7 +76,8 @@ class PastWaits:
     def nearest(self, job: SeenJob, at: float, queue: int, levels: Floats) -> Floats:
         """Quantiles of the waits of the 20 most similar jobs [s].
 
-        They are alike in nodes, walltime and queue length (in powers of two); of equally similar ones the last count.
+        Similarity is by nodes, walltime and queue length (in powers of two); among equally similar jobs the latest are
+        taken.
         """
         count = self._started_jobs(at)
         if not count:
@@ -88,11 +89,11 @@ class PastWaits:
         return found
 
     def bounds(self, job: SeenJob, at: float, levels: Floats) -> Floats:
-        """Bounds of quantiles from the last waits [s], as QBETS makes them.
+        """Bounds of quantiles from the last waits [s], by the QBETS method.
 
-        Of a level above one half the upper bound with 95 % confidence, below it the lower bound, and the median itself.
-        The waits are those of the size class since the last change: three waits in a row above the upper bound of the
-        0.95 quantile.
+        For a level above one half, the upper bound with 95 % confidence; below one half, the lower bound; for the
+        median, the sample median. The waits are those of the size class since the last change: three waits in a row
+        above the upper bound of the 0.95 quantile.
 
         References
         ----------
@@ -108,11 +109,11 @@ class PastWaits:
 
 
 def queues(past: Past) -> npt.NDArray[np.int64]:
-    """How many other jobs waited when each job was submitted, shape (jobs,)."""
+    """Number of other jobs waiting when each job was submitted, shape (jobs,)."""
     started = np.sort(past.starts[np.isfinite(past.starts)])
     withdrawn = np.sort(past.withdrawn[np.isfinite(past.withdrawn)])
     submits = past.submits
-    # A job that has neither start nor withdrawal may have ended long ago.
+    # A job with neither a start nor a cancellation may have ended long ago.
     known = np.sort(submits[np.isfinite(past.starts) | np.isfinite(past.withdrawn)])
     left = np.searchsorted(started, submits, side="right") + np.searchsorted(withdrawn, submits, side="right")
     own = ~((past.starts <= submits) | (past.withdrawn <= submits))
@@ -125,7 +126,7 @@ def _features(nodes: npt.NDArray[np.float64], walltimes: Floats, queue: npt.NDAr
 
 
 def _rank(count: int, level: float) -> int:
-    """Rank, counted from 1, of the ordered value that bounds a quantile from above; beyond ``count``: none does."""
+    """Rank (from 1) of the order statistic that bounds a quantile from above; above ``count`` if there is none."""
     from scipy.stats import binom
 
     return int(binom.ppf(_CONFIDENCE, count, level)) + 1
@@ -140,7 +141,7 @@ def _quantile_bound(waits: Floats, level: float) -> float:
 
 
 def _changes(waits: Floats) -> list[int]:
-    """After each wait, the first of those since the last change."""
+    """For each wait, the index of the first wait since the last change."""
     from scipy.stats import binom
 
     counts = np.arange(len(waits) + 1)

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = ["ALL", "Compared", "Group", "PastRun", "Runs", "job_groups", "request_group"]
 
-#: A group of runs: of a user with a walltime and a size class, of a user, of a project, all.
+#: Key of a group of runs: user with walltime and size class, user, project, or all.
 Group = tuple[object, ...]
 #: The group of all runs.
 ALL: Group = ("all",)
-#: Number of the last runs of a group that count: what users run changes.
+#: Number of most recent runs of a group that are used, because workloads change.
 _RECENT = 50
-#: Prior weight k: a group of n runs has the weight n / (n + k), since a next run may differ from a few former ones.
+#: Prior weight k: a group of n runs has the weight n / (n + k), because few runs may not represent the next one.
 _DOUBT = 5
-#: Levels nearer than this are the same.
+#: Levels closer than this are equal.
 _SAME = 1e-9
 _NORMAL_SCORE = NormalDist().inv_cdf
 
@@ -51,7 +51,7 @@ class PastRun:
     wait
         From submit to start [s]; None: unknown.
     submit, end
-        When it was submitted and when it ended [s]; None: unknown, and then no past state has it.
+        Submit and end [s]; None: unknown, and then no past state contains it.
     """
 
     nodes: int
@@ -65,16 +65,16 @@ class PastRun:
 
 
 class Compared(NamedTuple):
-    """A run beside the distribution that was known of it.
+    """A run compared with the distribution known before it ended.
 
     Attributes
     ----------
     score
-        Its level in the distribution as a quantile of the normal one.
+        Its level in the distribution as a normal score.
     apart
-        How far the level is from a half; the mean over the levels that equal runs share.
+        Distance of the level from one half, averaged over the levels of equal runs.
     residual
-        Its work over the expected one [node-seconds].
+        Its work minus the expected work [node-seconds].
     deviation
         Standard deviation of the work by the distribution [node-seconds].
     """
@@ -91,7 +91,7 @@ def request_group(user: str, walltime: float, nodes: int) -> Group:
 
 
 def job_groups(user: str, project: str, walltime: float, nodes: int) -> Iterator[Group]:
-    """The groups of a job, the finest first; where a log names no users, they are one."""
+    """The groups of a job, the finest first; without user names in a log, all jobs have the same user."""
     yield request_group(user, walltime, nodes)
     if user:
         yield ("user", user)
@@ -111,24 +111,24 @@ class Runs:
 
     def __init__(self, runs: Iterable[PastRun] = ()) -> None:
         self._shares: dict[Group, list[float]] = {}
-        #: Ends of the runs of each group [s], where they are known.
+        #: Ends of the runs of each group [s], where known.
         self._ends: dict[Group, list[float]] = {}
-        #: Of how many runs each distribution is, and the distribution, by group and kind of fit.
+        #: Number of runs and fitted distribution, by group and kind of fit.
         self._laws: dict[tuple[Group, str], tuple[int, Law]] = {}
         self._pairs: list[tuple[float, float, int]] = []
         #: Runs with known submit, wait and end, and their submits and ends.
         self._timed: list[PastRun] = []
         self._submits: list[float] = []
         self._ended: list[float] = []
-        #: Past states: the runs of each, by its time.
+        #: Runs in each past state, by time.
         self._there: dict[float, list[int]] = {}
-        #: Runs in past states, by the number of each, the time of the state, and the fewest runs.
+        #: Compared runs of past states, by run number, time of the state, and fewest runs.
         self._compared: dict[tuple[int, float, int], Compared | None] = {}
         for run in runs:
             self.add(run)
 
     def add(self, run: PastRun) -> None:
-        """Add a run that did not end before those that are there."""
+        """Add a run that ended no earlier than those already added."""
         if run.wait is not None:
             self._pairs.append((run.walltime, run.wait, run.nodes))
             if run.submit is not None and run.end is not None:
@@ -141,15 +141,15 @@ class Runs:
                 self._ends.setdefault(group, []).append(run.end)
 
     def until(self, at: float) -> Runs:
-        """The runs that had ended by a time, where all ends are known; what is fitted is shared by all times."""
+        """The runs that had ended by a time, where all ends are known; fits are shared between times."""
         return _RunsUntil(self, at)
 
     def count(self, group: Group) -> int:
-        """How many runs a group has."""
+        """Number of runs of a group."""
         return len(self._shares.get(group, ()))
 
     def shares(self, group: Group, last: int | None = None) -> Sequence[float]:
-        """Runtimes over walltimes of a group's last runs; None: of all."""
+        """Runtimes over walltimes of a group's last runs; None: all runs."""
         count = self.count(group)
         return self._shares.get(group, [])[0 if last is None else max(0, count - last) : count]
 
@@ -158,7 +158,7 @@ class Runs:
         return self._pairs
 
     def law(self, group: Group, fit: str) -> Law:
-        """The distribution of the shares of a group's last runs; fitted once for the same runs."""
+        """The distribution of the shares of a group's last runs, cached for the same runs."""
         count = self.count(group)
         known = self._laws.get((group, fit))
         if known is None or known[0] != count:
@@ -168,17 +168,17 @@ class Runs:
         return known[1]
 
     def trust(self, group: Group) -> float:
-        """The part of the draws in which a group counts, from 0 to 1; else the next one does."""
+        """Probability, from 0 to 1, that a draw uses this group rather than the next one."""
         return _trust(group, self.count(group))
 
     # Past states.
 
     def timed_count(self) -> int:
-        """How many runs are known with their times."""
+        """Number of runs with known times."""
         return len(self._timed)
 
     def there(self, at: float) -> Sequence[int]:
-        """Numbers of the runs that waited or ran at a time, of those with known times."""
+        """Numbers of the runs with known times that waited or ran at a time."""
         known = self._there.get(at)
         if known is None:
             first = bisect_right(self._ended, at)
@@ -186,26 +186,26 @@ class Runs:
         return known[: bisect_left(known, self.timed_count())]
 
     def run(self, number: int) -> PastRun:
-        """A run that is known with its times, by number in the order of the ends."""
+        """A run with known times, by number in the order of the ends."""
         return self._timed[number]
 
     def compare_run(self, number: int, at: float, least: int) -> Compared | None:
-        """A run beside the distribution that was known of it at a time at which it was there.
+        """Compare a run with the distribution known at a time when it waited or ran.
 
         Parameters
         ----------
         number
-            Of the run.
+            Number of the run.
         at
-            When it waited or ran [s].
+            A time when it waited or ran [s].
         least
-            Fewest runs of a group that counts.
+            Fewest runs of a group to be used.
 
         Returns
         -------
         Compared or None
-            With the last runs of its groups that had ended by then, those that are longer than it had run; None: there
-            were none.
+            Compared with the last runs of its groups that had ended by then and were longer than its elapsed time;
+            None: there were none.
         """
         key = number, at, least
         if key not in self._compared:
@@ -227,7 +227,7 @@ class Runs:
             rest *= 1.0 - trust
             if not longer:
                 continue
-            # Its rank among these and itself, equal ones sharing the middle of theirs.
+            # Its rank among these runs and itself; ties share their middle rank.
             below, up_to = sum([other < share for other in longer]), sum([other <= share for other in longer])
             level += weight * (0.5 * (below + up_to) + 0.5) / (len(longer) + 1)
             lowest += weight * below / len(longer)
@@ -245,7 +245,7 @@ class Runs:
 
 
 def _apart(low: float, high: float) -> float:
-    """Mean distance from a half between two levels."""
+    """Mean distance from one half between two levels."""
     below, above = low - 0.5, high - 0.5
     if above - below < _SAME:
         return abs(above)
@@ -253,7 +253,7 @@ def _apart(low: float, high: float) -> float:
 
 
 class _RunsUntil(Runs):
-    """The runs that had ended by a time; what is fitted to the same runs is shared by all times."""
+    """View of the runs that had ended by a time; fits to the same runs are shared between times."""
 
     def __init__(self, runs: Runs, at: float) -> None:
         super().__init__()

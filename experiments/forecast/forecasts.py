@@ -26,26 +26,26 @@ __all__ = ["LEVELS", "WITHIN", "Forecast", "forecast", "simulate_starts"]
 
 #: Levels of the reported quantiles.
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-#: Times within which a start has a probability [s].
+#: Times within which the probability of a start is reported [s].
 WITHIN = (3_600.0, 4 * 3_600.0, 24 * 3_600.0)
-#: Span of future arrivals that is drawn at first [s]; a longer one follows if the awaited jobs have not started.
+#: Span of future arrivals drawn at first [s]; it is extended if the awaited jobs have not started.
 _REACH = 2 * 3_600.0
 
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """When jobs of a state start, in each draw.
+    """Start times of jobs of a state in each draw.
 
     Attributes
     ----------
     state
         The state.
     ids
-        The jobs asked for, shape (jobs,).
+        Ids of the requested jobs, shape (jobs,).
     starts, ends
         Start and end of each of them in each draw [s on the clock of the log], shape (draws, jobs).
     waiting
-        Ids of all waiting jobs, the asked ones included, shape (waiting,).
+        Ids of all waiting jobs, including the requested ones, shape (waiting,).
     others
         Start of each of these in each draw [s], shape (draws, waiting).
     """
@@ -95,14 +95,14 @@ class Forecast:
         return rows
 
     def before(self, job_id: int, least: float = 0.5) -> list[tuple[int, float]]:
-        """The waiting jobs that usually start before one: ids and shares of the draws, the largest share first."""
+        """Waiting jobs that usually start before a given one: ids and shares of the draws, the largest share first."""
         place = self.ids.index(job_id)
         shares = np.mean(self.others < self.starts[:, [place]], axis=0)
         found = [(other, float(share)) for other, share in zip(self.waiting, shares, strict=True) if share >= least]
         return sorted(found, key=lambda item: (-item[1], item[0]))
 
     def queue(self, times: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        """How many of the jobs that wait now still wait at some times from now.
+        """Number of the presently waiting jobs that still wait at given times.
 
         Parameters
         ----------
@@ -148,8 +148,8 @@ def forecast(
     state
         The machine now.
     history
-        Runs that had ended by then; None: every job runs for its walltime and none is submitted, which is what
-        ``squeue --start`` takes for granted.
+        Runs that had ended by then; None: every job runs for its walltime and none is submitted, as ``squeue --start``
+        assumes.
     jobs
         Ids of waiting jobs; None: all.
     draws
@@ -159,11 +159,11 @@ def forecast(
     workers
         Processes; the result does not depend on it. None: one for each core.
     arrivals
-        ``weeks``: jobs are submitted as in a random earlier week; ``none``: nothing is.
+        ``weeks``: jobs are submitted as in a random earlier week; ``none``: no jobs are submitted.
     horizon
         How long jobs are submitted [s].
     failures
-        Nodes fail at this rate; None: they do not. An end is that of a run without failures.
+        Failure rate of the nodes; None: no failures. End times assume that the job itself does not fail.
     **options
         Fields of :class:`simulator.Options`: ``order``, ``backfilling``, ...
 
@@ -216,9 +216,9 @@ def simulate_starts(
     Parameters
     ----------
     drawing
-        All draws.
+        The sampled workloads.
     draw
-        Which.
+        Index of the draw.
     awaited
         Ids of waiting jobs.
     options
@@ -239,7 +239,7 @@ def simulate_starts(
             failures=drawing.failures(draw), prior=state.prior, **options,
         )  # fmt: skip
         latest = max(starts[job_id] for job_id in awaited)
-        # What is submitted after the last start cannot change it.
+        # Jobs submitted after the last start cannot change it.
         if reach >= drawing.horizon or latest <= state.at + reach:
             return {job_id: starts[job_id] for job_id in awaited}
         reach = max(4 * reach, 2 * (latest - state.at))

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["History", "past_run", "read_history"]
 
-#: Levels of draws lie above this: a law need not end.
+#: Smallest level of a draw, because a distribution may be unbounded.
 _TINY = 1e-12
 
 
@@ -81,14 +81,14 @@ class History:
             raise ParameterError("least", "a whole number of at least 1", least)
         self._fit = fit
         self._least = least
-        #: Laws of submitted jobs, their places by identity, and the place of each kind of job.
+        #: Distributions of submitted jobs, their indices by identity, and the index for each kind of job.
         self._different = Bundle()
         self._places: dict[int, int] = {}
         self._numbers: dict[tuple[object, ...], int] = {}
-        #: Distributions of jobs by their groups, and of the groups.
+        #: Distributions of jobs by their groups, and distributions of groups.
         self._mixed: dict[tuple[Group, ...], DiscreteLaw] = {}
         self._grids: dict[Group, DiscreteLaw] = {}
-        #: Of ranges of submitted jobs: draws ask for the same weeks again and again.
+        #: Cache by range of submitted jobs, because draws use the same weeks repeatedly.
         self._slices: dict[
             tuple[int, int], tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64]]
         ] = {}
@@ -107,7 +107,7 @@ class History:
 
     @cached_property
     def likeness(self) -> Likeness:
-        """How much the runtimes of jobs that were there at once were alike in the past."""
+        """Correlations of the runtimes of concurrent jobs in the past."""
         return estimate_likeness(self.runs, self._least)
 
     def runtimes(self, job: SeenJob, levels: npt.ArrayLike, elapsed: float = 0.0) -> npt.NDArray[np.float64]:
@@ -120,7 +120,7 @@ class History:
         levels
             Probabilities of a longer runtime, in (0, 1), any shape; uniform ones make draws.
         elapsed
-            How long it has run [s]: its runtime is longer.
+            Elapsed time [s], a lower bound of the runtime.
 
         Returns
         -------
@@ -133,7 +133,7 @@ class History:
             return np.full(given.shape, elapsed + 60.0)
         law = self._law(job)
         left = float(law.sf(elapsed / job.walltime)) if elapsed else 1.0
-        # If no run is known to have been longer, it runs until it is killed.
+        # If no past run was longer, assume that it runs until it is killed.
         shares = np.asarray(law.isf(given * left), dtype=float) if left > 0 else np.ones(given.shape)
         least = min(job.walltime, elapsed + 1.0)
         return np.clip(shares * job.walltime, least, job.walltime)
@@ -142,7 +142,7 @@ class History:
         """The distribution of the runtime of a job that has not started [s]."""
         shares = self._law(job)
         least = min(job.walltime, 1.0)
-        # What lies beyond the walltime is killed there.
+        # Longer runtimes are cut at the walltime, where the job is killed.
         values, which = np.unique(np.clip(shares.values * job.walltime, least, job.walltime), return_inverse=True)
         return DiscreteLaw(values, np.bincount(which, weights=shares.probabilities).astype(float))
 
@@ -151,19 +151,19 @@ class History:
         """Mean waits of the past runs as a function of the walltime, by size."""
         pairs = self.runs.pairs()
         if len({walltime for walltime, _, _ in pairs}) < 2 or len(pairs) < _FEWEST_PAIRS:
-            # Too few for a line: their mean, if there are any.
+            # With too few pairs for a line, use their mean if there are any.
             mean = sum(wait for _, wait, _ in pairs) / len(pairs) if pairs else 0.0
             return WaitModel(WaitFit(LEAST_ALPHA, mean, pairs=len(pairs)))
         walltimes, waits, nodes = zip(*pairs, strict=True)
         return fit_waits(walltimes, np.maximum(waits, 0.0), np.array(nodes))
 
     def draw_runtimes(self, first: int, last: int, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Runtimes of some of the submitted jobs, as if they were submitted again.
+        """Draw runtimes of some submitted jobs as if they were submitted again.
 
         Parameters
         ----------
         first, last
-            From which to before which of :attr:`submitted`.
+            Range of :attr:`submitted`; ``last`` is exclusive.
         levels
             Probabilities of a longer runtime, one for each of them.
 
@@ -184,7 +184,7 @@ class History:
     def _slice(
         self, first: int, last: int
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-        """Nodes, walltimes and the numbers of the laws of some of the submitted jobs."""
+        """Nodes, walltimes and distribution indices of some submitted jobs."""
         if (first, last) not in self._slices:
             jobs = self.submitted[first:last]
             nodes = np.array([job.nodes for job in jobs], dtype=np.int64)
@@ -196,10 +196,10 @@ class History:
         return self._slices[first, last]
 
     def _law_number(self, job: SeenJob) -> int:
-        """Which of the different laws is that of a job submitted again."""
+        """Index of the distribution of a job that is submitted again."""
         kind = (job.user, job.project, job.walltime, math.frexp(job.nodes)[1])
         if kind not in self._numbers:
-            # The finest group alone: jobs to come are many, and what they do matters less.
+            # Only the finest group: future jobs are many, and each matters less.
             law = self._cells(self._groups(job)[0])
             place = self._places.setdefault(id(law), len(self._different))
             if place == len(self._different):
@@ -208,14 +208,14 @@ class History:
         return self._numbers[kind]
 
     def _law(self, job: SeenJob) -> DiscreteLaw:
-        """The distribution of the share of a job: those of its groups, each as far as it is trusted."""
+        """The distribution of a job's share: a mixture over its groups, weighted by trust."""
         groups = self._groups(job)
         if groups not in self._mixed:
             self._mixed[groups] = self._mixture(groups)
         return self._mixed[groups]
 
     def _groups(self, job: SeenJob) -> tuple[Group, ...]:
-        """The groups of a job with enough runs, the finest first; all runs, where there are too few in all."""
+        """The groups of a job with enough runs, the finest first; all runs if none has enough."""
         groups = job_groups(job.user, job.project, job.walltime, job.nodes)
         return tuple(group for group in groups if self.runs.count(group) >= self._least) or (ALL,)
 
@@ -232,7 +232,7 @@ class History:
         return DiscreteLaw(ascending, mixed / mixed.sum())
 
     def _cells(self, group: Group) -> DiscreteLaw:
-        """The distribution of a group on a number of values that costs little."""
+        """The distribution of a group, discretised to a moderate number of values."""
         if group not in self._grids:
             # Fits need enough runs.
             fit = self._fit if self.runs.count(group) >= self._least else "discrete"
@@ -243,11 +243,11 @@ class History:
         return self._grids[group]
 
 
-#: Values of the distribution of a group's share at most.
+#: Largest number of values of a group's distribution.
 _CELLS = 500
-#: Fewer pairs of walltime and wait make no line.
+#: Fewest pairs of walltime and wait for a linear fit.
 _FEWEST_PAIRS = 3
-#: Ranges of submitted jobs that are kept at hand.
+#: Number of cached ranges of submitted jobs.
 _MOST_SLICES = 200
 
 
@@ -257,7 +257,7 @@ def read_history(trace: Trace, at: float, *, fit: str = "discrete", least: int =
     Parameters
     ----------
     trace
-        A log with recorded waits; a job without one is not known to have ended.
+        A log with recorded waits; the end of a job without a wait is unknown.
     at
         The time, on the log's own clock [s].
     fit, least

@@ -23,10 +23,10 @@ Floats = npt.NDArray[np.float64]
 
 
 class Past:
-    """A log, asked for what was known at many times.
+    """Cursor over a log that gives states and histories at successive times.
 
-    At each time it gives what :func:`experiments.forecast.machine_state.state_at` and
-    :func:`experiments.forecast.history.read_history` give.
+    It gives the same results as :func:`experiments.forecast.machine_state.state_at` and
+    :func:`experiments.forecast.history.read_history`.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ class Past:
     Attributes
     ----------
     submits, queued, starts, ends
-        Of each job, ordered by submit, and when it was eligible [s]; start and end of a job that never started are NaN,
-        shape (jobs,).
+        Submit, eligible time, start and end of each job [s], ordered by submit; start and end of a job that never
+        started are NaN, shape (jobs,).
     requests
         Nodes and walltime [s] of each job, shape (jobs, 2).
     withdrawn
-        When each was withdrawn [s]; infinite: it was not, shape (jobs,).
+        Cancellation time of each job [s]; infinite: not cancelled, shape (jobs,).
     """
 
     def __init__(self, trace: Trace, nodes: int, fit: str = "discrete", least: int = 10) -> None:
@@ -62,7 +62,7 @@ class Past:
         self.starts = np.array([np.nan if job.start is None else job.start for job in chosen])
         self.ends = self.starts + np.array([job.runtime for job in chosen])
         self.requests = np.array([(job.nodes, job.walltime) for job in chosen])
-        #: Jobs of states and of histories: ids and places in the log identify them.
+        #: Jobs of states and of histories, identified by their ids and indices in the log.
         self._seen = [
             SeenJob(
                 job.job_id if unique else place + 1, job.submit, job.nodes, job.walltime, job.user, job.project,
@@ -70,7 +70,7 @@ class Past:
             )
             for place, job in zip(places, chosen, strict=True)
         ]  # fmt: skip
-        #: Those of histories stand in the order in which they entered the queue.
+        #: Jobs of histories are in the order in which they entered the queue.
         self._order = np.lexsort((np.array(places, np.int64), self.queued))
         self._submitted = [
             SeenJob(places[row] + 1, job.queued, job.nodes, job.walltime, job.user, job.project)
@@ -89,7 +89,7 @@ class Past:
         return len(self.submits)
 
     def job(self, place: int) -> SeenJob:
-        """The job of a place in the order of submits."""
+        """The job at an index in the order of submits."""
         return self._seen[place]
 
     def state(self, at: float, waits: int | None = None) -> MachineState:
@@ -100,11 +100,11 @@ class Past:
         at
             The time [s].
         waits
-            Place of a job that is submitted then, and waits although it may have started at once.
+            Index of a job submitted at that time, which counts as waiting even if the log starts it at once.
         """
         come = (self.queued <= at) & (self.withdrawn > at)
         runs = come & (self.starts <= at) & (self.ends > at)
-        # A job without a start may have ended long ago, unless it was withdrawn later.
+        # A job without a start may have ended long ago, unless it was cancelled later.
         queued = come & ((self.starts > at) | (np.isnan(self.starts) & np.isfinite(self.withdrawn)))
         if waits is not None:
             runs[waits], queued[waits] = False, True

@@ -27,7 +27,7 @@ __all__ = ["MachineState", "SeenJob", "state_at", "state_of_queue"]
 
 @dataclass(frozen=True, slots=True)
 class SeenJob:
-    """A job as the queue shows it.
+    """A job as shown by the queue.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class SeenJob:
     start
         When it started [s]; None: it waits.
     eligible
-        When it could start for the first time, if that was after its submit [s]; else None.
+        Time from which it could start, if later than its submit [s]; else None.
     """
 
     job_id: int
@@ -57,7 +57,7 @@ class SeenJob:
     eligible: float | None = None
 
     def running_for(self, runtime: float) -> Job:
-        """The job as the simulator takes it, with that runtime [s]; it is not killed before."""
+        """The job for the simulator, with that runtime [s], which its walltime does not cut."""
         return Job(
             self.job_id,
             JobType.RIGID,
@@ -74,7 +74,7 @@ class SeenJob:
 
 @dataclass(frozen=True)
 class MachineState:
-    """A machine at one time.
+    """State of a machine at one time.
 
     Parameters
     ----------
@@ -85,15 +85,15 @@ class MachineState:
     jobs
         The running and the waiting jobs.
     outages
-        Windows that are announced by then.
+        Maintenance windows announced by then.
     origin
         First submit of the log [s]; some orders (``f1``) depend on the time since then. None: that of the jobs.
     source
-        Where it comes from, for messages.
+        Origin of the state, for messages.
     prior
-        Past usage by account, and the nodes of the running jobs, as far as they are known.
+        Past usage by account, and the nodes of the running jobs, as far as known.
     unit
-        What sizes count, for messages: ``nodes`` or ``processors``.
+        Unit of sizes, for messages: ``nodes`` or ``processors``.
 
     Raises
     ------
@@ -132,12 +132,12 @@ class MachineState:
 
     @property
     def running(self) -> tuple[SeenJob, ...]:
-        """The jobs that run."""
+        """Running jobs."""
         return tuple(job for job in self.jobs if job.start is not None)
 
     @property
     def waiting(self) -> tuple[SeenJob, ...]:
-        """The jobs that wait."""
+        """Waiting jobs."""
         return tuple(job for job in self.jobs if job.start is None)
 
     def waiting_job(self, job_id: int) -> SeenJob:
@@ -162,7 +162,7 @@ class MachineState:
         Returns
         -------
         tuple
-            The state, and the id of the job: the next number after those of all others.
+            The state, and the id of the job, which is one above the largest id.
         """
         job_id = max((job_number(job.job_id) for job in self.jobs), default=0) + 1
         job = SeenJob(job_id, self.at, nodes, walltime, user, project)
@@ -170,7 +170,7 @@ class MachineState:
 
 
 def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()) -> MachineState:
-    """The state of a log's machine at a time, as it was known then.
+    """The state of a log's machine at a time, from data known at that time.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
     nodes
         Size of the machine.
     outages
-        Windows; those announced after ``at`` are left out, and failures are.
+        Windows; failures and those announced after ``at`` are left out.
 
     Returns
     -------
@@ -219,7 +219,7 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
             continue
         start = job.start
         if start is None and job.cancelled_at is None:
-            continue  # the start is not recorded, and may be long ago
+            continue  # the start is not recorded and may be long ago
         if start is not None and start <= at:
             if start + job.runtime <= at:
                 continue
@@ -260,8 +260,8 @@ def state_of_queue(
     past
         Jobs of a log on the same clock: those that had ended by then give the past usage, beside the running jobs.
     totals
-        Decayed usage by account at that time, that of the running jobs included [node-seconds], as Slurm's ``sshare``
-        tells it; None: ``past`` does.
+        Decayed usage by account at that time, including running jobs [node-seconds], as reported by Slurm's ``sshare``;
+        None: computed from ``past``.
     names
         Names of the nodes of the machine; those on which jobs run need not be named.
 
@@ -289,7 +289,7 @@ def state_of_queue(
 
 
 def _usage_beside(seen: Sequence[SeenJob], past: Sequence[TraceJob], at: float) -> PastUsage | None:
-    """Usage of the jobs that had ended, and of those that run; None: it is not known."""
+    """Usage of ended and running jobs; None: unknown."""
     ended = [
         (job, start, start + job.runtime)
         for job in past
@@ -300,6 +300,6 @@ def _usage_beside(seen: Sequence[SeenJob], past: Sequence[TraceJob], at: float) 
 
 
 def _is_announced(outage: Outage, at: float) -> bool:
-    """Whether a window is announced and not over; the repair time of a failed node is not known."""
+    """Whether a window is announced and not over; repair times of failed nodes are unknown."""
     since = -math.inf if outage.announced is None else outage.announced
     return outage.kind is not OutageKind.FAILURE and since <= at < outage.end

@@ -16,17 +16,17 @@ from simulator.options import Options
 
 __all__ = ["find_gaps"]
 
-#: Half-lives after which usage hardly counts: a sixteenth is left.
+#: Number of half-lives after which usage is negligible: a sixteenth is left.
 _LONG_AGO = 4.0
 
 
 def find_gaps(prior: PriorState | None, options: Options, at: float, running: Collection[int]) -> list[str]:
-    """What a state lacks under some options, a sentence each.
+    """Missing data of a state under given options, one sentence each.
 
     Parameters
     ----------
     prior
-        What is known of the past; None: nothing.
+        Known data about the past; None: none.
     options
         Order and backfilling rule.
     at

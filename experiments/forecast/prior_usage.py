@@ -41,7 +41,7 @@ def usage_by_runs(runs: Iterable[tuple[_Holder, float, float]]) -> PastUsage:
 
 
 def node_names(jobs: Iterable[TraceJob]) -> frozenset[str]:
-    """Names of the nodes that jobs of a log ran on; none where it does not name them."""
+    """Names of the nodes that jobs of a log ran on; empty if it names none."""
     nodes = NamedNodes()
     for job in jobs:
         if job.node_list:
@@ -50,7 +50,7 @@ def node_names(jobs: Iterable[TraceJob]) -> frozenset[str]:
 
 
 def prior_state(trace: Trace) -> PriorState | None:
-    """What a log that was cut at a starting state knows of the time before.
+    """Data of a log about the time before a starting state.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ _HOUR = 1 / 3600
 
 
 def sentence(forecast: Forecast, job_id: int, moment: Callable[[float], str] | None = None) -> str:
-    """When one job will start, in two or three sentences.
+    """Sentences on when one job will start.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ def sentence(forecast: Forecast, job_id: int, moment: Callable[[float], str] | N
     job_id
         One of its jobs.
     moment
-        Writes a time of the log as people do; None: only times from now are shown.
+        Formats a time of the log as a date; None: only times from now are shown.
     """
     row = next(row for row in forecast.rows() if row["job_id"] == job_id)
     low, middle, high = (row[f"start_p{level}"] for level in ("05", "50", "95"))
@@ -55,7 +55,7 @@ def sentence(forecast: Forecast, job_id: int, moment: Callable[[float], str] | N
 
 
 def table(forecast: Forecast, unit: str = "nodes", now: str = "") -> str:
-    """All jobs of a forecast, a line each: quantiles of the time to the start, and probabilities.
+    """Table of all jobs of a forecast: quantiles of the time to the start, and probabilities.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def table(forecast: Forecast, unit: str = "nodes", now: str = "") -> str:
     unit
         What sizes count.
     now
-        The time from which it counts, in words, for a line above it; empty: no such line.
+        The present time in words, for a heading; empty: no heading.
     """
     columns = [
         Quantity("job_id", "job"),
@@ -88,7 +88,7 @@ def _with_heading(now: str, table: str) -> str:
 
 
 def document(forecast: Forecast, **about: Any) -> dict[str, Any]:
-    """A forecast for programs: times are seconds from now, probabilities shares."""
+    """JSON document of a forecast: times are seconds from now, probabilities shares."""
     jobs = []
     for row in forecast.rows():
         before = [{"job_id": other, **_task(other), "share": share} for other, share in forecast.before(row["job_id"])]
@@ -106,17 +106,17 @@ def document(forecast: Forecast, **about: Any) -> dict[str, Any]:
 
 
 def _task(job_id: int) -> dict[str, str]:
-    """The id of a task of an array as Slurm writes it; other ids are numbers as they stand."""
+    """The id of an array task in Slurm's notation; other ids are unchanged."""
     text = job_id_text(job_id)
     return {} if text == str(job_id) else {"job": text}
 
 
-#: How requests are called in a sentence.
+#: Names of requests in a sentence.
 _TITLES = {"own": "your own request", "planner": "the planner's first reservation"}
 
 
 def advice_sentence(advice: Advice) -> str:
-    """What to ask for, in a few sentences."""
+    """Sentences on the best request."""
     best = advice.best
     row = next(row for row in advice.rows() if row["best"])
     text = f"Ask for {_request_text(best)}: the expected response time is {format_duration(row['response'])}"
@@ -159,7 +159,7 @@ def _span(seconds: float) -> str:
 
 
 def advice_table(advice: Advice, unit: str = "nodes", now: str = "") -> str:
-    """All requests of an advice, a line each, the best one marked; ``unit`` and ``now`` as of :func:`table`."""
+    """Table of all requests of an advice, with the best one marked; ``unit`` and ``now`` as in :func:`table`."""
     other = "own" if advice.request_for("own") is not None else "planner"
     columns = [
         Quantity("mark", " "),
@@ -183,7 +183,7 @@ def advice_table(advice: Advice, unit: str = "nodes", now: str = "") -> str:
 
 
 def advice_document(advice: Advice, **about: Any) -> dict[str, Any]:
-    """An advice for programs: times are seconds from now, probabilities shares."""
+    """JSON document of an advice: times are seconds from now, probabilities shares."""
     state, rows = advice.state, advice.rows()
     gains = {}
     for name in _TITLES:

@@ -23,12 +23,12 @@ from workloads.laws import DiscreteLaw
 
 __all__ = ["LaterWaits", "Request", "candidate_walltimes", "coarse", "going_on", "scale_law"]
 
-#: Values of a distribution that plans are made for: what is left after a request; the whole job.
+#: Numbers of values of the discretised distributions in plans: for the rest after a request, and for the whole job.
 _FEW, _MANY = 100, 250
-#: Quantiles of the runtime that make the grid of walltimes, and how many steps of equal ratio stand beside them.
+#: Quantiles of the runtime in the grid of walltimes, and number of additional steps of equal ratio.
 _LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)
 _STEPS = 8
-#: Walltimes of the grid are whole minutes, as schedulers have them [s].
+#: Walltimes of the grid are whole minutes, as in schedulers [s].
 _MINUTE = 60.0
 
 
@@ -43,7 +43,7 @@ class Request:
     walltime
         Walltime [s].
     names
-        What it stands for: ``own``, ``planner``, ``reserved``; none: a point of the grid.
+        Roles of the request: ``own``, ``planner``, ``reserved``; empty: a point of the grid.
     plan
         The reservations, the first of this walltime; its costs are response times [s].
     law
@@ -68,21 +68,21 @@ class Request:
 
     @property
     def next(self) -> float | None:
-        """Walltime of the next request, should this one be too short [s]; None: it never is."""
+        """Walltime of the next request if this one is too short [s]; None: it is always sufficient."""
         return float(self.plan.length[1]) if len(self.plan) > 1 else None
 
     @cached_property
     def rest(self) -> float:
-        """Expected time from the start to the completion, with the waits of later requests [s]."""
+        """Expected time from start to completion, including the waits of later requests [s]."""
         return self.plan.expected_cost(self.law) - self._wait
 
     def time_to_completion(self, runtimes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Time from start to completion of jobs of these runtimes, with the mean waits of later requests [s]."""
+        """Time from start to completion for given runtimes, including the mean waits of later requests [s]."""
         return self.plan.paid_cost(runtimes) - self._wait
 
     @property
     def _wait(self) -> float:
-        """The wait of the first request by the prices; the forecast replaces it."""
+        """The wait of the first request by the costs, which the forecast replaces."""
         costs = self.plan.costs
         return float(costs.alpha * self.plan.length[0] + costs.gamma)
 
@@ -95,7 +95,7 @@ def candidate_walltimes(
     own: float | None = None,
     walltimes: Sequence[float] | None = None,
 ) -> dict[float, tuple[str, ...]]:
-    """The walltimes to try at one size, ascending, and what each stands for.
+    """Walltimes to try at one size, ascending, with the roles of each.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ def candidate_walltimes(
 
 @dataclass(frozen=True)
 class LaterWaits:
-    """What requests after the first wait on average: alpha x walltime + gamma.
+    """Mean wait of requests after the first: alpha x walltime + gamma.
 
     Attributes
     ----------
@@ -134,8 +134,8 @@ class LaterWaits:
     gamma
         Wait of any request [s].
     today
-        Whether it is the line through the waits of today's queue, which is longer than that of the past; else it is the
-        line through the waits of the past.
+        Whether the line is fitted to today's waits, because they are longer than past waits; else it is fitted to past
+        waits.
     """
 
     alpha: float
@@ -144,12 +144,12 @@ class LaterWaits:
 
     @classmethod
     def longer(cls, past: CostModel, walltimes: Sequence[float], waits: npt.ArrayLike, at: float) -> LaterWaits:
-        """The longer ones of those of the past and those of today.
+        """The longer of past and present mean waits.
 
         Parameters
         ----------
         past
-            alpha and gamma of the past.
+            alpha and gamma of past waits.
         walltimes, waits
             Walltimes tried today, and their mean waits [s], shape (requests,).
         at
@@ -165,7 +165,7 @@ class LaterWaits:
         return cls(past.alpha, past.gamma)
 
     def apply(self, costs: CostModel) -> CostModel:
-        """Response times as costs, with the same checkpoint and restart."""
+        """The cost model with response times as costs and unchanged checkpoint and restart times."""
         return replace(costs, alpha=self.alpha, beta=1.0, gamma=self.gamma)
 
 
@@ -207,7 +207,7 @@ def _continue_plan(law: DiscreteLaw, first: float, costs: CostModel, *, saved: b
     left = coarse(law, _FEW, above=first)
     if left is None:
         return ReservationPlan([first], False, costs, "request")
-    # From a checkpoint each further reservation reads one first: it is as if that were work to do.
+    # After a checkpoint each further reservation reads one first, which counts like additional work.
     done = first - float(costs.restart_at(0.0)) if saved else 0.0
     work = left.values - done
     later = _make_plan(DiscreteLaw(work, left.probabilities), costs, saving)
@@ -222,7 +222,7 @@ def _make_plan(law: DiscreteLaw, costs: CostModel, saving: bool) -> ReservationP
 
 
 def coarse(law: DiscreteLaw, cells: int, above: float = 0.0) -> DiscreteLaw | None:
-    """A distribution on condition of a longer runtime, on few values: each stands for those below it.
+    """Discretised conditional distribution of the runtime: each value represents those below it.
 
     Parameters
     ----------

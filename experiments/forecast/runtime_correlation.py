@@ -20,21 +20,21 @@ from experiments.forecast.completed_runs import Compared, Group, PastRun, Runs, 
 
 __all__ = ["INDEPENDENT", "Likeness", "estimate_likeness", "similar_groups"]
 
-#: Distance of past states in runs, and the number of the last states that count.
+#: Distance between past states, in runs, and number of past states used.
 _EVERY, _STATES = 100, 160
-#: A short past hardly shows the correlation between users: a prior of that number of states with this correlation.
+#: Prior for the correlation between users, which a short past does not determine: number of states, correlation.
 _PRIOR_STATES, _PRIOR = 30, 0.05
-#: Jobs that are compared at most; of large queues fewer states count.
+#: Largest number of compared jobs; with large queues fewer states are used.
 _MOST = 20_000
-#: No two jobs are taken to be more alike.
+#: Upper limit of a correlation.
 _LARGEST = 0.9
-#: No scores are taken to have a larger standard deviation.
+#: Upper limit of the standard deviation of scores.
 _WIDEST = 3.0
 _HALVINGS = 20
 #: Mean of the absolute value of a standard normal variable.
 _USUAL = math.sqrt(2.0 / math.pi)
 
-#: A past state: its runs beside what was known of them.
+#: A past state: its runs compared with the distributions known then.
 State = Sequence[tuple[PastRun, Compared]]
 
 
@@ -46,13 +46,13 @@ class Likeness(NamedTuple):
     anyone
         Correlation between jobs of different users.
     user
-        Between jobs of one user with different requests; at least that of different users.
+        Correlation between jobs of one user with different requests; at least that of different users.
     request
-        Between jobs of one user, walltime and size class; at least that of one user.
+        Correlation between jobs of one user, walltime and size class; at least that of one user.
     mean
-        Mean of the scores; above 0, if jobs run for longer than the past runs that they are compared with.
+        Mean of the scores; above 0 if jobs run longer than the past runs in their distributions.
     spread
-        Their standard deviation; above 1, if runtimes differ more than those of the past runs did.
+        Standard deviation of the scores; above 1 if runtimes vary more than those of the past runs.
     """
 
     anyone: float
@@ -62,14 +62,14 @@ class Likeness(NamedTuple):
     spread: float = 1.0
 
 
-#: Runtimes have nothing in common.
+#: Independent runtimes.
 INDEPENDENT = Likeness(0.0, 0.0, 0.0)
 
 
 def similar_groups(user: str, walltime: float, nodes: int) -> tuple[Group, Group]:
-    """Groups of jobs that a job resembles: those of its user, and those of its user with the same request.
+    """Groups of similar jobs: those of the same user, and those of the same user and request.
 
-    Where users are not named, jobs with the same walltime and nodes are taken for those of one.
+    Without user names, jobs with the same walltime and nodes count as those of one user.
     """
     if user:
         return ("user", user), request_group(user, walltime, nodes)
@@ -84,12 +84,12 @@ def estimate_likeness(runs: Runs, least: int = 10) -> Likeness:
     runs
         Completed runs.
     least
-        Fewest runs of a group that is used for a job.
+        Fewest runs of a group to be used.
 
     Returns
     -------
     Likeness
-        Without known times runtimes are independent.
+        The estimates; without known times, runtimes are independent.
     """
     states = list(_states(runs, least))
     if not states:
@@ -98,7 +98,7 @@ def estimate_likeness(runs: Runs, least: int = 10) -> Likeness:
     square = _mean(states, lambda seen: (seen.score - centre) ** 2)
     if not square:
         return INDEPENDENT
-    # The level of a normal variable with the standard deviation s is arctan(s) / pi from a half, on average.
+    # The level of a normal variable with standard deviation s has the mean distance arctan(s) / pi from one half.
     spread = min(_WIDEST, math.tan(math.pi * _mean(states, lambda seen: seen.apart)))
     user, request = _of_one_user(states, centre, square)
     mean = _shift(states)
@@ -123,12 +123,12 @@ def _states(runs: Runs, least: int) -> Iterator[State]:
 
 
 def _mean(states: Sequence[State], of: Callable[[Compared], float]) -> float:
-    """A mean in which each state counts the same."""
+    """Mean over states with equal weights."""
     return sum(sum(of(seen) for _, seen in state) / len(state) for state in states) / len(states)
 
 
 def _shift(states: Sequence[State]) -> float:
-    """By how many deviations the work of states was above the expected one, on average."""
+    """Mean standardised excess of the states' work over its expectation."""
     found = []
     for state in states:
         deviation = sum(seen.deviation for _, seen in state)
@@ -144,7 +144,7 @@ def _of_one_user(states: Sequence[State], centre: float, square: float) -> tuple
         sums = _pairs(state, lambda seen: seen.score - centre)
         counts = _pairs(state, lambda seen: 1.0)
         for place in range(3):
-            # Each job counts the same, and so does every other that it is compared with.
+            # Jobs have equal weights, and so do the jobs that each is compared with.
             products[place] += sums[place] / len(state)
             pairs[place] += counts[place] / len(state)
     found = [
@@ -155,11 +155,11 @@ def _of_one_user(states: Sequence[State], centre: float, square: float) -> tuple
 
 
 def _of_anyone(states: Sequence[State], mean: float, spread: float, user: float, request: float) -> float:
-    """The correlation with which the work of states is as far from the expected one, on average, as it was.
+    """The correlation for which the mean deviation of the states' work equals the observed one.
 
-    Distances count, not their squares, which a few states would decide; and a state as often as it has jobs.
+    Absolute deviations are used, because a few states would dominate squares; states are weighted by their jobs.
     """
-    # Shares that are uniform in (0, 1) deviate that much more if their scores are wider: runtimes end at the walltime.
+    # Growth of the deviation of shares, uniform in (0, 1), with the spread of scores: runtimes end at the walltime.
     wider = math.sqrt(spread)
     sums = []
     for state in states:
@@ -185,7 +185,7 @@ def _of_anyone(states: Sequence[State], mean: float, spread: float, user: float,
 
 
 def _pairs(state: State, of: Callable[[Compared], float]) -> tuple[float, float, float]:
-    """Sums of products over pairs of jobs: of different users, of one with different requests, of one request."""
+    """Sums of products over pairs of jobs: different users, one user with different requests, one request."""
     users: dict[Group, float] = defaultdict(float)
     requests: dict[tuple[Group, Group], float] = defaultdict(float)
     squares = 0.0

@@ -30,17 +30,17 @@ from workloads.table.job import Job
 
 __all__ = ["ARRIVALS", "Drawing", "Future"]
 
-#: Where the jobs come from that are submitted after the state.
+#: Kinds of arrivals after the state.
 ARRIVALS = ("none", "weeks")
-#: A week, after which submits resemble themselves [s].
+#: Period of the submissions, a week [s].
 _WEEK = 7 * 86_400.0
-#: Number of future jobs that are drawn at first.
+#: Number of future jobs drawn at first.
 _PIECE = 64
-#: What a job over its walltime still has [s]: schedulers look every minute or so.
+#: Remaining time of a job over its walltime [s], because schedulers check about once a minute.
 _GRACE = 60.0
 #: Distance of the ids of future jobs from those of the state; ids of added jobs lie between.
 _OTHERS = 1_000_000
-#: Jobs in sketches that take about as long as a process takes to start and to learn what it needs.
+#: Number of jobs whose sketches take about as long as starting and initialising a process.
 _WORTH_A_WORKER = 200_000
 
 
@@ -51,11 +51,11 @@ class Future:
     Attributes
     ----------
     arrivals
-        ``weeks``: in each week to come the submits of a random week before; ``none``: nothing is submitted.
+        ``weeks``: each future week has the submits of a random past week; ``none``: nothing is submitted.
     horizon
         How long jobs are submitted [s].
     failures
-        Nodes fail at this rate, in each draw at other times; its own seed is not used. None: they do not.
+        Failure rate of the nodes, with independent failures in each draw; its seed is ignored. None: no failures.
     """
 
     arrivals: str = "weeks"
@@ -70,14 +70,14 @@ class Future:
 
 
 class Drawing:
-    """All draws of a state; a draw is made when it is asked for.
+    """All draws of a state, each made on demand.
 
     Parameters
     ----------
     state
         The state.
     history
-        Runs completed by then; None: every runtime is the walltime, and nothing is submitted later.
+        Runs completed by then; None: every runtime equals the walltime, and no jobs arrive.
     future
         How the future is drawn.
     draws
@@ -93,7 +93,7 @@ class Drawing:
         self._future = future
         self._seed = seed
         self._sketches: dict[tuple[Options, tuple[int, int] | None], Sketch] = {}
-        #: What some jobs have in common, by what it is.
+        #: Common factors of related jobs, by group.
         self._common: dict[tuple[object, ...], npt.NDArray[np.float64]] = {}
         #: Runtime of each job of the state in each draw [s], shape (draws, jobs).
         self.runtimes = self._draw_runtimes()
@@ -112,11 +112,11 @@ class Drawing:
     def levels(self, job: SeenJob) -> npt.NDArray[np.float64]:
         """Probability of a longer runtime of a job in each draw, in (0, 1).
 
-        Their normal scores are correlated as those of jobs that were there at once in the past.
+        Their normal scores are correlated as in past states.
         """
         alike = INDEPENDENT if self._history is None else self._history.likeness
         user, request = similar_groups(job.user, job.walltime, job.nodes)
-        # A stream for each job: the others keep their numbers when one more is asked for.
+        # Each job has a separate stream, so that its numbers do not depend on the other jobs.
         own = stream(self._seed, "forecast", "runtime", job.job_id).standard_normal(self.draws)
         scores = alike.mean + alike.spread * (
             math.sqrt(alike.anyone) * self._scores("anyone")
@@ -127,7 +127,7 @@ class Drawing:
         return np.array([0.5 * math.erfc(score) for score in (math.sqrt(0.5) * scores).tolist()])
 
     def _scores(self, *names: object) -> npt.NDArray[np.float64]:
-        """Normal scores that some jobs have in common, one a draw."""
+        """Common normal score of a group of jobs in each draw."""
         if names not in self._common:
             rng = stream(self._seed, "forecast", "alike", *map(str, names))
             self._common[names] = rng.standard_normal(self.draws)
@@ -135,7 +135,7 @@ class Drawing:
 
     @property
     def horizon(self) -> float:
-        """How long jobs are submitted [s]; 0: nothing is."""
+        """How long jobs are submitted [s]; 0: not at all."""
         return self._future.horizon if self._history is not None and self._future.arrivals == "weeks" else 0.0
 
     def failures(self, draw: int) -> FailureRate | None:
@@ -146,7 +146,7 @@ class Drawing:
         return replace(rate, seed=int(stream(self._seed, "forecast", "failures", draw).integers(1 << 62)))
 
     def table(self, draw: int, reach: float = math.inf) -> list[Job]:
-        """The job table of one draw: running jobs with their starts, waiting ones, and those to come.
+        """The job table of one draw: running jobs with their starts, waiting jobs, and future ones.
 
         Parameters
         ----------
@@ -163,7 +163,7 @@ class Drawing:
         return table
 
     def _coming(self, draw: int, horizon: float) -> Iterator[tuple[SeenJob, float, float]]:
-        """The jobs to come, by submit: each as it was submitted before, its submit, and its runtime [s]."""
+        """Future jobs by submit: the past job that each repeats, its submit, and its runtime [s]."""
         for history, first, submits, runtimes in self._weeks(draw, horizon):
             jobs = history.submitted[first : first + len(submits)]
             for seen, submit, runtime in zip(jobs, submits.tolist(), runtimes.tolist(), strict=True):
@@ -171,7 +171,7 @@ class Drawing:
                     yield seen, submit, runtime
 
     def _coming_ticks(self, draw: int) -> Iterator[npt.NDArray[np.int64]]:
-        """Submits [ticks of the simulated clock], nodes, walltimes and runtimes [ticks] of the jobs to come, by submit.
+        """Submits [ticks of the simulated clock], nodes, walltimes and runtimes [ticks] of future jobs, by submit.
 
         Pieces of shape (4, jobs).
         """
@@ -184,7 +184,7 @@ class Drawing:
     def _weeks(
         self, draw: int, horizon: float
     ) -> Iterator[tuple[History, int, npt.NDArray[np.float64], npt.NDArray[np.float64]]]:
-        """The jobs to come, week by week: the first of them in the history, their submits and runtimes [s]."""
+        """Future jobs by week: index of the first in the history, submits and runtimes [s]."""
         state, history = self.state, self._history
         if history is None or not horizon:
             return
@@ -193,14 +193,14 @@ class Drawing:
             return
         rng = stream(self._seed, "forecast", "arrivals", draw)
         for week in range(math.ceil(horizon / _WEEK)):
-            # The same hours of the week: the window begins whole weeks before the state.
+            # The window begins whole weeks before the state, so that the hours of the week agree.
             back = int(rng.integers(1, weeks + 1))
             opens = state.at - back * _WEEK
             first, last = np.searchsorted(history.submits, [opens, opens + _WEEK], side="right").tolist()
             levels = 1.0 - rng.random(last - first)
             submits = history.submits[first:last] + (back + week) * _WEEK
             count = int(np.searchsorted(submits, state.at + horizon, side="right"))
-            # Piece by piece, each larger than the one before: most draws are over before the week is.
+            # In pieces of growing size, because most draws end within the week.
             begin, size = 0, _PIECE
             while begin < count:
                 end = min(begin + size, count)
@@ -209,7 +209,7 @@ class Drawing:
                 begin, size = end, 4 * size
 
     def divide_draws(self, workers: int | None, options: Options, simulations: int = 1) -> list[range]:
-        """The draws for each worker; fewer workers are wanted where starting them would take longer than the draws.
+        """Distribute the draws over workers, using fewer workers if starting them would take longer than the draws.
 
         Parameters
         ----------
@@ -218,7 +218,7 @@ class Drawing:
         options
             Order, backfilling, ...
         simulations
-            How many there are in a draw.
+            Number of simulations in a draw.
         """
         count = min(self.draws, workers or available_workers())
         if self.sketch(options) is not None:
@@ -227,14 +227,14 @@ class Drawing:
         return [range(low, high) for low, high in pairwise(ends)]
 
     def sketch(self, options: Options, resized: tuple[int, int] | None = None) -> Sketch | None:
-        """Simulations of the draws that are fast and ask for starts alone; None: they need a full simulation.
+        """Fast simulation of the draws that yields only start times; None: the options need a full simulation.
 
         Parameters
         ----------
         options
             Order, backfilling, ...
         resized
-            Id of a waiting job, and its nodes in place of those that it asks for; None: no such job.
+            Id of a waiting job and its changed number of nodes; None: no change.
         """
         if self.state.outages or self._future.failures is not None or not can_sketch(options):
             return None
@@ -257,12 +257,12 @@ class Drawing:
     def sketch_starts(
         self, sketch: Sketch, draw: int, awaited: Collection[int], walltimes: Sequence[float] = ()
     ) -> tuple[dict[int, float], list[tuple[float, bool]]]:
-        """Starts in one draw by a sketch.
+        """Start times in one draw by a fast simulation.
 
         Parameters
         ----------
         sketch
-            Of this drawing.
+            The fast simulation.
         draw
             Number of the draw.
         awaited
@@ -286,6 +286,6 @@ class Drawing:
 
     @cached_property
     def _zero(self) -> int:
-        """Where the simulated clock stands at 0 [ticks of the log's clock]."""
+        """Zero of the simulated clock [ticks of the log's clock]."""
         first = min((to_ticks(job.submit) for job in self.state.jobs), default=0)
         return first if self.state.origin is None else min(first, to_ticks(self.state.origin))

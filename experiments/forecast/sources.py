@@ -24,9 +24,9 @@ def read_log(path: str | Path, mechanism: str | None = None, **how: Any) -> Trac
     path
         SWF, ALCF or sacct file, or a directory of ``holdfast run``.
     mechanism
-        Of a directory: which result, where there are several.
+        The result to take from a directory with several mechanisms.
     **how
-        Of a log: parameters of :func:`workloads.logs.readers.read_trace`.
+        For a log, parameters of :func:`workloads.logs.readers.read_trace`.
 
     Returns
     -------
@@ -39,15 +39,14 @@ def read_log(path: str | Path, mechanism: str | None = None, **how: Any) -> Trac
 
 
 def result_trace(result: Result, source: str = "the result") -> Trace:
-    """A simulated schedule as a log: the waits are the simulated ones.
+    """Convert a simulated schedule to a log with the simulated waits.
 
     Parameters
     ----------
     result
-        Any result; the time from the first start to the end of a job counts as its runtime, also if it was preempted in
-        between.
+        Any result; the time from the first start to the end of a job counts as its runtime, even if it was preempted.
     source
-        Its name in messages.
+        Name for messages.
     """
     jobs, placements = [], result.placements or {}
     for job, record in zip(result.table, result.records, strict=True):

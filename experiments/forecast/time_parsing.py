@@ -11,7 +11,7 @@ __all__ = ["format_duration", "format_moment", "parse_moment"]
 
 
 def parse_moment(text: str, trace: Trace, option: str) -> float:
-    """The time that a text means.
+    """Parse a time.
 
     Parameters
     ----------
@@ -31,18 +31,18 @@ def parse_moment(text: str, trace: Trace, option: str) -> float:
     Raises
     ------
     InputError
-        If it is no time, or a date in a log without dates.
+        If it is not a time, or a date in a log without dates.
     """
     return LogClock.of_trace(trace).time(text, option)
 
 
 def format_moment(time: float, trace: Trace) -> str:
-    """A time of the log for people: a date with its zone, or hours after the first submit."""
+    """Format a time of the log as a date with its zone, or as hours after the first submit."""
     return LogClock.of_trace(trace).show(time)
 
 
 def format_duration(seconds: float) -> str:
-    """A duration for people, in the unit that suits it.
+    """Format a duration in a suitable unit.
 
     >>> [format_duration(time) for time in (0, 59, 1500, 5400, 90_000, 400_000)]
     ['now', '59 s', '25 min', '1.5 h', '25.0 h', '4.6 d']

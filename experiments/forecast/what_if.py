@@ -36,12 +36,12 @@ def simulate_requests(
     options: Mapping[str, object],
     workers: int | None,
 ) -> npt.NDArray[np.float64]:
-    """When a job starts with each size and walltime, in each draw.
+    """Start times of a job with each size and walltime in each draw.
 
     Parameters
     ----------
     drawing
-        All draws, of a state with the job.
+        The sampled workloads, of a state with the job.
     job
         The job.
     walltimes

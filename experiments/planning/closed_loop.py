@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COLUMNS", "ROUNDS", "Loop", "Round", "check_strategies", "close_loop", "wait_samples"]
 
-#: Of a round, beside those of the summary.
+#: Columns of a round in addition to those of the summary.
 COLUMNS = (
     *("round", "alpha", "beta", "gamma_h", "fitted_alpha", "fitted_gamma_h", "regret", "stable"),
     *("turnaround_h", "turnaround_stochastic_h", "stretch", "reservations_per_job", "utilization", "work_utilization"),
@@ -64,16 +64,16 @@ class Round:
     Attributes
     ----------
     number
-        From 0; round 0 plans for reserved time.
+        Number from 0; round 0 plans for reserved time.
     prices
-        That its plans were made for; None: reserved time.
+        Costs that its plans were made for; None: reserved time.
     fitted
-        To its waits.
+        Costs fitted to its waits.
     regret
-        By how much its plans cost more than plans made for ``fitted``, under ``fitted`` and the laws that they were
-        made for: mean over the jobs, relative.
+        Relative excess cost of its plans over plans made for ``fitted``, both under ``fitted`` and the distributions
+        they were made for; mean over the jobs.
     stable
-        Whether that is at most the tolerance.
+        Whether the regret is at most the tolerance.
     summary
         Summary of :func:`simulator.results.metrics.summarize`.
     """
@@ -108,18 +108,18 @@ class Loop:
     Attributes
     ----------
     rounds
-        In their order.
+        Rounds in order.
     """
 
     rounds: tuple[Round, ...]
 
     @property
     def stable(self) -> bool:
-        """Whether the last round is."""
+        """Whether the last round is stable."""
         return self.rounds[-1].stable
 
     def gain(self, name: str) -> float:
-        """By how much a metric of the last round is below that of round 0, which planned for reserved time; relative.
+        """Relative reduction of a metric in the last round compared with round 0, which planned for reserved time.
 
         Raises
         ------
@@ -153,9 +153,9 @@ def close_loop(
     jobs, nodes, mechanism
         As :func:`simulator.simulation.simulate` takes them; some jobs must be stochastic and planned by a strategy.
     planner
-        How plans are made; its prices are those of the loop.
+        The planner; the loop sets its costs.
     options
-        How the machine is operated.
+        Options of the machine.
     rounds
         Largest number of simulations, >= 1.
     tolerance
@@ -164,7 +164,7 @@ def close_loop(
         Largest size of each size class of the waits but the last; None: as
         :func:`policies.planning.waits.fitting.size_classes` makes them.
     plans
-        Plans that are given; the loop does not change them.
+        Given plans, which the loop does not change.
     progress
         Called after each round.
     prior
@@ -210,7 +210,7 @@ def close_loop(
 
 
 def check_strategies(jobs: Sequence[Job], plans: Mapping[str, ReservationPlan]) -> None:
-    """Refuse jobs of which none is planned by a strategy.
+    """Refuse a job table without jobs planned by a strategy.
 
     Raises
     ------
@@ -224,8 +224,8 @@ def check_strategies(jobs: Sequence[Job], plans: Mapping[str, ReservationPlan]) 
 def wait_samples(result: Result, jobs: Sequence[Job]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Requested walltimes [s], waits [s] and nodes of a simulation, each of shape (n,).
 
-    Pairs of the jobs that wait as a reservation would: under the baseline all, under a mechanism the rigid ones;
-    and of each reservation of the stochastic jobs, unless it was preempted and is asked for again.
+    Includes the jobs that wait as a reservation would: under the baseline all, under a mechanism the rigid ones. Also
+    includes each reservation of the stochastic jobs, unless it was requeued after a preemption.
     """
     rows = list(_pairs(result, jobs))
     walltimes, waits, nodes = zip(*rows, strict=True) if rows else ((), (), ())
@@ -251,7 +251,7 @@ def _pairs(result: Result, jobs: Sequence[Job]) -> Iterator[tuple[float, float, 
 
 
 def _regret(result: Result, fitted: WaitModel, planner: Planner) -> float:
-    """What plans made with the fitted prices would save of the expected cost under them."""
+    """Relative saving of plans made with the fitted costs, in expected cost under them."""
     from policies.planning.planner import is_rule, parse_strategy
 
     nodes = {record.job_id: record.nodes for record in result.records}
@@ -268,7 +268,7 @@ def _regret(result: Result, fitted: WaitModel, planner: Planner) -> float:
             costs = replace(planned.plan.costs, alpha=alpha, beta=beta, gamma=gamma)
             name, parameters = parse_strategy(course.strategy)
             paid = replace(planned.plan, costs=costs).expected_cost(planned.law)
-            # Rules of thumb look at past runs and at no prices: they would plan the same again.
+            # Rules of thumb use past runs but no costs, so they would make the same plan again.
             again = paid if is_rule(name) else _cost_again(planned.law, costs, planner, name, parameters)
             known[key] = max(0.0, paid / again - 1.0)
         regrets.append(known[key])

@@ -53,7 +53,8 @@ def read_costs(path: str | Path, command: str = "") -> WaitModel:
     Raises
     ------
     InputError
-        If it cannot be read, is no JSON, was changed, or breaks a law of such a file; says the file and the key.
+        If it cannot be read, is not JSON, was changed, or is not a valid cost file; the message names the file and the
+        key.
     """
     from policies.planning.waits.document import from_document
 
@@ -70,7 +71,7 @@ def read_costs(path: str | Path, command: str = "") -> WaitModel:
 
 
 def fits_table(model: WaitModel) -> str:
-    """The fits of a model: of all sizes, then of each class."""
+    """Table of the fits of a model: all sizes, then each class."""
     rows = [_row("all", model.all, "")]
     rows += [
         _row(span_of_sizes(each.nodes_from, each.nodes_to), each.fit, "too few: as all" if each.fallback else "")
@@ -81,7 +82,7 @@ def fits_table(model: WaitModel) -> str:
 
 def _row(nodes: str, fit: WaitFit, note: str) -> dict[str, Any]:
     free = fit.unconstrained
-    # Without bounds a coefficient would be beyond the one at which the fit stands.
+    # The fit stopped at a bound that the unbounded coefficient exceeds.
     bound = [] if free is None else [name for name, error in _errors(fit) if error is None]
     unbound = "" if free is None else f"unbound {free.slope:.3f}, {free.intercept / 3600:.2f} h"
     note = (
@@ -97,14 +98,14 @@ def _errors(fit: WaitFit) -> tuple[tuple[str, float | None], ...]:
 
 @dataclass(frozen=True)
 class Prices:
-    """The prices of the jobs of a size, from a file.
+    """Costs of the jobs of a size, from a file.
 
     Attributes
     ----------
     path
         The file, for messages.
     model
-        What is in it.
+        The wait model in the file.
     nodes
         Size of the job; None: all sizes.
     """
@@ -114,7 +115,7 @@ class Prices:
     nodes: int | None
 
     def describe(self) -> str:
-        """What they are, and what they mean."""
+        """Text that describes the costs and their meaning."""
         found = None if self.nodes is None else self.model.class_for(self.nodes)
         jobs = "all sizes" if found is None else f"jobs of {sizes_in_words(found.nodes_from, found.nodes_to)}"
         if found is not None and found.fallback:
@@ -124,12 +125,12 @@ class Prices:
         return f"costs: alpha {alpha:.4g}, beta {beta:g}, gamma {gamma:,.0f} s for {jobs}, from {self.path}{meaning}"
 
     def doubt(self, reservations: Sequence[Mapping[str, Any]]) -> str:
-        """What to say of a plan that asks for more than any request of the fit; else nothing.
+        """Warning about a plan that requests more than any request of the fit; else empty.
 
         Parameters
         ----------
         reservations
-            As in the JSON document of a plan. Those that hardly any job needs cost nothing.
+            Reservations as in the JSON document of a plan. Those that hardly any job needs are ignored.
         """
         longest = max(row["length"] for row in reservations if row["probability"] >= _SELDOM)
         most = self.model.fit_for(self.nodes).walltime_to

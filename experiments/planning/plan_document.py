@@ -31,12 +31,12 @@ __all__ = [
 
 
 def document(plan: ReservationPlan, law: Law) -> dict[str, Any]:
-    """A plan as ``--json`` writes it; times and costs in seconds.
+    """JSON document of a plan for ``--json``; times and costs in seconds.
 
     Parameters
     ----------
     plan
-        What to ask for.
+        The plan.
     law
         Distribution of the runtime, for expected cost and probabilities.
     """
@@ -63,12 +63,12 @@ def document(plan: ReservationPlan, law: Law) -> dict[str, Any]:
 
 
 def clock(seconds: float) -> str:
-    """Seconds as a batch system takes them, rounded up: a reservation must not be too short.
+    """Format seconds for a batch system, rounded up so that a reservation is never too short.
 
     >>> clock(3600.0), clock(90061.2), clock(359999.5)
     ('01:00:00', '25:01:02', '100:00:00')
     """
-    # What rounding errors of a sum leave above a full second is not a second more.
+    # Ignore rounding errors of a sum above a full second.
     whole = math.ceil(seconds - 1e-6)
     return f"{whole // 3600:02d}:{whole // 60 % 60:02d}:{whole % 60:02d}"
 
@@ -83,7 +83,7 @@ _RESERVATIONS = (
     Quantity("milestone", "work done", "HH:MM:SS"),
     Quantity("probability", "needed", "%", scale=100),
 )
-#: Columns that say nothing of a plan without checkpoints.
+#: Columns omitted for a plan without checkpoints.
 _OF_CHECKPOINTS = ("restart", "work", "checkpoint", "milestone")
 
 
@@ -95,7 +95,7 @@ def plan_table(document: Mapping[str, Any], most: int | None = 40) -> str:
     document
         The plan.
     most
-        Lines of reservations that are shown, the last one always; None: all.
+        Largest number of reservations shown, always including the last; None: all.
     """
     rows: list[dict[str, Any]] = [
         {
@@ -108,7 +108,7 @@ def plan_table(document: Mapping[str, Any], most: int | None = 40) -> str:
         }
         for number, row in enumerate(document["reservations"], 1)
     ]
-    # Without checkpoints every reservation is work from the begin.
+    # Without checkpoints every reservation starts from the beginning.
     saves = any(row["checkpointed"] for row in document["reservations"])
     columns = [column for column in _RESERVATIONS if saves or column.name not in _OF_CHECKPOINTS]
     if most is None or len(rows) <= most:
@@ -119,7 +119,7 @@ def plan_table(document: Mapping[str, Any], most: int | None = 40) -> str:
 
 
 def outcome(plan: Mapping[str, Any], needed: float) -> str:
-    """What the plan costs, in a sentence.
+    """Sentence on the cost of a plan.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def comparison_row(plan: ReservationPlan, law: Law, runs: Any = None) -> dict[st
 
 
 def comparison_table(rows: Sequence[Mapping[str, Any]], past: bool) -> str:
-    """Strategies beside each other: expected cost, against the omniscient one, number and first of the reservations."""
+    """Table of strategies: expected cost, ratio to the omniscient cost, number and first of the reservations."""
     columns = [
         Quantity("strategy"),
         Quantity("cost", "expected cost", "s", digits=0),
@@ -197,7 +197,7 @@ def write_json(path: str, document: Mapping[str, Any]) -> None:
 
 
 def _write(path: str, text: str) -> None:
-    # The one control character that JSON may hold as it is, and a terminal should not get.
+    # The only control character that is legal unescaped in JSON but unsafe for a terminal.
     text = text.replace("\x7f", "\\u007f")
     if path == "-":
         sys.stdout.write(text)

@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 __all__ = ["LAWS", "LawOptions", "make_law", "parse_unit", "read_plan", "read_plans", "read_runs"]
 
 
-#: Longer than this [s], some 30,000 years, is no runtime: squares and sums of such numbers would overflow.
+#: Upper limit of a runtime [s], some 30,000 years: squares and sums of larger numbers would overflow.
 _LONGEST = 1e12
 
 
 @dataclass(frozen=True)
 class _Number(Values):
-    """Values of an option of a distribution, which stay words until the unit is known.
+    """Parser of an option of a distribution, whose value remains a text until the unit is known.
 
     Attributes
     ----------
     legal
-        What is legal, as a phrase.
+        Legal values, as a phrase.
     least
         Smallest legal value; 0 itself is not legal where only positive values are.
     strict
@@ -48,7 +48,7 @@ class _Number(Values):
     strict: bool = False
 
     def value(self, text: str, option: str = "") -> float:
-        """The number or the duration [s] in a word."""
+        """Parse a number or a duration [s]."""
         try:
             value = parse_duration(text, option) if self.unit else decimal(text)
         except ParameterError:
@@ -81,7 +81,7 @@ def _about(text: str) -> Parameter:
 
 @dataclass(frozen=True)
 class LawOptions:
-    """Options of distributions, as words."""
+    """Options of distributions, as texts."""
 
     mean: Annotated[str | None, _ABOVE_0, _about("mean, before truncation")] = None
     std: Annotated[str | None, _ABOVE_0, _about("standard deviation, before truncation")] = None
@@ -95,7 +95,7 @@ class LawOptions:
 
     @property
     def given(self) -> dict[str, str]:
-        """Those that are given."""
+        """The given options."""
         return {name: text for name, text in vars(self).items() if text is not None}
 
 
@@ -104,7 +104,7 @@ _NUMBERS = {item.name: item.values for item in declared_parameters(LawOptions)}
 
 @dataclass(frozen=True)
 class _Words:
-    """Options that a distribution needs, those that it may have, and its constructor."""
+    """Required options of a distribution, optional ones, and its constructor."""
 
     needs: tuple[tuple[str, ...], ...]
     may: tuple[str, ...]
@@ -177,7 +177,7 @@ def _cut(law: Law, of: Mapping[str, float]) -> Law:
     return truncate(law, of.get("min"), of.get("max"))
 
 
-#: The nine laws of Table 1 of [R] as one writes them.
+#: The nine distributions of Table 1 of [R], by name.
 LAWS: dict[str, _Words] = {
     "exponential": _Words((("mean",),), ("min", "max"), _exponential),
     "weibull": _Words((("scale", "shape"),), ("min", "max"), _weibull),
@@ -223,9 +223,9 @@ def make_law(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
     Raises
     ------
     UnknownNameError
-        If there is no such law.
+        If there is no such distribution.
     InputError
-        If options are missing, strange to the law, or have illegal values.
+        If options are missing, not applicable to the distribution, or have illegal values.
 
     Examples
     --------
@@ -271,9 +271,10 @@ def read_runs(path: str | Path, column: str | None = None, unit: float = 1.0) ->
     Parameters
     ----------
     path
-        A runtime a line (empty lines and those that begin with ``#`` are left out), or a CSV file with a head.
+        A file with one runtime per line (empty lines and those that begin with ``#`` are ignored), or a CSV file with a
+        header.
     column
-        Name of the CSV column; None: a runtime a line.
+        Name of the CSV column; None: one runtime per line.
     unit
         Seconds in the unit of numbers without one.
 
@@ -285,7 +286,7 @@ def read_runs(path: str | Path, column: str | None = None, unit: float = 1.0) ->
     Raises
     ------
     TraceError
-        If the file cannot be read, a value is no positive duration, or there is none.
+        If the file cannot be read, a value is not a positive duration, or there are no values.
     UnknownNameError
         If there is no such column.
     """

@@ -35,7 +35,7 @@ class Reservation(NamedTuple):
     Attributes
     ----------
     length
-        Walltime that is asked for.
+        Requested walltime.
     used
         Time until the job completes in it or, if it does not, until its end.
     """
@@ -46,7 +46,7 @@ class Reservation(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SeriesReplay:
-    """What a machine made of series.
+    """Result of replaying series on a machine.
 
     Attributes
     ----------
@@ -61,12 +61,12 @@ class SeriesReplay:
 
 
 def series(schedule: Schedule, runtime: float) -> list[Reservation]:
-    """The reservations that a job of that runtime goes through.
+    """Reservations that a job of a given runtime uses.
 
     Parameters
     ----------
     schedule
-        Its plan, which is extended where the job outlives it.
+        The plan of the job, which is extended if the job outlives it.
     runtime
         Runtime in the unit of the plan.
 
@@ -148,7 +148,7 @@ def replay_series(
         ]
         last.append(len(table) - 1)
     records = {record.job_id: record for record in simulate(table, nodes, events=False).records}
-    # What a reservation holds beyond the completion is no part of the response time.
+    # Time held beyond the completion is not part of the response time.
     held = np.array([own[-1].length - own[-1].used if release == "walltime" else 0.0 for own in jobs])
     ends = np.array([to_seconds(records[row].end or 0) for row in last])
     return SeriesReplay(ends - held, occupied)

@@ -30,7 +30,7 @@ from workloads.table.job_lifecycle import replay_start
 
 __all__ = ["WaitPairs", "pairs_of_results", "pairs_of_trace"]
 
-#: The type of jobs that ask for one reservation after the other: these are what waits, not the job.
+#: Type of jobs that request several reservations, which wait separately.
 _STOCHASTIC = "stochastic"
 
 
@@ -61,7 +61,7 @@ _RESERVATION = {"job_id": whole, "submit": _time, "start": _time, "nodes": _at_l
 
 @dataclass(frozen=True, eq=False)
 class WaitPairs:
-    """What requests asked for, and how long they waited.
+    """Requested walltimes and waits.
 
     Attributes
     ----------
@@ -70,13 +70,13 @@ class WaitPairs:
     nodes
         Sizes, shape (n,).
     source
-        Where they come from, as the file of the fit says.
+        Origin of the pairs, as recorded in the cost file.
     title
-        The same, for people.
+        Origin of the pairs, as a title.
     left_out
-        Jobs that make no pair, counted by reason.
+        Numbers of jobs without a pair, by reason.
     about
-        What is to be said of the file itself.
+        Remarks on the file.
     """
 
     walltimes: np.ndarray
@@ -128,7 +128,7 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
     directory
         With ``run.json`` and ``jobs-<mechanism>.csv``.
     mechanism
-        Which one, where there are several.
+        The mechanism, if the directory has several.
     trust
         As in :func:`experiments.recordings.archive.read_recording`.
 
@@ -137,13 +137,13 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
     WaitPairs
         Pairs of the jobs that wait as a reservation would: under the baseline all, under a mechanism the rigid
         ones. Where there is a ``reservations-<mechanism>.csv``, each of its rows (length, start - submit) is a pair,
-        and the stochastic jobs that they belong to are none. Jobs submitted outside the window of the run (its warmup
+        and the stochastic jobs themselves are not. Jobs submitted outside the window of the run (its warmup
         and cooldown) are left out, with all their reservations.
 
     Raises
     ------
     InputError
-        If the directory is no such, or its files do not belong together.
+        If it is not such a directory, or its files do not belong together.
     """
     place = Path(directory)
     result = open_run(place)
@@ -186,7 +186,8 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
             raise TraceError(str(reservations), line, f"job {row['job_id']} is not a stochastic job of {table.name}")
         if row["start"] is None or row["submit"] is None or row["length"] is None:
             without["reservation that never started"] += 1
-        elif again:  # it stands where it stood before it was preempted, and its time in the queue is no longer a wait
+        elif again:
+            # It returns to its former place in the queue, so its time there is not a normal wait.
             without["asked for again after a preemption"] += 1
         elif not measured(submits[row["job_id"]] or 0.0):
             without["outside the window of the run"] += 1
@@ -208,7 +209,7 @@ def pairs_of_results(directory: str | Path, mechanism: str | None = None, *, tru
 def _window(
     directory: Path, content: Mapping[str, Any], jobs: Sequence[tuple[int, dict[str, Any]]], begin: float | None
 ) -> Callable[[float], bool]:
-    """Whether a submit [s] is in the window that the run has measured, which begins after a starting state."""
+    """Predicate: whether a submit [s] is in the measured window of the run, which begins after a starting state."""
     measurement = recorded_measurement(directory, content)
     submits = [to_ticks(row["submit"]) for _, row in jobs if row["submit"] is not None]
     window = measurement.window

@@ -24,7 +24,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class AccountedJob:
-    """A job in the accounting.
+    """A job as recorded by the accounting.
 
     Attributes
     ----------
@@ -33,17 +33,17 @@ class AccountedJob:
     state
         As Slurm names it.
     status
-        Exit status; None: not said.
+        Exit status; None: unknown.
     submit
-        Of a link of a chain: when the chain was submitted [s since 1970]; None: not said.
+        Submit time; for a link of a chain, that of the chain [s since 1970]; None: unknown.
     eligible
-        When it could have started: the wait counts from then [s since 1970]; None: never.
+        Eligible time, from which the wait counts [s since 1970]; None: never eligible.
     start
         None: it has not started.
     used
         Elapsed time [s].
     limit
-        Time that was asked for [s]; None: not said.
+        Requested time [s]; None: unknown.
     """
 
     job: int
@@ -57,22 +57,22 @@ class AccountedJob:
 
     @property
     def ran(self) -> bool:
-        """Whether it has started: a job that is cancelled in the queue has a start, too, but used nothing."""
+        """Whether it has started. A job cancelled in the queue also has a start, but no elapsed time."""
         return self.start is not None and (self.used > 0 or self.state not in ("CANCELLED", "PENDING"))
 
     @property
     def waited(self) -> float | None:
-        """Seconds from when it could have started; None: it has not started, or this is not known."""
+        """Wait from the eligible time [s]; None: it has not started, or the eligible time is unknown."""
         return max(0.0, self.start - self.eligible) if self.ran and self.start and self.eligible else None
 
 
 def query_accounting(jobs: Iterable[int]) -> dict[int, AccountedJob]:
-    """Ask sacct.
+    """Query the accounting with ``sacct``.
 
     Raises
     ------
     InputError
-        If it is not there or fails, as without an accounting database.
+        If ``sacct`` is missing or fails, as without an accounting database.
     """
     ids = ",".join(map(str, jobs))
     text = call(["sacct", "-X", "-P", "-j", ids, "-o", _COLUMNS], environment={"SLURM_TIME_FORMAT": "%s"})
@@ -80,7 +80,7 @@ def query_accounting(jobs: Iterable[int]) -> dict[int, AccountedJob]:
 
 
 def read_entries(path: str | Path) -> dict[int, AccountedJob]:
-    """Entries of a file that sacct printed, in any of its forms.
+    """Read entries from saved output of ``sacct`` in any of its formats.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def read_entries(path: str | Path) -> dict[int, AccountedJob]:
 
 
 def parse_entries(text: str, path: str | Path) -> dict[int, AccountedJob]:
-    """Entries by job; of several executions of a job the last. ``path`` is for messages."""
+    """Parse entries by job, keeping the last execution of each; ``path`` is for messages."""
     form = detect_form(text, path)
     try:
         columns = Columns(form.names)
@@ -129,7 +129,7 @@ def parse_entries(text: str, path: str | Path) -> dict[int, AccountedJob]:
 
 
 def _first(*readings: tuple[int | None, Callable[[str], Value]], row: Iterable[str]) -> Value | None:
-    """The value of the first column that is there and not empty."""
+    """The first present, non-empty value among some columns."""
     cells = list(row)
     for place, read in readings:
         if place is not None and not is_missing(cells[place]):

@@ -25,29 +25,29 @@ from workloads.table.job import JobType
 
 __all__ = ["Seen", "Steering"]
 
-#: The one reservation.
+#: Name of the reservation.
 _RESERVATION = "holdfast"
-#: Above all priorities that Slurm gives by itself.
+#: A priority above all that Slurm assigns.
 _FIRST = 4_294_902_000
-#: A job that swallows nodes for another one, as Slurm's way to grow asks for.
+#: Name of the helper job that obtains nodes for another job; Slurm has no other way to expand a job.
 _HELPER = "holdfast-grows"
-#: How often a command is called that Slurm asks to try again, and what it then says.
+#: Number of attempts for commands that Slurm asks to repeat, and its messages.
 _TRIES = 20
 _GONE = "Requested reservation is invalid"
 _AGAIN = ("DB index", "try again")
 
 
 class Seen(NamedTuple):
-    """A job as Slurm shows it.
+    """A job as reported by Slurm.
 
     Attributes
     ----------
     state
-        Slurm's word.
+        Slurm's name of the state.
     nodes
         Numbers of its nodes.
     start, end
-        Of its last run [s since 1970]; 0: none.
+        Start and end of its last run [s since 1970]; 0: none.
     """
 
     state: str
@@ -57,18 +57,18 @@ class Seen(NamedTuple):
 
 
 class Steering:
-    """Carries out on a Slurm what is decided.
+    """Executes decisions on a Slurm.
 
     Parameters
     ----------
     slurm
         The Slurm; the account must be its operator.
     folder
-        Where the played programs keep their state and their logs; absolute.
+        Absolute path of the directory for state and logs of the replayed programs.
     saves
-        Whether rigid jobs save when they are asked to; otherwise they have only their periodic checkpoints.
+        Whether rigid jobs write a checkpoint on request; otherwise they have only periodic checkpoints.
     log
-        Gets each command, and what failed.
+        Called with each command and each failure.
     """
 
     def __init__(self, slurm: SomeSlurm, folder: Path, *, saves: bool, log: Callable[[str], None]) -> None:
@@ -78,7 +78,7 @@ class Steering:
         self.refused: list[str] = []
 
     def observe(self) -> dict[int, Seen]:
-        """The jobs that were submitted, by their number in the table."""
+        """State of the submitted jobs, by job id of the table."""
         text = patiently(self._slurm, ["squeue", "-h", "-t", "all", "-o", "%A|%T|%N|%S|%e"])
         by_id = {number: job for job, number in self._ids.items()}
         seen = {}
@@ -90,7 +90,7 @@ class Steering:
         return seen
 
     def submit(self, job: JobState, *, first: bool) -> None:
-        """Submit a job of the table to the queue; ``first``: before all others."""
+        """Submit a job of the table to the queue; ``first`` puts it before all others."""
         self._sbatch(job, [])
         if first:
             self._update(job.job_id, f"Priority={_FIRST}")
@@ -105,7 +105,7 @@ class Steering:
         self._update(job.job_id, *words, "StartTime=now")
 
     def leave_reservation(self, job: JobState) -> None:
-        """A job that was placed in the reservation runs, and belongs to it no longer."""
+        """Detach a running job from the reservation that it was placed in."""
         self._update(job.job_id, "ReservationName=")
 
     def limit(self, job: JobState, ticks: int) -> None:
@@ -113,7 +113,7 @@ class Steering:
         self._update(job.job_id, f"TimeLimit={_minutes(ticks)}")
 
     def ask_to_save(self, job: JobState) -> None:
-        """Signal to a program that its job will be requeued."""
+        """Signal a program that its job will be requeued."""
         self._signal(job, "USR1")
 
     def requeue(self, job: JobState) -> None:
@@ -121,17 +121,17 @@ class Steering:
         self._do("scontrol", "requeue", str(self._ids[job.job_id]))
 
     def eligible(self, job: JobState) -> None:
-        """Let a requeued job start at once, on any nodes; else Slurm keeps it for two minutes, and to its nodes."""
+        """Let a requeued job start at once on any nodes; by default Slurm delays it and keeps its nodes."""
         limit = f"TimeLimit={_minutes(job.limit(job.min_nodes))}"
         self._update(job.job_id, "StartTime=now", "ReqNodeList=", f"NumNodes={_size(job)}", limit)
 
     def shrink(self, job: JobState, nodes: Collection[int]) -> None:
-        """Leave a running job these of its nodes."""
+        """Shrink a running job to these of its nodes."""
         self._update(job.job_id, f"NodeList={node_list(nodes)}")
         self._announce_size(job, len(nodes))
 
     def grow(self, job: JobState, added: Collection[int], total: int) -> None:
-        """Give nodes of the reservation to a running job: a helper gets them, and gives them up to it."""
+        """Expand a running job by nodes of the reservation, through a helper job."""
         number = self._ids[job.job_id]
         options = ["--no-shell", "-J", _HELPER, f"-N{len(added)}", f"--nodelist={node_list(added)}", "-t", "60"]
         options += ["--immediate=60"]
@@ -144,16 +144,16 @@ class Steering:
         self._announce_size(job, total)
 
     def reserve(self, nodes: Collection[int], until: float, *, everything: bool) -> None:
-        """Keep nodes from the queue; running jobs on them go on.
+        """Reserve nodes against the queue; running jobs on them continue.
 
         Parameters
         ----------
         nodes
-            Which ones; none: there is no reservation.
+            Nodes to reserve; empty removes the reservation.
         until
             When they are expected to be free again [s from now].
         everything
-            All nodes, so that none that comes free is taken.
+            Reserve all nodes, so that no node that becomes free is taken.
         """
         wanted = {-1} if everything else set(nodes)
         if wanted == self._reserved or (not wanted and self._reserved is None):
@@ -170,11 +170,11 @@ class Steering:
         else:
             words = ["update", f"ReservationName={_RESERVATION}"]
         done = self._do("scontrol", *words, end, f"Nodes={listed}")
-        # One that has run out is made anew.
+        # An expired reservation is created again.
         self._reserved = None if done is None else wanted
 
     def end(self) -> None:
-        """Cancel what still waits or runs, and remove the reservation."""
+        """Cancel all waiting and running jobs, and remove the reservation."""
         if self._ids:
             self._do("scancel", *map(str, self._ids.values()))
         if self._reserved is not None:
@@ -185,7 +185,7 @@ class Steering:
             self._reserved = None
 
     def _release(self) -> bool:
-        """Delete the reservation; whether it is gone."""
+        """Delete the reservation and return whether it is gone."""
         deleted = self._do("scontrol", "delete", f"ReservationName={_RESERVATION}") is not None
         return deleted or _GONE in self.refused[-1]
 
@@ -225,7 +225,7 @@ class Steering:
         self._do("scontrol", "update", f"JobId={self._ids[job_id]}", *words)
 
     def _do(self, *words: str) -> str | None:
-        """What a command prints; None: it is refused."""
+        """Output of a command; None: it was refused."""
         command = " ".join(words)
         for left in reversed(range(_TRIES)):
             try:

@@ -26,7 +26,7 @@ __all__ = [
     "wait_rows",
 ]
 
-#: Rules that are compared unless others are named.
+#: Rules compared by default.
 RULES = ("none", "easy", "easy depth=4", "conservative", "slurm")
 #: Columns of the table of all rules.
 AGREEMENT_COLUMNS = (
@@ -74,7 +74,7 @@ def agreement(
     tolerance
         Starts that are no further apart are equal [s].
     lag
-        How long Slurm may take to decide [s].
+        Largest delay of a decision by Slurm [s].
 
     Returns
     -------

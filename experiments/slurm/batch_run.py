@@ -23,7 +23,7 @@ from workloads.ground.units import to_ticks
 
 __all__ = ["ChainedJob", "run_chains"]
 
-#: What became of a job that was cancelled before it ran.
+#: State of a job that was cancelled before it ran.
 _WAITED = ("CANCELLED", "PENDING")
 
 
@@ -45,20 +45,20 @@ class ChainedJob(NamedTuple):
 def run_chains(
     lab: Lab, jobs: Sequence[ChainedJob], folder: Path, *, spare: int, log: Callable[[str], None]
 ) -> dict[str, Any]:
-    """Submit the jobs at once, wait until all are done, and measure as the simulator does.
+    """Submit all jobs at once, wait until they are done, and compute the simulator's metrics.
 
     Parameters
     ----------
     lab
-        Where to; nothing else may run there. A job takes one node.
+        The lab, which must be idle. A job takes one node.
     jobs
-        In the order of the submits.
+        Jobs in the order of submission.
     folder
-        For the directories of the jobs; absolute.
+        Absolute path below which each job has a directory.
     spare
-        Reservations beyond each plan.
+        Number of reservations added to each plan.
     log
-        Gets lines of progress.
+        Called with lines of progress.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def run_chains(
     program = folder / "working.sh"
     program.write_text(fill_template("working.sh", {}))
     variables = {**lab.variables, "PATH": f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"}
-    # All jobs are there before the first one starts.
+    # All jobs are submitted before the first one starts.
     slurm.call(["scontrol", "update", "PartitionName=batch", "State=DOWN"])
     try:
         for number, job in enumerate(jobs, 1):
@@ -123,7 +123,7 @@ def _chain(job: ChainedJob, directory: Path, program: Path, spare: int) -> Chain
 
 
 def _row(job: ChainedJob, directory: Path, shown: Mapping[int, Mapping[str, str]], begin: float) -> dict[str, Any]:
-    """What a job had: time in reservations, time until its end, and time that it asked for [s]."""
+    """Measurements of a job: time in reservations, response time, and requested time [s]."""
     remains = read_remains(directory)
     execution = reserved = end = 0.0
     count = 0

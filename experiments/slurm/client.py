@@ -11,24 +11,24 @@ from workloads.ground.errors import InputError
 
 __all__ = ["call", "submit"]
 
-#: A controller that is busy may take a minute [s].
+#: Time limit of a command [s]; a busy controller may take a minute.
 _PATIENCE = 120.0
 
 
 def call(words: Sequence[str], *, environment: Mapping[str, str] | None = None) -> str:
-    """What a command prints.
+    """Call a command and return its output.
 
     Parameters
     ----------
     words
         The command and its arguments.
     environment
-        Variables that it gets besides those of this process.
+        Environment variables in addition to those of this process.
 
     Raises
     ------
     InputError
-        If it is not there, fails, or does not answer.
+        If the command is missing, fails, or times out.
     """
     try:
         done = subprocess.run(
@@ -55,9 +55,9 @@ def submit(directory: Path, *, environment: Mapping[str, str] | None = None) -> 
     Parameters
     ----------
     directory
-        Of the sequence.
+        Directory of the sequence.
     environment
-        Variables that the script gets besides those of this process.
+        Environment variables in addition to those of this process.
 
     Raises
     ------

@@ -28,9 +28,9 @@ from workloads.table.job import Job, JobType
 
 __all__ = ["serve"]
 
-#: Real seconds between two looks at Slurm, and of its clock before the first event.
+#: Polling interval of Slurm in real seconds, and time on its clock before the first event.
 _POLL, _LEAD = 0.25, 60.0
-#: How long a job may take to start on nodes that are kept for it.
+#: Longest time for a job to start on nodes reserved for it.
 _PATIENCE = 3600 * SECOND
 _OVER = ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE", "BOOT_FAIL")
 
@@ -46,7 +46,7 @@ def serve(
     grace: float,
     log: Callable[[str], None],
 ) -> list[Entry]:
-    """Play a job table on a Slurm, and serve its on-demand jobs.
+    """Replay a job table on a Slurm and serve its on-demand jobs.
 
     Parameters
     ----------
@@ -55,31 +55,31 @@ def serve(
     jobs
         Rigid, malleable and on-demand jobs; checked.
     nodes
-        Size of the machine, which nothing else uses.
+        Size of the machine, which must be idle.
     mechanism
         Notice and arrival strategy.
     options
         Warning, time-out and tenants; the order and the backfilling are Slurm's.
     grace
-        From the signal to save until a rigid victim is requeued [s].
+        Time from the checkpoint signal until a preempted rigid job is requeued [s].
     log
-        Gets a line for each event and each command.
+        Called with a line for each event and each command.
 
     Returns
     -------
     list of Entry
-        What happened, in the words of the simulator's event log; ticks from the first event of the table.
+        Events in the format of the simulator's event log; times in ticks from the first event of the table.
 
     Raises
     ------
     InputError
-        If a job cannot be submitted, or Slurm does not do what it has taken on. Then all jobs are cancelled.
+        If a job cannot be submitted, or Slurm does not execute an accepted command. All jobs are then cancelled.
     """
     return _Controller(slurm, steering, jobs, nodes, mechanism, options, grace, log).run()
 
 
 class _Controller:
-    """The clock of the mirror: Slurm's, with what is due by the table and by the service."""
+    """Event loop on Slurm's clock, with the events of the job table and of the on-demand service."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class _Controller:
         self._begin = 0.0
 
     def run(self) -> list[Entry]:
-        """Until all jobs have ended."""
+        """Run until all jobs have ended."""
         self._begin = float(ceil(self._slurm.now() + _LEAD))
         try:
             while self._left:
@@ -128,7 +128,7 @@ class _Controller:
         return sorted(self._log.entries, key=lambda entry: entry.time)
 
     def _once(self) -> None:
-        """Enter what Slurm has done, do what is due, and carry it out."""
+        """Enter changes observed on Slurm, process due events, and execute the resulting commands."""
         self._watch()
         now = self._ticks(self._slurm.now())
         while self._due and self._due[0][0] <= now:
@@ -150,7 +150,7 @@ class _Controller:
         self._shown = len(self._log.entries)
 
     def _watch(self) -> None:
-        """Ends first: they free what others have started on."""
+        """Enter observed changes, ends first, because they free the nodes on which others started."""
         seen = self._steering.observe()
         for run in list(self._mirror.runs.values()):
             if run.job_id in seen and run.job_id not in self._mirror.awaited and seen[run.job_id].state == "RUNNING":
@@ -171,7 +171,7 @@ class _Controller:
                 self._steering.eligible(self._jobs[number])
 
     def _run(self, job: JobState, shown: Seen) -> None:
-        """A job runs."""
+        """Enter the start of a job."""
         at = self._ticks(shown.start)
         if job.job_id in self._mirror.awaited:
             self._mirror.confirm(job.job_id, shown.nodes, at)
@@ -179,7 +179,7 @@ class _Controller:
             self._mirror.enter(job, shown.nodes, at)
 
     def _end(self, job: JobState, shown: Seen) -> None:
-        """A job is over."""
+        """Enter the end of a job."""
         mirror, at = self._mirror, self._ticks(shown.end)
         self._left.discard(job.job_id)
         if job.waiting and shown.nodes and job.job_id not in mirror.requeued:
@@ -222,10 +222,10 @@ class _Controller:
         for gathering in self._mirror.vacate(run):
             self._service.launch(gathering)
 
-    # What the system and the service ask for.
+    # The interface that the system and the service call.
 
     def began(self, run: Run) -> None:
-        """A run has begun: Slurm reports its end."""
+        """A run has begun; Slurm reports its end."""
 
     def update_end(self, run: Run) -> None:
         """A run was preempted: without a warning its job is requeued after the grace."""
@@ -256,7 +256,7 @@ class _Controller:
         self._at(at, lambda: self._service.carry_out(run, reservation))
 
     def time_out(self, reservation: Reservation) -> None:
-        """The end of a reservation for a job that does not come."""
+        """Schedule the end of a reservation for a job that does not arrive."""
         self._at(reservation.estimated_arrival + self._timeout, lambda: self._service.time_out(reservation))
 
     def _at(self, at: int, action: Callable[[], object]) -> None:

@@ -14,22 +14,22 @@ from workloads.ground.errors import InputError
 
 __all__ = ["MARK", "end", "lab_processes", "launch", "leave", "until"]
 
-#: The variable that all processes of a lab have; its value is the directory.
+#: Environment variable of all processes of a lab, with its directory as value.
 MARK = "HOLDFAST_SLURM_LAB"
-#: How long something is waited for, in real seconds.
+#: Time limit of waiting, in real seconds.
 _PATIENCE = 60.0
 _PAUSE = 0.05
-#: Processes that this one has left running; one that is forgotten would be complained about.
+#: Processes left running; they are kept here because Python warns when a running Popen is garbage-collected.
 _LEFT: list[subprocess.Popen[bytes]] = []
 
 
 def launch(words: Sequence[str], environment: Mapping[str, str], folder: Path, log: Path) -> None:
-    """Start a program that goes to the background by itself, or is done soon.
+    """Start a program that becomes a daemon or ends soon.
 
     Raises
     ------
     InputError
-        If it fails; with the last line that it printed.
+        If it fails; the message contains the last line of its output.
     """
     with log.open("ab") as file:
         done = subprocess.run(
@@ -42,7 +42,7 @@ def launch(words: Sequence[str], environment: Mapping[str, str], folder: Path, l
 
 
 def leave(words: Sequence[str], environment: Mapping[str, str], folder: Path, log: Path) -> None:
-    """Start a program that stays in the foreground, and leave it running."""
+    """Start a program that stays in the foreground and leave it running."""
     with log.open("ab") as file:
         _LEFT.append(
             subprocess.Popen(
@@ -58,7 +58,7 @@ def leave(words: Sequence[str], environment: Mapping[str, str], folder: Path, lo
 
 
 def until(true: Callable[[], bool], what: str) -> None:
-    """Wait until something is true.
+    """Wait until a condition is true.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def until(true: Callable[[], bool], what: str) -> None:
 
 
 def lab_processes(directory: Path) -> dict[int, str]:
-    """Processes of a lab: the daemons, and what runs in its jobs; name of the program by process id."""
+    """Processes of a lab, daemons and jobs: program names by process id."""
     own = f"{MARK}={directory}".encode()
     configured = f"SLURM_CONF={directory}/slurm.conf".encode()
     found = {}
@@ -94,14 +94,14 @@ def end(directory: Path, order: Iterable[str]) -> list[int]:
     Parameters
     ----------
     directory
-        Of the lab.
+        Directory of the lab.
     order
-        Names of the programs to end first, in this order; all others end after them.
+        Names of the programs to stop first, in this order, before all others.
 
     Returns
     -------
     list of int
-        Processes that are still there.
+        Ids of the remaining processes.
     """
     for name in (*order, ""):
         wanted = [process for process, program in lab_processes(directory).items() if name in ("", program)]

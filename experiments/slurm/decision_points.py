@@ -20,7 +20,7 @@ __all__ = ["InstantDecision", "decisions"]
 
 @dataclass(frozen=True)
 class InstantDecision:
-    """One instant.
+    """Decision at one instant.
 
     Attributes
     ----------
@@ -38,13 +38,13 @@ class InstantDecision:
 
     @property
     def equal(self) -> bool:
-        """Whether both started the same jobs."""
+        """Whether Slurm and the rule start the same jobs."""
         return self.did == self.would
 
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """A job in the queue, as a policy sees it; times in ticks."""
+    """A queued job in the interface of policies; times in ticks."""
 
     job_id: int
     submit: int
@@ -69,7 +69,7 @@ class _Waiting:
 
 @dataclass(frozen=True)
 class _View:
-    """A machine of rigid jobs, as a policy sees it; times in ticks."""
+    """A machine of rigid jobs in the interface of policies; times in ticks."""
 
     now: int
     nodes: int
@@ -88,16 +88,16 @@ class _View:
 
 
 def decisions(replay: Replay, rule: Backfilling, lag: float) -> Iterator[InstantDecision]:
-    """Every decision of a replay: at each instant at which a job came or ended while jobs waited.
+    """All decisions of a replay: one at each instant at which a job arrived or ended while jobs waited.
 
     Parameters
     ----------
     replay
         What Slurm did.
     rule
-        What is asked; jobs wait in the order of their submits.
+        The backfilling rule; jobs are queued by submit.
     lag
-        How long Slurm may take to decide [s]; events nearer to each other are one instant.
+        Largest delay of a decision by Slurm [s]; events closer together form one instant.
     """
     jobs = replay.jobs
     places = {job.job_id: job.place for job in jobs if job.place}
@@ -134,9 +134,9 @@ def _placed_starts(
     nodes: int,
     places: dict[int, int],
 ) -> frozenset[int]:
-    """The jobs that a rule of named nodes would start; ``places`` has the nodes of jobs, where they are known.
+    """The jobs that a rule with named nodes would start; ``places`` gives the nodes of jobs where known.
 
-    Where a replay does not say which nodes its jobs had, they have those that the rule gave them, or the best fit.
+    Jobs with unknown nodes are placed where the rule placed them, or by best fit.
     """
     free = (1 << nodes) - 1
     for job in running:
@@ -161,7 +161,7 @@ def _rule_starts(
     nodes: int,
 ) -> frozenset[int]:
     """The jobs that the rule would start."""
-    # A job that is about to be stopped at its limit will have ended in a second.
+    # A job about to be killed at its limit ends within a second.
     ends = sorted((to_ticks(max(job.start + job.walltime, now + 1.0)), job.job_id, job.nodes) for job in running)
     view = _View(
         now=to_ticks(now),

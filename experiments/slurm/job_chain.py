@@ -23,7 +23,7 @@ __all__ = ["MINUTE", "Link", "links_table", "make_links", "plan_in_minutes"]
 MINUTE = 60
 #: Slurm's largest limit [min]: the two numbers above it mean "none" and "infinite".
 _LONGEST = 4_294_967_293
-#: What a sum of times may miss by rounding [s].
+#: Tolerance for rounding in sums of times [s].
 _ROUNDING = 1e-6
 
 
@@ -40,11 +40,11 @@ class Link:
     checkpointed
         Whether the program gets a signal to save before the limit.
     save_after
-        Where it is: how long after the start of the reservation [s].
+        Time of the checkpoint after the start of the reservation, if checkpointed [s].
     restart
         Planned time to read the last checkpoint [s].
     checkpoint
-        Planned time to write one [s]; 0 where it is not checkpointed.
+        Planned time to write a checkpoint [s]; 0 if not checkpointed.
     """
 
     number: int
@@ -68,11 +68,11 @@ def make_links(plan: ReservationPlan, *, most: int, spare: int, margin: float) -
     plan
         Times in seconds.
     most
-        How many reservations of the plan at most.
+        Largest number of reservations of the plan.
     spare
-        Further reservations behind the last one, for a run that has lost work or outlives its plan.
+        Number of reservations after the last one, for a run that has lost work or outlives its plan.
     margin
-        Added to each length before it is rounded [s]: the start of the program.
+        Time added to each length before rounding [s], for the start of the program.
 
     Raises
     ------
@@ -119,9 +119,9 @@ def make_links(plan: ReservationPlan, *, most: int, spare: int, margin: float) -
 
 
 def plan_in_minutes(plan: ReservationPlan, margin: float) -> ReservationPlan:
-    """The plan as Slurm carries it out: a reservation without a checkpoint works until its limit, in whole minutes.
+    """The plan as executed on Slurm: a reservation without a checkpoint computes until its limit, in whole minutes.
 
-    One with a checkpoint saves when it was planned to, so that its work stays.
+    A reservation with a checkpoint saves at the planned time, so its work is unchanged.
 
     Examples
     --------

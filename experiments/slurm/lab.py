@@ -26,11 +26,11 @@ from workloads.ground.files import atomic_open
 
 __all__ = ["FASTEST", "PARAMETERS", "SCHEDULERS", "Lab", "is_running", "open_lab", "start_lab", "stop_lab"]
 
-#: A faster clock loses what the schedulers decide by.
+#: Largest speed: with a faster clock the schedulers' intervals become too short.
 FASTEST = 200
-#: Scheduler plug-ins, and what they are beside the rules.
+#: Scheduler plug-ins, and the corresponding rules of the simulator.
 SCHEDULERS = ("backfill", "builtin")
-#: Every waiting job is planned, as under conservative backfilling, and as soon as something changes.
+#: Parameters that plan every waiting job, as in conservative backfilling, at each change.
 PARAMETERS = (
     "permit_job_expansion,bf_busy_nodes,bf_interval=1,bf_resolution=1,bf_window=10080,bf_max_job_test=1000,bf_continue,"
     "bf_yield_interval=10000000,default_queue_depth=10000,batch_sched_delay=0,sched_interval=1,bf_max_time=60"
@@ -39,15 +39,15 @@ _PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "squeue", "s
 _DATABASE = ("slurmdbd", "sacctmgr", "sacct", "mariadbd", "mariadb", "mariadb-install-db")
 _FOLDERS = ("munge", "state", "spool", "pid", "log", "db", "tmp")
 _DOCUMENT = "lab.json"
-#: Where Debian keeps daemons.
+#: Directory of daemons on Debian.
 _PATH = "/usr/sbin:/sbin"
-#: A socket in the directory must have a shorter name than this.
+#: Limit on the path length, because names of sockets are limited.
 _LONGEST = 80
 
 
 @dataclass(frozen=True)
 class Lab:
-    """A lab that has been started.
+    """A running lab.
 
     Attributes
     ----------
@@ -56,11 +56,11 @@ class Lab:
     nodes
         Virtual nodes.
     speed
-        Seconds of its clock in a second.
+        Seconds of its clock per real second.
     port
         First of its ports: controller, accounting, database, and from the fifth on the nodes.
     accounting
-        Whether sacct answers.
+        Whether it has an accounting database.
     scheduler
         Plug-in.
     parameters
@@ -68,7 +68,7 @@ class Lab:
     clock
         Name of the shared clock; empty: the real one.
     library
-        The library that slows calls of the clock down or up; empty: none.
+        Library that changes the speed of the clock; empty: none.
     """
 
     directory: str
@@ -88,7 +88,7 @@ class Lab:
 
     @property
     def variables(self) -> dict[str, str]:
-        """What a process needs to speak with this Slurm, on its clock."""
+        """Environment variables of a process that uses this Slurm and its clock."""
         variables = {"SLURM_CONF": f"{self.directory}/slurm.conf", "TZ": "UTC"}
         if self.clock:
             variables |= {
@@ -100,7 +100,7 @@ class Lab:
         return variables
 
     def call(self, words: Sequence[str]) -> str:
-        """What one of Slurm's commands prints."""
+        """Output of one of Slurm's commands."""
         return call(words, environment={**self.variables, "PATH": f"{os.environ.get('PATH', '')}:{_PATH}"})
 
     def answers(self, words: Sequence[str]) -> bool:
@@ -115,7 +115,7 @@ class Lab:
 def start_lab(
     directory: Path, *, nodes: int, speed: float, port: int, accounting: bool, scheduler: str, parameters: str
 ) -> Lab:
-    """Start a lab in a directory; what an earlier one left there is removed.
+    """Start a lab in a directory, removing files of an earlier lab.
 
     Parameters
     ----------
@@ -127,7 +127,8 @@ def start_lab(
     Raises
     ------
     InputError
-        If a package is missing, the directory or a port is taken, or a daemon does not start; then none is left.
+        If a package is missing, the directory or a port is in use, or a daemon does not start; no process is left
+        running.
     """
     _check(directory, nodes, port, accounting, speed)
     shutil.rmtree(directory, ignore_errors=True)
@@ -153,7 +154,7 @@ def open_lab(directory: Path) -> Lab:
     Raises
     ------
     InputError
-        If there is none, or it does not run.
+        If there is none, or it is not running.
     """
     lab = _read(directory)
     if not is_running(directory):
@@ -167,12 +168,12 @@ def is_running(directory: Path) -> bool:
 
 
 def stop_lab(directory: Path) -> int:
-    """End all processes of a lab; the directory stays, for its logs.
+    """Stop all processes of a lab; the directory with its logs remains.
 
     Returns
     -------
     int
-        How many processes ended.
+        Number of stopped processes.
 
     Raises
     ------
@@ -211,7 +212,7 @@ def _read(directory: Path) -> Lab:
 
 
 def _check(directory: Path, nodes: int, port: int, accounting: bool, speed: float) -> None:
-    """Refuse what would fail later."""
+    """Refuse settings that would fail later."""
     if not re.fullmatch(r"/[A-Za-z0-9/_.-]+", str(directory)) or len(str(directory)) > _LONGEST:
         raise ParameterError("-o", f"a path of at most {_LONGEST} letters, digits, / _ . and -", str(directory))
     if not directory.parent.is_dir():
@@ -246,7 +247,7 @@ def _need(programs: Sequence[str], packages: str, path: str) -> None:
 
 
 def _with_clock(lab: Lab) -> Lab:
-    """Start the holder of a clock that all processes of the lab share."""
+    """Start the process that holds the shared clock of the lab."""
     libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
     if not libraries:
         raise InputError("libfaketime is not here; on Debian install it with 'apt-get install libfaketime'")
@@ -260,7 +261,7 @@ def _with_clock(lab: Lab) -> Lab:
 
 
 def _forget_clock(lab: Lab) -> None:
-    """Remove the shared memory of a clock if its holder could not."""
+    """Remove the shared memory of a clock that its holder left behind."""
     for name in lab.clock.split():
         if re.fullmatch(r"/?(sem\.)?faketime_(sem|shm)_\d+", name):
             for path in (Path("/dev/shm", name.lstrip("/")), Path("/dev/shm", f"sem.{name.lstrip('/')}")):
@@ -268,7 +269,7 @@ def _forget_clock(lab: Lab) -> None:
 
 
 def _write(lab: Lab) -> None:
-    """Configurations, key and document."""
+    """Write configurations, key and document."""
     first = lab.port + 4
     several = lab.nodes > 1
     accounting = "AccountingStorageType=accounting_storage/none"
@@ -305,14 +306,14 @@ def _write(lab: Lab) -> None:
 
 
 def _start(lab: Lab) -> None:
-    """Start the daemons one after the other."""
+    """Start the daemons in order."""
     place, log, user = lab.place, lab.place / "log", getpass.getuser()
     environment = {**os.environ, **lab.variables, MARK: lab.directory, "PATH": f"{os.environ.get('PATH', '')}:{_PATH}"}
-    # A database needs no fast clock, and does not bear one.
+    # The database runs on the real clock, because it fails on a fast one.
     plain = {**os.environ, MARK: lab.directory, "PATH": environment["PATH"]}
     daemon = partial(launch, environment=environment, folder=place / "tmp", log=log / "start.log")
     munge = place / "munge"
-    # The directory may be in a home that only its owner may enter; munged is asked to do with that.
+    # munged is told to accept a directory below a home that only its owner can enter.
     words = [
         "munged",
         "--force",
@@ -344,7 +345,7 @@ def _idle(lab: Lab) -> int:
 
 
 def _start_database(lab: Lab, environment: Mapping[str, str]) -> None:
-    """Make an empty database, and start it on loopback."""
+    """Create an empty database and start it on the loopback interface."""
     place, log = lab.place, lab.place / "log" / "mariadb.log"
     data, here = place / "db", f"--socket={place}/db/socket"
     words = ["mariadb-install-db", "--no-defaults", f"--datadir={data}", "--auth-root-authentication-method=normal"]

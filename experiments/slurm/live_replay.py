@@ -18,7 +18,7 @@ from workloads.ground.numbers import integer
 
 __all__ = ["LabSlurm", "SiteSlurm", "SomeSlurm", "patiently", "replay_on", "time_of_slurm"]
 
-#: What slurmctld logs, to the millisecond: the kind, and the pattern of the line.
+#: Events in slurmctld's log, with millisecond times: kind, and pattern of the line.
 _EVENTS = (
     ("submit", re.compile(r"_slurm_rpc_submit_batch_job: JobId=(?P<job>\d+)")),
     ("start", re.compile(r"sched/(?P<by>backfill): _start_job: Started JobId=(?P<job>\d+)")),
@@ -27,7 +27,7 @@ _EVENTS = (
     ("end", re.compile(r"Time limit exhausted for JobId=(?P<job>\d+)")),
 )
 _STAMP = re.compile(r"\[(\S+?)\] (.*)")
-#: How often a command is called again: on a fast clock its own patience is short.
+#: Number of attempts of a command, because its time-out is short on a fast clock.
 _TRIES = 5
 #: Seconds of the Slurm's clock before the first submit.
 _LEAD = 30.0
@@ -45,7 +45,7 @@ class SomeSlurm(Protocol):
         """Seconds since 1970 on its clock."""
 
     def outcomes(self, jobs: Mapping[int, Submit]) -> list[dict[str, Any]]:
-        """What became of jobs, by id: a row of ``actual.csv`` each, times since 1970."""
+        """Outcomes of jobs by id, as rows of ``actual.csv`` with times since 1970."""
 
 
 class LabSlurm:
@@ -62,11 +62,11 @@ class LabSlurm:
         return self._lab.call(words)
 
     def now(self) -> float:
-        """Its clock, reckoned from one look at it: a look takes a process."""
+        """Its clock, extrapolated from one reading, because each reading starts a process."""
         return self._start + (time.monotonic() - self._origin) * self.speed
 
     def outcomes(self, jobs: Mapping[int, Submit]) -> list[dict[str, Any]]:
-        """What became of jobs: to the millisecond where slurmctld's log has it."""
+        """Outcomes of jobs, with millisecond times from slurmctld's log where available."""
         logged = log_times((self._lab.place / "log" / "slurmctld.log").read_text(errors="replace"))
         shown = parse_jobs(self.call(["scontrol", "-o", "show", "job"]))
         rows = []
@@ -74,7 +74,7 @@ class LabSlurm:
             fields, log = shown.get(number, {}), logged.get(number, {})
             names = (("submit", "SubmitTime"), ("start", "StartTime"), ("end", "EndTime"))
             times = {kind: log.get(kind) or time_of_slurm(fields.get(name, "")) for kind, name in names}
-            # A job that was stopped has an end in the log only when that began.
+            # For a killed job the log contains only the beginning of its end.
             times["end"] = max(times["end"], time_of_slurm(fields.get("EndTime", ""))) if fields else times["end"]
             rows.append(
                 _row(
@@ -99,11 +99,11 @@ class SiteSlurm:
         return call(words, environment={"TZ": "UTC"})
 
     def now(self) -> float:
-        """The clock of this machine."""
+        """Seconds since 1970 on the clock of this machine."""
         return time.time()
 
     def outcomes(self, jobs: Mapping[int, Submit]) -> list[dict[str, Any]]:
-        """What became of jobs, by sacct."""
+        """Outcomes of jobs from sacct."""
         entries = query_accounting(jobs)
         rows = []
         for number, submit in jobs.items():
@@ -126,13 +126,13 @@ def replay_on(
     Parameters
     ----------
     slurm
-        Where to.
+        The Slurm to submit to.
     submits
         The jobs, by time.
     options
         Further options of sbatch.
     log
-        Gets a line of progress now and then.
+        Called with occasional lines of progress.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def replay_on(
 
 
 def log_times(text: str) -> dict[int, dict[str, Any]]:
-    """When slurmctld says that each job was submitted, started and ended [s since 1970], and what started it."""
+    """Times of submission, start and end of each job in slurmctld's log [s since 1970], and what started it."""
     found: dict[int, dict[str, Any]] = {}
     for line in text.splitlines():
         stamp = _STAMP.match(line)
@@ -209,7 +209,7 @@ def parse_jobs(text: str) -> dict[int, dict[str, str]]:
 
 
 def time_of_slurm(text: str) -> float:
-    """Seconds since 1970; 0 of what is no time."""
+    """Parse a time of Slurm to seconds since 1970; 0 if it is not a time."""
     try:
         return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
     except ValueError:
@@ -230,7 +230,7 @@ def _row(submit: Submit, number: int, times: Mapping[str, float], state: str, by
 
 
 def patiently(slurm: SomeSlurm, words: Sequence[str]) -> str:
-    """What a command prints; it is called again where it fails, as a busy Slurm lets it."""
+    """Call a command, retrying if it fails as it does on a busy Slurm, and return its output."""
     for _ in range(_TRIES - 1):
         try:
             return slurm.call(words)

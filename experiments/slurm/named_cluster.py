@@ -21,8 +21,8 @@ class NamedCluster(Cluster):
     Attributes
     ----------
     choice
-        Nodes to move next, where the source has them; without a choice a running job gives up its last nodes, so that
-        it keeps the one on which its script runs, and all others the first.
+        Nodes to move next, if the source holds them. Otherwise a running job gives up its last nodes, which keeps the
+        node of its script, and any other account its first nodes.
     """
 
     def __init__(self, nodes: int) -> None:
@@ -42,7 +42,7 @@ class NamedCluster(Cluster):
             self._owners[number] = target
 
     def owner(self, number: int) -> Account:
-        """Where a node is."""
+        """The account that holds a node."""
         return self._owners[number]
 
     def numbers(self, account: Account) -> set[int]:
@@ -50,22 +50,22 @@ class NamedCluster(Cluster):
         return {number for number, owner in self._owners.items() if owner is account}
 
     def swap(self, account: Account, wanted: set[int]) -> None:
-        """Give an account these nodes for others of its own, as many as it can give."""
+        """Exchange nodes of an account for these nodes, as many as it can give."""
         has = self.numbers(account)
         for number, other in zip(sorted(wanted - has), sorted(has - wanted), strict=False):
             self._owners[number], self._owners[other] = account, self._owners[number]
 
     def count_by_account(self, numbers: Iterable[int]) -> dict[Account, int]:
-        """How many of the nodes each account holds."""
+        """Number of nodes held by each account."""
         counts: dict[Account, int] = {}
         for number in numbers:
             counts[self._owners[number]] = counts.get(self._owners[number], 0) + 1
         return counts
 
     def accounts(self) -> set[Account]:
-        """All that hold a node."""
+        """Accounts that hold a node."""
         return set(self._owners.values())
 
     def held_nodes(self) -> set[int]:
-        """Nodes of reservations, and of arrived jobs that wait for more."""
+        """Nodes held by reservations and by arrived jobs that wait for more."""
         return {number for number, owner in self._owners.items() if owner.kind == Kind.HELD}

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 
 __all__ = ["node_list", "node_numbers"]
 
-#: Nodes of one name with numbers, and the largest number that is looked at.
+#: Pattern of numbered nodes with one prefix, and the largest accepted number.
 _NODES = re.compile(r"[A-Za-z-]+(?:\[(\d+(?:-\d+)?(?:,\d+(?:-\d+)?)*)\]|(\d+))")
 _LARGEST = 100_000
 
 
 def node_numbers(text: str) -> set[int]:
-    """The numbers of a list; none where it is empty, or no list of one name.
+    """Numbers in a node list; empty if it is empty or has several prefixes.
 
     Examples
     --------

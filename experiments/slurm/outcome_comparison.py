@@ -27,12 +27,12 @@ _SHOWN = (
 
 
 def concurrence(slurm: Iterable[Entry], simulator: Iterable[Entry]) -> list[dict[str, Any]]:
-    """Both logs side by side, without submits: of each kind of event the first of a job beside the first, and so on.
+    """Match the events of both logs, except submits: the first event of a kind of a job with the first, and so on.
 
     Returns
     -------
     list of dict
-        Rows with :data:`EVENT_COLUMNS`, by the earlier of both times; None where one side has no such event.
+        Rows with :data:`EVENT_COLUMNS`, ordered by the earlier of both times; None where one side has no such event.
     """
     pairs: dict[tuple[int, str, int], list[Entry | None]] = {}
     for side, entries in enumerate((slurm, simulator)):
@@ -40,7 +40,7 @@ def concurrence(slurm: Iterable[Entry], simulator: Iterable[Entry]) -> list[dict
         for entry in entries:
             if entry.event == "submit":
                 continue
-            # A kill is an end, too: Slurm and the table may differ in which came first, the program or the limit.
+            # A kill counts as an end, because on Slurm the program and the limit may end in the other order.
             event = "complete" if entry.event == "kill" else entry.event
             times[entry.job_id, event] += 1
             pairs.setdefault((entry.job_id, event, times[entry.job_id, event]), [None, None])[side] = entry
@@ -49,7 +49,7 @@ def concurrence(slurm: Iterable[Entry], simulator: Iterable[Entry]) -> list[dict
 
 
 def concurrence_summary(rows: Sequence[dict[str, Any]], tolerance: float) -> str:
-    """How many events agree, in one sentence: both sides have them, with the same nodes, at about the same time."""
+    """Sentence with the number of events that agree in nodes and, within a tolerance, in time."""
     both = [row for row in rows if row["difference_s"] is not None]
     near = [row for row in both if abs(row["difference_s"]) <= tolerance]
     same = [row for row in near if row["slurm_nodes"] == row["simulator_nodes"]]

@@ -35,11 +35,11 @@ class ReplayedJob:
     walltime
         Limit that it asked for [s].
     by
-        What started it, ``main`` scheduler or ``backfill`` thread; empty: not known.
+        What started it, ``main`` scheduler or ``backfill`` thread; empty: unknown.
     place
-        Its nodes, the bits of a number; 0: not known.
+        Its nodes as bits of a number; 0: unknown.
     eligible
-        When it could start, if that was after its submit; else None.
+        Eligible time, if later than its submit; else None.
     """
 
     job_id: int
@@ -59,7 +59,7 @@ class ReplayedJob:
 
     @property
     def wait(self) -> float:
-        """From then to the start [s]."""
+        """Wait from then to the start [s]."""
         return self.start - self.queued
 
 
@@ -82,7 +82,7 @@ class Replay:
     nodes: int
 
     def table(self) -> list[Job]:
-        """The same jobs for the simulator; they run as long as they ran there."""
+        """Job table for the simulator, with the recorded runtimes."""
         return [
             Job(
                 job_id=job.job_id,
@@ -166,13 +166,13 @@ def _job(path: Path, line: int, row: dict[str, Any]) -> ReplayedJob:
 
 
 def _place(text: str, nodes: int) -> int:
-    """The nodes of a list such as ``n[1-4,7]``, by their numbers; 0 where their number or their names differ."""
+    """Nodes of a list such as ``n[1-4,7]`` as bits; 0 if their number or prefix differs."""
     place = sum(1 << (number - 1) for number in node_numbers(text))
     return place if place.bit_count() == nodes else 0
 
 
 def _busiest(jobs: list[ReplayedJob]) -> int:
-    """The most nodes that were held at once."""
+    """Largest number of nodes in use at once."""
     changes = sorted([(job.start, job.nodes) for job in jobs] + [(job.end, -job.nodes) for job in jobs])
     busy = most = 0
     for _, nodes in changes:

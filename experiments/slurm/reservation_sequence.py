@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Sequence", "check_options"]
 
-#: Options of sbatch that the chain itself needs, and what to say instead.
+#: Options of sbatch that the chain sets itself, and what to use instead.
 _OWN = {
     **dict.fromkeys(("--time", "-t", "--time-min"), "the plan chooses the limits"),
     **dict.fromkeys(("--nodes", "-N"), "give it as --nodes of this command"),
@@ -33,7 +33,7 @@ _OWN = {
 
 @dataclass(frozen=True)
 class Sequence:
-    """What is submitted.
+    """A sequence to submit.
 
     Attributes
     ----------
@@ -50,13 +50,13 @@ class Sequence:
     history
         File to which a finished run adds its runtime [s]; empty: none.
     retries
-        How often the program may die before the sequence ends.
+        Number of failures of the program after which the sequence ends.
     links
         The reservations.
     plan
         The plan, as :meth:`policies.planning.plan.ReservationPlan.to_dict` has it; times in seconds.
     expected_cost
-        What the plan costs on average; None: its file did not say.
+        Expected cost of the plan; None: not in its file.
     """
 
     name: str
@@ -84,7 +84,7 @@ def check_options(options: Words[str]) -> None:
     Raises
     ------
     ParameterError
-        If one is no option, or one that the chain needs.
+        If a text is not an option, or the chain sets the option itself.
     """
     for option in options:
         if not option.startswith("-") or option.strip("-") == "":

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["make_scripts"]
 
-#: Slurm takes no longer time from a signal to the limit [s]; the timer of the script needs no signal.
+#: Longest time between signal and limit in Slurm [s]; for longer times the script uses a timer.
 _LONGEST_NOTICE = 65_535
 
 
@@ -24,9 +24,9 @@ def make_scripts(sequence: Sequence, directory: str) -> dict[str, str]:
     Parameters
     ----------
     sequence
-        What to submit.
+        The sequence to submit.
     directory
-        Where the scripts will be, as an absolute path.
+        Absolute path of the directory for the scripts.
     """
     place = shlex.quote(directory)
     options = [
@@ -51,7 +51,7 @@ def make_scripts(sequence: Sequence, directory: str) -> dict[str, str]:
 
 
 def escape_pattern(path: str) -> str:
-    """A path as Slurm's options take it where a per cent sign begins a pattern."""
+    """Escape a path for options of Slurm in which a per cent sign begins a pattern."""
     return path.replace("%", "%%")
 
 

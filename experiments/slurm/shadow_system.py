@@ -22,31 +22,31 @@ from workloads.table.job import JobType
 
 __all__ = ["Mirror"]
 
-#: How much longer nodes are kept than they are expected to be needed [s].
+#: Time for which nodes stay reserved beyond the expected need [s].
 _SPARE = 600.0
 
 
 class Mirror(System):
-    """The system, carried out on a Slurm.
+    """The simulator's system, executed on a Slurm.
 
     Parameters
     ----------
     nodes, options, log, timing
         As of :class:`~simulator.machine.system.System`.
     steering
-        Carries out.
+        Executes the commands.
 
     Attributes
     ----------
     orders
-        Commands that are to follow, once the nodes that they need are reserved.
+        Commands to execute once the nodes that they need are reserved.
     awaited
-        Runs that were ordered and have not been seen, by job, with their place in the log.
+        Ordered runs that have not been observed, by job, with their index in the log.
     requeued
-        Jobs that were ordered back into the queue, and have not been seen there, with the time of the command [s since
-        1970]; infinite: it is still to come.
+        Jobs ordered back into the queue and not yet observed there, with the time of the command [s since 1970];
+        infinite: not yet sent.
     moving
-        Nodes that are to stay reserved until an order has been carried out.
+        Number of nodes that stay reserved until an order has been executed.
     """
 
     def __init__(self, nodes: int, options: Options, log: EventLog, timing: Timing, steering: Steering) -> None:
@@ -62,7 +62,7 @@ class Mirror(System):
         self._entering = False
 
     def enter(self, job: JobState, nodes: set[int], at: int) -> None:
-        """A waiting job has started by itself, on these nodes."""
+        """Enter a waiting job that Slurm has started on these nodes."""
         self.now = max(self.now, at)
         self.named.choice = set(nodes)
         self._entering = True
@@ -76,7 +76,7 @@ class Mirror(System):
             self.orders.append(lambda: self.steering.limit(job, job.limit(run.nodes)))
 
     def confirm(self, job_id: int, nodes: set[int], at: int) -> None:
-        """An ordered run has been seen: it began at that time, on these nodes."""
+        """Enter the observed start of an ordered run: its time and nodes."""
         run, place = self.awaited.pop(job_id)
         # Slurm may have been faster than the order.
         self.named.swap(run, nodes)
@@ -88,7 +88,7 @@ class Mirror(System):
         self._keep_until(self.named.numbers(run), lambda: self.steering.leave_reservation(run.job))
 
     def correct(self, run: Run, nodes: set[int]) -> None:
-        """A running job has other nodes than was ordered: it has those that Slurm says."""
+        """Correct the nodes of a running job to those observed on Slurm."""
         lost, won = self.named.numbers(run) - nodes, nodes - self.named.numbers(run)
         if not lost and any(self.named.owner(node) is not self.named.pool for node in won):
             return
@@ -103,7 +103,7 @@ class Mirror(System):
         self.named.choice = set()
         self.log(self.now, "shrink" if lost else "expand", run.job_id, before, run.nodes, "as Slurm has it")
 
-    # Transitions that Slurm carries out.
+    # Transitions executed on Slurm.
 
     def submit(self, job: JobState, *, urgent: bool = False) -> None:
         super().submit(job, urgent=urgent)
@@ -153,7 +153,7 @@ class Mirror(System):
         self.orders.append(lambda: self.steering.limit(job, run.expected_end - run.start))
 
     def _keep_until(self, nodes: set[int], order: Callable[[], None]) -> None:
-        """Keep nodes reserved until an order has been carried out."""
+        """Keep nodes reserved until an order has been executed."""
         self.moving |= nodes
 
         def execute() -> None:
@@ -163,7 +163,7 @@ class Mirror(System):
         self.orders.append(execute)
 
     def follow(self) -> None:
-        """Reserve what is held, and carry out the orders."""
+        """Reserve held nodes and execute the orders."""
         self._reserve()
         while self.orders:
             orders, self.orders = self.orders, []
@@ -176,7 +176,7 @@ class Mirror(System):
         ends = [max(item.estimated_arrival, self.now) + item.walltime for item in self.reservations]
         ends += [item.ready + item.job.walltime for item in self.named.accounts() if isinstance(item, Gathering)]
         for run in self.runs.values():
-            # What was borrowed is to go back, and no other job may have it in between.
+            # Borrowed nodes must return, and no other job may take them in between.
             if run.lenders or run.job_id in self.awaited or run.job_id in self._borrowers:
                 kept |= self.named.numbers(run)
                 ends.append(run.expected_end)

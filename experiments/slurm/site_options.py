@@ -33,9 +33,9 @@ _WEIGHTS = {
     "priorityweightassoc": "association",
     "priorityweighttres": "TRES",
 }
-#: What the order ``multifactor`` knows, and by which names.
+#: Factors supported by the order ``multifactor``, with their names there.
 _FACTORS = {"age": "age", "fair share": "fairshare", "job size": "size", "QOS": "qos"}
-#: Parameters that become options, or that only matter with such a one.
+#: Parameters that are converted to options, or that matter only together with them.
 _TAKEN = frozenset(
     (
         *("schedulertype", "schedulerparameters", "prioritytype", *_WEIGHTS),
@@ -46,14 +46,14 @@ _TAKEN = frozenset(
 
 @dataclass(frozen=True)
 class _Word:
-    """A word of SchedulerParameters that the rule ``slurm`` knows.
+    """A setting of SchedulerParameters that the rule ``slurm`` supports.
 
     Attributes
     ----------
     option
         Parameter of the rule.
     unit
-        What one of Slurm is in the unit of the rule.
+        One unit of Slurm in the unit of the rule.
     default, least, most
         Slurm's default, and the values that it takes. Source: slurm.conf of 22.05.
     """
@@ -72,7 +72,7 @@ _RULE = {
     "bf_window": _Word("window", MINUTE, 1440, 1, 43_200),
     "bf_resolution": _Word("resolution", 1, 60, 1, 3600),
 }
-#: Those with a default that differs from that of the rule.
+#: Settings with a default that differs from that of the rule.
 _ALWAYS = ("bf_window", "bf_resolution")
 
 
@@ -85,13 +85,13 @@ class SiteOptions:
     options
         Values by the name of the option, without dashes.
     understood
-        For each what it comes from.
+        Origin of each option in the configuration.
     left_out
-        What of the configuration decides when jobs start and is not modelled, and why.
+        Settings that affect starts and are not modelled, with the reason.
     unknown
-        Parameters of which it is not known whether they do.
+        Parameters with unknown effect.
     harmless
-        How many parameters do not change when jobs start.
+        Number of parameters that do not affect starts.
     """
 
     options: dict[str, str] = field(default_factory=dict)
@@ -101,17 +101,17 @@ class SiteOptions:
     harmless: int = 0
 
     def add(self, name: str, value: str, source: str) -> None:
-        """Take an option."""
+        """Add an option."""
         self.options[name] = value
         self.understood.append((f"--{name} {shlex.quote(value)}", source))
 
     def command(self) -> str:
-        """The command of a simulation with them."""
+        """Command line of a simulation with these options."""
         words = " ".join(f"--{name} {shlex.quote(value)}" for name, value in self.options.items())
         return f"holdfast run LOG -o DIR --mechanism baseline {words}".rstrip()
 
     def text(self) -> str:
-        """For a terminal."""
+        """Text for a terminal."""
         lines = ["understood:"]
         lines += [f"  {option}: {source}" for option, source in self.understood]
         if self.left_out:
@@ -125,7 +125,7 @@ class SiteOptions:
 
 
 def site_options(*paths: str | Path) -> SiteOptions:
-    """The options that a configuration asks for.
+    """Simulation options that correspond to a configuration.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def site_options(*paths: str | Path) -> SiteOptions:
 def _nodes(site: SiteConfiguration, found: SiteOptions) -> None:
     """The size of the machine."""
     if site.nodes:
-        # Nodes of the future are configured, and not there.
+        # Nodes in state FUTURE are configured but do not exist.
         there = [line for line in site.nodes if not line.get("state", "").upper().startswith("FUTURE")]
         count, source = site.node_count(there), "by the names in the lines of NodeName"
     else:
@@ -233,7 +233,7 @@ def _factors(path: str | Path, site: SiteConfiguration, weights: Mapping[str, fl
     words = [f"{name}={weights[factor]:g}" for factor, name in _FACTORS.items() if weights[factor]]
     if weights["age"]:
         age = _seconds(path, "PriorityMaxAge", site.value("prioritymaxage", "7-0"))
-        # At an age of 0 all jobs have the whole weight, which puts none before another one.
+        # With a maximum age of 0 all jobs get the whole weight, so age does not affect the order.
         words = [*words, f"max_age={age:g}"] if age else words[1:]
     if weights["fair share"]:
         half_life = _seconds(path, "PriorityDecayHalfLife", site.value("prioritydecayhalflife", "7-0"))
@@ -262,7 +262,7 @@ def _backfilling(path: str | Path, site: SiteConfiguration, found: SiteOptions) 
             found.unknown.append(f"SchedulerParameters {format_value(word)}")
     if kind == "sched/builtin":
         found.add("backfilling", "none", "SchedulerType=sched/builtin")
-        # Of the backfill scheduler, which does not run.
+        # A setting of the backfill scheduler, which is disabled.
         parameters = {name: value for name, value in parameters.items() if not name.startswith("bf_")}
     else:
         if kind != "sched/backfill":
@@ -280,7 +280,7 @@ def _backfilling(path: str | Path, site: SiteConfiguration, found: SiteOptions) 
 
 
 def _rule(path: str | Path, parameters: Mapping[str, str], found: SiteOptions) -> tuple[list[str], list[str]]:
-    """Parameters of the rule ``slurm``, and what they come from."""
+    """Parameters of the rule ``slurm``, and their origin in the configuration."""
     words, source = [], []
     for name, word in _RULE.items():
         count, default = word.default, name not in parameters

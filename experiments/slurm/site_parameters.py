@@ -59,10 +59,10 @@ constraincores constraindevices constrainkmemspace constrainramspace constrainsw
 enableextracontrollers ignoresystemd ignoresystemdonfailure maxkmempercent maxrampercent maxswappercent
 memoryswappiness minkmemspace minramspace signalchildrenprocesses systemdtimeout taskaffinity
 """
-#: Parameters that do not change when the jobs of a log start.
+#: Parameters that do not affect the starts of a log's jobs.
 HARMLESS = frozenset(_NAMES.split())
 
-#: Parameters that decide when jobs start: their values that mean nothing, and why the simulation does without them.
+#: Parameters that affect starts: their values without effect, and why the simulation ignores them.
 AFFECTING: Mapping[str, tuple[tuple[str, ...], str]] = {
     "accountingstorageenforce": (
         ("associations", "nosteps", "nojobs", "wckeys", "0", "no"),
@@ -119,7 +119,7 @@ AFFECTING: Mapping[str, tuple[tuple[str, ...], str]] = {
     "topologyplugin": (("topology/none", "topology/default", "topology/flat"), "nodes are alike wherever they are"),
 }
 
-#: Words of SchedulerParameters that decide when jobs start, and why the simulation does without them.
+#: Settings of SchedulerParameters that affect starts, and why the simulation ignores them.
 SCHEDULING: Mapping[str, str] = {
     **dict.fromkeys(
         ("bf_yield_interval", "bf_yield_sleep", "bf_yield_rpc_cnt", "bf_max_time", "max_sched_time", "max_rpc_cnt"),
@@ -168,7 +168,7 @@ SCHEDULING: Mapping[str, str] = {
     "time_min_as_soft_limit": "jobs have one limit",
     "whole_hetjob": "a job has one component",
 }  # fmt: skip
-#: Words of SchedulerParameters that do not change when the jobs of a log start.
+#: Settings of SchedulerParameters that do not affect the starts of a log's jobs.
 HARMLESS_SCHEDULING = frozenset(
     (
         *("build_queue_timeout", "correspond_after_task_cnt", "default_gbytes", "disable_job_shrink"),
@@ -186,7 +186,7 @@ HARMLESS_SCHEDULING = frozenset(
     )
 )
 
-#: Words of a line of nodes by which nodes differ, each by its names.
+#: Keywords of a node line by which nodes differ, with their names.
 NODE_KINDS: Mapping[str, tuple[str, ...]] = {
     "CPUs": ("cpus", "cputot", "procs"),
     "memory": ("realmemory",),
@@ -202,10 +202,10 @@ instancetype lastbusytime mcs_label memspeclimit
 nextstate nodeaddr nodehostname os owner parameters partitions port reason resumeaftertime resvname restrictcoresspergpu
 slurmdstarttime sockets socketsperboard state threadspercore tmpdisk topology version certtoken
 """
-#: Words of a line of nodes that do not change when jobs start, or that are looked at by themselves.
+#: Keywords of a node line that do not affect starts, or that are handled separately.
 HARMLESS_OF_NODES = frozenset((*_OF_NODES.split(), *(name for names in NODE_KINDS.values() for name in names)))
 
-#: Words of a line of a partition that decide when jobs start: how Slurm writes them, values that mean nothing, why.
+#: Keywords of a partition line that affect starts: spelling, values without effect, why they are ignored.
 PARTITION_LIMITS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
     "maxtime": ("MaxTime", ("unlimited", "infinite", "-1"), "walltimes are as the log has them, without a limit"),
     "maxnodes": ("MaxNodes", ("unlimited", "infinite", "-1"), "sizes are as the log has them, without a limit"),
@@ -243,5 +243,5 @@ partitionname nodes nodesets default defaulttime allowaccounts allowgroups allow
 denyaccounts denyqos disablerootjobs hidden rootonly totalcpus totalnodes tres resumetimeout suspendtimeout
 maxcpuspernode topology
 """
-#: Words of a line of a partition that do not change when the jobs of a log start.
+#: Keywords of a partition line that do not affect the starts of a log's jobs.
 HARMLESS_OF_PARTITIONS = frozenset(_OF_PARTITIONS.split())

@@ -17,7 +17,7 @@ from workloads.machines.slurm_conf import SiteConfiguration, is_set
 
 __all__ = ["has_whole_nodes", "node_remarks", "partition_remarks", "unknown_words"]
 
-#: Names that a line lists.
+#: Largest number of names listed in a line.
 _SHOWN = 8
 Remark = tuple[str, str]
 
@@ -29,7 +29,7 @@ def has_whole_nodes(site: SiteConfiguration) -> bool:
 
 
 def partition_remarks(site: SiteConfiguration) -> list[Remark]:
-    """Partitions, and their limits, tiers, QOS and sharing: what there is, and what the simulation does instead."""
+    """Remarks on partitions, limits, tiers, QOS and sharing, with what the simulation does instead."""
     found = []
     if len(site.partitions) > 1:
         names = _list_names([line["partitionname"] for line in site.partitions])
@@ -46,7 +46,7 @@ def partition_remarks(site: SiteConfiguration) -> list[Remark]:
 
 
 def node_remarks(site: SiteConfiguration) -> list[Remark]:
-    """GPUs, memory and features of nodes, and nodes that are away."""
+    """Remarks on GPUs, memory and features of nodes, and on unavailable nodes."""
     found = []
     gpus = [line for line in site.nodes if is_set(line.get("gres", ""))]
     if gpus:
@@ -68,12 +68,12 @@ def node_remarks(site: SiteConfiguration) -> list[Remark]:
 
 
 def _differences(site: SiteConfiguration) -> list[str]:
-    """In what the nodes differ."""
+    """Properties in which the nodes differ."""
     values: dict[str, set[str]] = defaultdict(set)
     for line in site.nodes:
         for kind, names in NODE_KINDS.items():
             value = next((line[name] for name in names if name in line), "")
-            # Which sockets a GPU belongs to, "gpu:2(S:0-1)", makes no other kind of node.
+            # The sockets of a GPU, "gpu:2(S:0-1)", do not distinguish nodes.
             values[kind].add(value.partition("(")[0] if is_set(value) else "")
     return [kind for kind, several in values.items() if len(several) > 1]
 
@@ -93,7 +93,7 @@ def _list_names(names: list[str]) -> str:
 
 
 def unknown_words(site: SiteConfiguration) -> list[str]:
-    """Words of the lines of nodes and partitions of which it is not known what they mean, each once."""
+    """Unknown keywords of node and partition lines, each once."""
     found: dict[str, str] = {}
     for kind, lines, known in (
         ("NodeName", site.nodes, HARMLESS_OF_NODES),

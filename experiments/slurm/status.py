@@ -30,31 +30,31 @@ _WAITING = ("PENDING", "CONFIGURING", "REQUEUED")
 
 @dataclass(frozen=True)
 class Whereabouts:
-    """A sequence at one moment.
+    """Status of a sequence at one time.
 
     Attributes
     ----------
     name
         Of the sequence.
     state
-        ``not submitted``, ``submitted in part``, ``waiting``, ``running``, ``done``, ``broken`` or ``used up``: all
-        reservations are over, and the program is not done.
+        ``not submitted``, ``submitted in part``, ``waiting``, ``running``, ``done``, ``broken`` or ``used up`` (all
+        reservations have ended and the program is not done).
     rows
         A row for each reservation that was submitted.
     ran
         Number of reservations that ran.
     asked, used, waited
-        Their limits, the time that they used, and their waits [s].
+        Total limits, elapsed time and waits of the reservations [s].
     paid
-        What they cost, by the prices of the plan.
+        Cost of the reservations by the plan's cost model.
     runtime
-        Of the finished run [s].
+        Runtime of the finished run [s].
     planned
-        What the plan pays for this runtime, or, until it is known, for as many reservations used in full.
+        Planned cost of this runtime or, until it is known, of the same number of fully used reservations.
     planned_number
-        How many reservations the plan needs for this runtime; None until it is known.
+        Number of reservations that the plan needs for this runtime; None until it is known.
     expected
-        What the plan costs on average; None: not known.
+        Expected cost of the plan; None: unknown.
     why
         Why it is broken.
     """
@@ -74,7 +74,7 @@ class Whereabouts:
     why: str
 
     def document(self) -> dict[str, Any]:
-        """As ``--json`` writes it; times and costs in seconds."""
+        """JSON document for ``--json``; times and costs in seconds."""
         return dict(vars(self))
 
     def text(self) -> str:
@@ -109,14 +109,14 @@ class Whereabouts:
 
 
 def locate_sequence(sequence: Sequence, remains: Remains, entries: Mapping[int, AccountedJob]) -> Whereabouts:
-    """Where a sequence stands.
+    """Determine the status of a sequence.
 
     Parameters
     ----------
     sequence, remains
-        What was submitted, and what its scripts have recorded.
+        The sequence, and the records of its scripts.
     entries
-        What the accounting says of its jobs, by id; jobs that are missing are taken from the records.
+        Accounting entries of its jobs, by id; missing jobs are taken from the records.
     """
     records = {record.job: record for record in remains.records}
     rows: list[dict[str, Any]] = []
@@ -166,7 +166,7 @@ def locate_sequence(sequence: Sequence, remains: Remains, entries: Mapping[int, 
 
 
 def _recorded_entry(job: int, record: Record | None) -> AccountedJob:
-    """What the records say of a job that the accounting does not know."""
+    """Entry from the records for a job missing from the accounting."""
     if record is None:
         return AccountedJob(job, "-", None, None, None, None, 0.0, None)
     state = "COMPLETED" if record.outcome == "done" else "FAILED"
@@ -174,7 +174,7 @@ def _recorded_entry(job: int, record: Record | None) -> AccountedJob:
 
 
 def _outcome(entry: AccountedJob, record: Record | None) -> str:
-    """How the program ended: by the script, else by the accounting."""
+    """How the program ended, according to the script or else the accounting."""
     if record is not None:
         return record.outcome
     if entry.state in ("TIMEOUT", "NODE_FAIL", "PREEMPTED") or (entry.state == "CANCELLED" and entry.ran):

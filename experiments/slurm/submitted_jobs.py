@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Submit", "generate_workload", "make_submits"]
 
-#: Requests that users like [min], and sizes in shares of a machine of 16 nodes.
+#: Typical requests [min], and sizes on a machine of 16 nodes.
 _REQUESTS = (10, 15, 20, 30, 60, 90, 120)
 _SIZES = (1, 1, 2, 2, 4, 4, 8, 8, 16, 3, 5, 12)
 
@@ -37,7 +37,7 @@ class Submit:
     nodes
         Size.
     runtime
-        How long it sleeps [s].
+        Runtime [s], for which the job sleeps.
     minutes
         Limit [min].
     """
@@ -50,7 +50,7 @@ class Submit:
 
 
 def make_submits(jobs: Iterable[TraceJob | Job], nodes: int) -> list[Submit]:
-    """The jobs of a workload by submit, walltimes rounded up to minutes; a held job is submitted when it is eligible.
+    """Jobs of a workload by submit, with walltimes rounded up to minutes; a held job is submitted when eligible.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def make_submits(jobs: Iterable[TraceJob | Job], nodes: int) -> list[Submit]:
 
 
 def generate_workload(jobs: int, nodes: int, load: float, seed: int) -> Trace:
-    """A workload of some hours: favourite requests, runtimes log-uniform below them, a quarter submitted in bursts.
+    """Generate a workload of some hours: typical requests, log-uniform runtimes below them, a quarter in bursts.
 
     Parameters
     ----------
@@ -83,15 +83,15 @@ def generate_workload(jobs: int, nodes: int, load: float, seed: int) -> Trace:
     nodes
         Size of the machine.
     load
-        Work offered over what the machine can do.
+        Offered load relative to the machine's capacity.
     seed
-        Of every random choice.
+        Seed of every random choice.
     """
     draw = stream(seed, "slurm workload")
     sizes = np.array([max(1, round(size * nodes / 16)) for size in _SIZES])
     requests = MINUTE * draw.choice(_REQUESTS, size=jobs)
     chosen = draw.choice(sizes, size=jobs)
-    # Some ask for less than they need, and are stopped at the limit.
+    # Some jobs request less than their runtime and are killed at the limit.
     used = np.minimum(1.0, np.exp(draw.uniform(math.log(0.05), math.log(1.15), size=jobs)))
     runtimes = np.round(requests * used, 1)
     gap = float((chosen * runtimes).sum()) / nodes / load / jobs

@@ -10,6 +10,6 @@ __all__ = ["fill_template"]
 
 
 def fill_template(name: str, values: Mapping[str, str]) -> str:
-    """A template with its places filled, in one pass: what a value holds is no place."""
+    """Fill a template in one pass, so that placeholders within values are not replaced."""
     text = resources.files("experiments.slurm").joinpath("templates", name).read_text("utf-8")
     return re.sub(r"@([A-Z_]+)@", lambda match: values[match[1]], text)

@@ -23,14 +23,14 @@ __all__ = ["Record", "Remains", "check_directory", "read_remains", "read_sequenc
 
 _DOCUMENT = "sequence.json"
 _FORMAT = "holdfast sequence 1"
-#: No time of a sequence [s] and no number in it is larger.
+#: Upper limit of times [s] and numbers in a sequence.
 _MOST = 1e15
-#: A whole number of the scripts: more digits has none of their times and ids.
+#: A whole number as the scripts write it; their times and ids have no more digits.
 _WHOLE = re.compile("[0-9]{1,18}")
 
 
 class Record(NamedTuple):
-    """What the script of a reservation recorded at its end.
+    """Record written by the script of a reservation at its end.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class Remains(NamedTuple):
     submitted
         Whether all of them are.
     records
-        Of reservations that ended by themselves, in their order.
+        Records of the ended reservations, in order.
     runtime
         Runtime of the finished run [s]; None: it is not done.
     broken
@@ -74,7 +74,7 @@ class Remains(NamedTuple):
 
 
 def check_directory(directory: Path) -> None:
-    """Refuse a directory if Slurm would change its name, or that holds anything but a sequence that is not submitted.
+    """Refuse a directory with a name that Slurm would change, or with other contents than a sequence not yet submitted.
 
     Raises
     ------
@@ -103,7 +103,7 @@ def check_directory(directory: Path) -> None:
 
 
 def write_sequence(sequence: Sequence, directory: Path) -> None:
-    """Write the scripts of a sequence, and what it is.
+    """Write the scripts and the document of a sequence.
 
     Parameters
     ----------
@@ -112,11 +112,11 @@ def write_sequence(sequence: Sequence, directory: Path) -> None:
     directory
         Absolute; made if it is not there.
     """
-    # Arguments are bytes: those that are no UTF-8 come as they are.
+    # Arguments are bytes and need not be valid UTF-8.
     files = {name: os.fsencode(text) for name, text in make_scripts(sequence, str(directory)).items()}
     document = json.dumps({"format": _FORMAT, **asdict(sequence)}, indent=1)
     files[_DOCUMENT] = f"{document}\n".encode()
-    # All are written before any has its name, so that a full disk leaves what was there before.
+    # All files are written under temporary names first, so that a full disk leaves the former files intact.
     new = directory.with_name(partial_name(directory.name))
     try:
         new.mkdir()
@@ -170,7 +170,7 @@ def _is_words(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(word, str) for word in value)
 
 
-#: What a sequence must consist of, besides its links and its plan.
+#: Validators of the fields of a sequence, other than its links and its plan.
 _LEGAL: dict[str, Callable[[Any], bool]] = {
     "name": lambda value: isinstance(value, str),
     "program": lambda value: _is_words(value) and bool(value),
@@ -216,7 +216,7 @@ def read_remains(directory: Path) -> Remains:
 
 
 def _rows(path: Path, cells: int) -> list[list[str]]:
-    """Rows of a small table; none where there is no such file."""
+    """Rows of a small table; empty without the file."""
     if not path.exists() or not path.stat().st_size:
         return []
     rows = []
