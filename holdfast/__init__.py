@@ -121,8 +121,11 @@ if TYPE_CHECKING:
     from workloads.machines.machine_file import make_machine as make_machine
     from workloads.machines.machine_file import read_machine as read_machine
     from workloads.machines.machine_file import write_machine as write_machine
+    from workloads.machines.request import ResourceRequest as ResourceRequest
     from workloads.outages.failures import FailureRate as FailureRate
     from workloads.outages.outage import Outage as Outage
+    from workloads.requests.log_requests import LogRequests as LogRequests
+    from workloads.requests.log_requests import read_requests as read_requests
     from workloads.table.job import Job as Job
     from workloads.table.job import JobType as JobType
     from workloads.table.job_table import JobTable as JobTable
@@ -152,6 +155,9 @@ _LAZY = {
     "make_machine": "workloads.machines.machine_file:make_machine",
     "read_machine": "workloads.machines.machine_file:read_machine",
     "write_machine": "workloads.machines.machine_file:write_machine",
+    "ResourceRequest": "workloads.machines.request:ResourceRequest",
+    "LogRequests": "workloads.requests.log_requests:LogRequests",
+    "read_requests": "workloads.requests.log_requests:read_requests",
     "Outage": "workloads.outages.outage:Outage",
     "FailureRate": "workloads.outages.failures:FailureRate",
     # simulation
@@ -219,6 +225,7 @@ __all__ = [
     "Job",
     "JobTable",
     "JobType",
+    "LogRequests",
     "Machine",
     "MachineState",
     "Options",
@@ -227,6 +234,7 @@ __all__ = [
     "Planner",
     "Reading",
     "ReservationPlan",
+    "ResourceRequest",
     "Result",
     "SeenJob",
     "Stories",
@@ -256,6 +264,7 @@ __all__ = [
     "read_history",
     "read_job_table",
     "read_machine",
+    "read_requests",
     "read_result",
     "read_trace",
     "reading",
@@ -355,9 +364,13 @@ def generate(*, jobs: int | None = None, seed: int = 0, preset: str = "default",
 
 
 def simulate(
-    workload: Trace | JobTable | pd.DataFrame | Iterable[Job],
+    workload: Trace | JobTable | LogRequests | pd.DataFrame | Iterable[Job],
     nodes: int | None = None,
     mechanism: str = "baseline",
+    *,
+    machine: Machine | None = None,
+    requests: Sequence[ResourceRequest] | None = None,
+    placement: str = "pack",
     **options: Any,
 ) -> Result:
     """Simulate a workload on a machine.
@@ -368,11 +381,21 @@ def simulate(
         A job table, or a trace, whose jobs then all are rigid and without overheads (:func:`as_rigid`). Either may be a
         DataFrame with a row for each job: with the columns of the job table, or, without ``type``, with ``submit``,
         ``nodes``, ``runtime`` and best ``walltime``, ``user`` and ``project``; seconds, or datetimes and timedeltas.
-        Columns of :attr:`Result.jobs` that tell what became of a job are not read.
+        Columns of :attr:`Result.jobs` that tell what became of a job are not read. :func:`read_requests` gives the
+        jobs of a log with what they asked of a machine.
     nodes
         Size of the machine; by default the one that the trace names.
     mechanism
         ``baseline`` (FCFS with EASY backfilling, every job rigid), or a notice and an arrival strategy: ``CUA-SPAA``.
+    machine
+        A machine with partitions, shared nodes, GPUs, memory and limits (:func:`read_machine`), which replays rigid
+        jobs; ``nodes`` and ``mechanism`` are then left out. Sizes of the result count nodes if each partition is
+        exclusive, else cores.
+    requests
+        What each job asks of this machine, in the order of the jobs; None: as the log says, or the size in nodes, the
+        partition, the QOS, and the project as account.
+    placement
+        How nodes of this machine are chosen: ``pack``, ``spread`` or ``slurm``.
     **options
         ``order``, ``backfilling``, ``tenants``, ``expansion``, ``warning``, ``outages``, ``failures``, ``planner``,
         ``events`` and all others of :func:`simulator.simulation.simulate`.
@@ -411,6 +434,12 @@ def simulate(
 
         workload = jobs_of_frame(workload, ignored=STUDIED_JOBS.names)
     jobs: Any
+    if machine is not None:
+        if nodes is not None:
+            raise ParameterError("nodes", "left out with a machine, which has them", nodes)
+        return _simulated_on(workload, machine, requests, placement, mechanism=mechanism, **options)
+    if requests is not None or placement != "pack":
+        raise ParameterError("requests" if requests is not None else "placement", "left out without machine", placement)
     if isinstance(workload, Trace):
         jobs, nodes = as_rigid(workload), workload.nodes if nodes is None else nodes
     else:
@@ -426,6 +455,37 @@ def simulate(
             message += f" (its jobs held {assumed.nodes:,} {assumed.unit})" if assumed.nodes else ""
         raise InputError(message)
     return simulated(jobs, nodes, mechanism, **options)
+
+
+def _simulated_on(
+    workload: Any, machine: Machine, requests: Sequence[ResourceRequest] | None, placement: str, **options: Any
+) -> Result:
+    """The result of a workload on a machine with partitions."""
+    from simulator import simulate as simulated
+    from workloads.ground.errors import InputError, ParameterError
+    from workloads.hybrid.assignment import as_rigid
+    from workloads.logs.trace import Trace
+    from workloads.machines.machine_workload import machine_size
+    from workloads.requests.fitted_trace import fit_jobs_to_machine, fit_log_to_machine
+    from workloads.requests.log_requests import LogRequests
+    from workloads.table.job_table import JobTable
+
+    jobs: Any
+    if isinstance(workload, LogRequests):
+        if requests is not None:
+            raise ParameterError("requests", "left out with the requests of a log", requests)
+        trace, served = fit_log_to_machine(workload, machine, placement=placement)
+        if not trace.jobs:
+            raise InputError(f"no job of {workload.title} fits the machine")
+        jobs = as_rigid(trace)
+    else:
+        unit = workload.unit if isinstance(workload, Trace) else "nodes"
+        rows = as_rigid(workload) if isinstance(workload, Trace) else workload
+        rows = rows.jobs if isinstance(rows, JobTable) else rows
+        if not isinstance(rows, Iterable):
+            raise ParameterError("workload", "a trace, a job table, a DataFrame, or jobs", workload)
+        jobs, served = fit_jobs_to_machine(rows, machine, requests, placement=placement, unit=unit)
+    return simulated(jobs, machine_size(machine), on_machine=served, **{"events": False, **options})
 
 
 def simulate_each(
@@ -471,7 +531,7 @@ def simulate_each(
     from workloads.ground.errors import InputError, ParameterError
 
     given = {**options, "nodes": nodes, "mechanism": mechanism}
-    listed = {"nodes", "mechanism", *(item.name for item in fields(Options))}
+    listed = {"nodes", "mechanism", "placement", *(item.name for item in fields(Options))}
     axes = {name: list(given[name]) for name in given if name in listed and isinstance(given[name], list | tuple)}
     for name, values in axes.items():
         if not values:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from policies.planning.plan_book import PlanBook, Planner
     from simulator.clock.engine import Engine
     from simulator.clock.setup import Setup
+    from workloads.machines.machine_workload import MachineWorkload
 
 __all__ = [
     "check_plans",
@@ -61,6 +62,7 @@ def simulate(
     outages: Sequence[Outage] = (),
     failures: FailureRate | None = None,
     prior: PriorState | None = None,
+    on_machine: MachineWorkload | None = None,
     **options: object,
 ) -> Result:
     """Replay a job table on a machine of ``nodes`` nodes.
@@ -91,6 +93,9 @@ def simulate(
         More failures, at a rate, from the first event of the table on.
     prior
         Past usage, and nodes of the jobs that run already, of a replay that begins in a state; None: not known.
+    on_machine
+        A machine with partitions and shared nodes, and the requests of the jobs; ``nodes`` is then its size in its unit
+        (:mod:`workloads.machines.machine_workload`). Jobs are rigid, and no event log is kept. None: one pool.
     **options
         Fields of :class:`simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``, ``passes``,
         ``tenants``, ``malleable_start``, ``malleable_resume``, ``malleable_head``, ``arrival_takes``,
@@ -120,7 +125,7 @@ def simulate(
     """
     return simulate_table(
         checked_table(jobs, nodes), nodes, mechanism, events=events, decisions=decisions, progress=progress,
-        planner=planner, plans=plans, outages=outages, failures=failures, prior=prior, **options,
+        planner=planner, plans=plans, outages=outages, failures=failures, prior=prior, on_machine=on_machine, **options,
     )  # fmt: skip
 
 
@@ -137,6 +142,7 @@ def simulate_table(
     outages: Sequence[Outage] = (),
     failures: FailureRate | None = None,
     prior: PriorState | None = None,
+    on_machine: MachineWorkload | None = None,
     **options: object,
 ) -> Result:
     """As :func:`simulate`, of a table that :func:`checked_table` has made; several simulations may share it."""
@@ -147,6 +153,14 @@ def simulate_table(
     if prior is not None and prior.origin is not None:
         origin = min(origin, to_ticks(prior.origin))
     closures = _closures(table, nodes, list(outages), failures, origin)
+    if on_machine is not None:
+        if served_by is not None:
+            raise ParameterError("mechanism", f"{BASELINE} on a machine (--machine)", mechanism)
+        if closures is not None or book is not None or prior is not None:
+            raise InputError(
+                "a replay on a machine (--machine) has no outages, failures, stochastic jobs and starting state"
+            )
+        return _machine_result(table, nodes, on_machine, settings, origin, progress)
     if settings.engine != "simpy":
         reason = _obstacle(served_by, book, closures, prior, settings, events=events or decisions)
         with pause_collector():
@@ -253,6 +267,39 @@ def plain_result(
         origin=origin,
         table=table,
         engine="compiled",
+    )
+
+
+def _machine_result(
+    table: Jobs,
+    nodes: int,
+    workload: MachineWorkload,
+    options: Options,
+    origin: int,
+    progress: Callable[[int], None] | None,
+) -> Result:
+    """The result of a replay on a machine with partitions."""
+    from simulator.machine_simulation import simulate_on_machine
+    from workloads.machines.machine_workload import machine_unit
+
+    began = perf_counter()
+    with pause_collector():
+        found = simulate_on_machine(table, workload, options, origin)
+    if progress is not None:
+        progress(len(table))
+    return Result(
+        mechanism=BASELINE,
+        nodes=nodes,
+        options=options,
+        records=found.records,
+        samples=found.samples,
+        booked=found.booked,
+        engine_seconds=perf_counter() - began,
+        origin=origin,
+        table=table,
+        engine="compiled",
+        unit=machine_unit(workload.machine),
+        on_machine=found.replay,
     )
 
 

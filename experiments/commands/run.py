@@ -99,6 +99,7 @@ def _simulate_all(
                     outages=run.asked.outages,
                     failures=run.asked.failures,
                     prior=simulation.prior,
+                    on_machine=simulation.on_machine,
                 )
                 results.append(replace(result, label=run.variation.label, unit=simulation.unit))
         except KeyboardInterrupt as stop:
@@ -138,7 +139,7 @@ def _write(
     alike = planned[0].variation.values or len(set(engines.values())) == 1
     own: dict[str, dict[str, Any]] = {name: {ENGINE: engine if alike else engines} for name, engine in engines.items()}
     for run in planned:
-        if arguments.events or (len(tables) > 1 and run.simulation.prepared):
+        if arguments.events or (run.simulation.prepared and (len(tables) > 1 or run.simulation.on_machine)):
             own[run.name] |= {JOB_TABLE: tables[run.table], EPOCH: run.simulation.epoch}
         own[run.name] |= {ZONE: LOCAL} if run.simulation.local else {}
     former, drawn = existing_pictures(directory), list[str]()
@@ -182,6 +183,10 @@ def _write(
     repeated = "seed" in planned[0].variation.values
     if not repeated:
         print(comparison(summaries, unit=unit, verbose=arguments.verbose))
+        if any(result.on_machine is not None for result in results):
+            from experiments.recordings.machine_tables import machine_text
+
+            print("\n" + machine_text(results))
     summed = aggregates if repeated or arguments.metrics else []
     print_aggregates(summed, differences, arguments.metrics, unit)
     _remark(planned)
@@ -235,6 +240,16 @@ def _write_tables(
         own = (directory / tables[run.table]).resolve() == Path(arguments.simulation.input).resolve()
         if (run.simulation.prepared or arguments.events) and not own:
             write_job_table(run.simulation.jobs, new / tables[run.table])
+        workload = run.simulation.on_machine
+        if workload is not None:
+            from workloads.machines.machine_file import write_machine
+
+            write_machine(workload.machine, new / _machine_name(tables[run.table]))
+
+
+def _machine_name(table: str) -> str:
+    """The file of the machine of a job table."""
+    return "machine.toml" if table == "jobs.csv" else f"machine-{Path(table).stem.removeprefix('table-')}.toml"
 
 
 def _write_outages(planned: Sequence[PlannedRun], results: Sequence[Result], new: Path, directory: Path) -> None:

@@ -129,7 +129,8 @@ def write_replay(
 
     With ``events`` also ``events-*.csv``, ``timeline-*.csv`` and ``decisions-*.csv``. Where there are stochastic jobs
     also ``stochastic-*.csv`` (a row a job) and ``reservations-*.csv``; where there are outages, ``outages.csv``; where
-    the backfilling rule names nodes, ``nodes-*.csv``.
+    the backfilling rule names nodes, ``nodes-*.csv``; on a machine with partitions, ``partitions.csv``,
+    ``resources.csv`` and ``allocations-*.csv``.
 
     Parameters
     ----------
@@ -181,6 +182,10 @@ def write_replay(
     write_csv(directory / "types.csv", types, tuple(types[0]))
     accounting = accounting_rows(results)
     write_csv(directory / "accounting.csv", accounting, tuple(accounting[0]))
+    if any(result.on_machine is not None for result in results):
+        from experiments.recordings.machine_tables import write_machine_tables
+
+        write_machine_tables(directory, results)
     return summaries
 
 

@@ -15,7 +15,7 @@ __all__ = ["RUNS", "Variant", "chosen_variant", "in_label_order", "make_label", 
 #: Key of ``run.json``: one entry for each run, where an option other than the mechanism had several values.
 RUNS = "runs"
 #: Options whose values need no name beside them, first in a label.
-_PLAIN = ("order", "backfilling", "mechanism", "notice_mix")
+_PLAIN = ("order", "backfilling", "mechanism", "notice_mix", "placement")
 #: Labels that a message names.
 _SHOWN = 12
 _SEPARATOR = " / "
@@ -70,6 +70,8 @@ def _words(name: str, value: str) -> str:
         return value
     if name == "nodes":
         return f"{value} nodes"
+    if name == "machine":
+        return f"machine {Path(value).stem}"
     if name == "outages":
         return "no outages" if value == "none" else f"outages {Path(value).stem}"
     return f"{name.replace('_', ' ')} {value}"

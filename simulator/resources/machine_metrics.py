@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.resources.machine_replay import MachineReplay
-from workloads.ground.units import SECOND, to_ticks
+from workloads.ground.units import SECOND
 
 __all__ = ["partition_rows", "resource_rows"]
 
@@ -61,10 +61,9 @@ def partition_rows(replay: MachineReplay) -> list[dict[str, Any]]:
     rows = []
     for partition in machine.partitions:
         waits, cores, gpus, stopped = [], 0, 0, 0
-        for job, place in zip(replay.jobs, replay.starts, strict=True):
+        for came, place in zip(replay.queued, replay.starts, strict=True):
             if place is None or place.partition != partition.name:
                 continue
-            came = to_ticks(max(job.submit, job.submit if job.request.begin is None else job.request.begin))
             waits.append(place.start - came)
             stopped += place.limit is not None
             cores += sum(vector[0] for vector in place.taken) * (place.end - place.start)

@@ -23,7 +23,15 @@ from workloads.machines.fitted_requests import Need, NodeTable, needs_of_jobs
 from workloads.machines.machine import Limit, Machine
 from workloads.machines.request import ResourceRequest
 
-__all__ = ["BACKFILLING_DEPTHS", "PLACEMENTS", "JobStart", "MachineJob", "MachineReplay", "replay_on_machine"]
+__all__ = [
+    "BACKFILLING_DEPTHS",
+    "ORDERS_ON_MACHINE",
+    "PLACEMENTS",
+    "JobStart",
+    "MachineJob",
+    "MachineReplay",
+    "replay_on_machine",
+]
 
 Ints = npt.NDArray[np.int64]
 
@@ -32,7 +40,7 @@ PLACEMENTS = {"pack": PACK, "spread": SPREAD, "slurm": SLURM}
 #: Reservations for each partition, by the name of a backfilling rule.
 BACKFILLING_DEPTHS = {"none": 0, "easy": 1, "conservative": resource_loop.ALL}
 #: Orders of which a job's key never changes and asks for nothing but the job.
-_STATIC = frozenset({"fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3", "f4"})
+ORDERS_ON_MACHINE = frozenset({"fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3", "f4"})
 #: Reservations at once for which there is room at first; doubled where there is not.
 _HEADS = 256
 #: Why a job is left out that fits the machine.
@@ -119,6 +127,11 @@ class MachineReplay:
     stranded: Ints = field(repr=False)
 
     @cached_property
+    def queued(self) -> list[int]:
+        """When each job begins to wait [ticks]: its submit, or its begin."""
+        return [_queued(job) for job in self.jobs]
+
+    @cached_property
     def span(self) -> int:
         """Ticks from the first pass to the last end."""
         ends = [place.end for place in self.starts if place is not None]
@@ -202,8 +215,8 @@ def replay_on_machine(
         raise UnknownNameError("backfilling rule on a machine", backfilling, BACKFILLING_DEPTHS)
     if placement not in PLACEMENTS:
         raise UnknownNameError("placement", placement, PLACEMENTS)
-    if order not in _STATIC:
-        raise UnknownNameError("order on a machine", order, sorted(_STATIC))
+    if order not in ORDERS_ON_MACHINE:
+        raise UnknownNameError("order on a machine", order, sorted(ORDERS_ON_MACHINE))
     if depth is not None and (not isinstance(depth, int) or isinstance(depth, bool) or depth < 1):
         raise ParameterError("depth", "a whole number of at least 1", depth)
     table = NodeTable.for_requests(machine, [job.request for job in jobs])
@@ -242,10 +255,7 @@ class _Columns:
         self.jobs = jobs
         self.needs = needs
         submits = [to_ticks(job.submit) for job in jobs]
-        begins = [
-            submit if job.request.begin is None else max(submit, to_ticks(job.request.begin))
-            for job, submit in zip(jobs, submits, strict=True)
-        ]
+        begins = [_queued(job) for job in jobs]
         self.arrival = np.argsort(np.array(begins, np.int64), kind="stable")
         self.walltimes = [max(1, to_ticks(job.walltime)) for job in jobs]
         self.runtimes = [
@@ -436,6 +446,11 @@ class _Columns:
                 None if stopped[place] < 0 else self.limits[stopped[place]],
             )
         return found, moments, amounts
+
+
+def _queued(job: MachineJob) -> int:
+    submit = to_ticks(job.submit)
+    return submit if job.request.begin is None else max(submit, to_ticks(job.request.begin))
 
 
 def _natural_places(names: Sequence[str]) -> list[int]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,9 @@ from workloads.ground.units import to_ticks
 from workloads.outages.outage import Outage
 from workloads.table.job import Job, JobType
 from workloads.table.jobs import Jobs
+
+if TYPE_CHECKING:
+    from simulator.resources.machine_replay import MachineReplay
 
 __all__ = [
     "NO_METRICS",
@@ -114,6 +117,8 @@ class Recording:
     placements
         Nodes of the last run of each job, as bits of a whole number, under a backfilling rule on named nodes; None: the
         rule counts nodes.
+    on_machine
+        Partition and nodes of each job on a machine with partitions; None: the machine is one pool of equal nodes.
     """
 
     mechanism: str
@@ -144,6 +149,7 @@ class Recording:
     label: str = ""
     placements: Mapping[int, int] | None = field(default=None, compare=False, repr=False)
     engine: str = field(default="simpy", compare=False, repr=False)
+    on_machine: MachineReplay | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         # Rows do wherever a recording is made by hand.

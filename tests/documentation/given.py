@@ -129,9 +129,29 @@ def recorded(path: Path) -> None:
         file.write("\n".join(rows))
 
 
+def machine(path: Path) -> None:
+    """A machine of two partitions, as ``holdfast machine`` writes it."""
+    path.write_text(
+        '[[nodes]]\nnames = "n[1-4]"\ncores = 8\n[[partitions]]\nname = "a"\nnodes = "ALL"\n'
+        '[[partitions]]\nname = "b"\nnodes = "n1"\n'
+    )
+
+
+def accounted(path: Path) -> None:
+    """Two jobs as ``sacct`` prints them."""
+    path.write_text(
+        "JobID|Submit|Start|End|State|Timelimit|User|Partition|NNodes|ReqTRES\n"
+        "1|2026-01-01T00:00:00|2026-01-01T00:00:00|2026-01-01T01:00:00|COMPLETED|02:00:00|a|a|1|cpu=3,node=1\n"
+        "2|2026-01-01T00:00:00|2026-01-01T00:00:00|2026-01-01T01:00:00|COMPLETED|02:00:00|a|b|1|cpu=3,node=1\n"
+    )
+
+
 GIVEN: dict[str, dict[str, Callable[[Path], None]]] = {
     "README.md": {"theta.swf.gz": trace, "runtimes.txt": runs, "fig6.toml": sweep},
-    "docs/commands.md": {"year.swf.gz": trace},
+    "docs/commands.md": {
+        **{"year.swf.gz": trace, "log.txt": accounted},
+        **dict.fromkeys(("machine.toml", "larger.toml"), machine),
+    },
     "docs/guides/first-day.md": {"log.swf.gz": busy, "runtimes.txt": seconds},
     "docs/guides/machine.md": {
         **{"slurm.conf": site, "config.txt": config, "nodes.txt": shown_nodes, "partitions.txt": shown_partitions},

@@ -6,26 +6,32 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
 
 from workloads.ground.errors import TraceError
 from workloads.ground.fields import Columns, seconds_of_date
 from workloads.ground.files import decode_text, read_bytes
 from workloads.ground.lines import lines_with_ends
 from workloads.ground.numbers import decimal, integer
+from workloads.logs.filters import Choice, Where
+from workloads.logs.job_selection import select
 from workloads.logs.readers import read_trace
 from workloads.logs.sacct_formats import detect_form, looks_like_sacct
 from workloads.logs.sacct_values import is_part, parse_job_id, parse_text
-from workloads.logs.trace import Trace
+from workloads.logs.swf import looks_like_swf
+from workloads.logs.trace import Trace, TraceJob
 from workloads.machines.request import ResourceRequest
 from workloads.requests.layouts import Layout, get_layout, layout_of_columns, roles_of_requests
 from workloads.requests.raw_request import FRACTION, request_of_row
+from workloads.table.job_table import looks_like_job_table
 from workloads.table.parquet import parquet_blocks
 
-__all__ = ["LogRequests", "RecordedJob", "read_requests"]
+__all__ = ["LogRequests", "RecordedJob", "is_job_table", "read_requests"]
 
 _PARQUET = b"PAR1"
 _BLOCK = 50_000
@@ -76,20 +82,50 @@ class LogRequests:
         What the log is, for people.
     excluded
         Jobs that were left out, by reason.
+    log
+        The trace that the jobs come from, job by job; None: they come from a table of a known layout.
     """
 
     jobs: tuple[RecordedJob, ...]
     remarks: Counter[str]
     title: str
     excluded: Counter[str]
+    log: Trace | None = field(default=None, compare=False, repr=False)
 
     @property
     def fraction_share(self) -> float:
         """Share of the jobs that request a fraction of a GPU."""
         return self.remarks[FRACTION] / len(self.jobs) if self.jobs else 0.0
 
+    @property
+    def trace(self) -> Trace:
+        """The jobs as a trace, one for each of :attr:`jobs`; sizes count cores."""
+        if self.log is not None:
+            return self.log
+        jobs = [
+            TraceJob(
+                job.job_id, job.submit, _cores(job.request), job.runtime, job.walltime, user=job.user,
+                wait=None if job.start is None or job.start < job.submit else job.start - job.submit,
+                partition=job.request.partitions[0] if job.request.partitions else "", qos=job.request.qos,
+                project=job.request.account,
+            )
+            for job in self.jobs
+        ]  # fmt: skip
+        return Trace(jobs, source=self.title, format="columns", excluded=self.excluded, unit="processors")
 
-def read_requests(path: str | Path, *, columns: str | None = None, lenient: bool = False) -> LogRequests:
+
+def _cores(request: ResourceRequest) -> int:
+    return (request.tasks or request.nodes or 1) * request.cores
+
+
+def read_requests(
+    path: str | Path,
+    *,
+    columns: str | None = None,
+    lenient: bool = False,
+    where: Where | None = None,
+    format: str | None = None,
+) -> LogRequests:
     """Read a log with the requests of its jobs.
 
     Parameters
@@ -102,6 +138,10 @@ def read_requests(path: str | Path, *, columns: str | None = None, lenient: bool
         ``gpus``, ``features``, ``account``, ``exclusive`` and ``begin``.
     lenient
         Count broken lines of a log instead of refusing it.
+    where
+        Jobs that are read, as in :func:`~workloads.logs.readers.read_trace`.
+    format
+        Format of the log; None: recognised by the content.
 
     Raises
     ------
@@ -110,19 +150,52 @@ def read_requests(path: str | Path, *, columns: str | None = None, lenient: bool
     """
     data = read_bytes(path)
     names = _names(data, path)
-    if columns is not None and "=" not in columns:
-        return _table_jobs(data, path, get_layout(columns))
-    layout = layout_of_columns(names) if columns is None else None
+    layout = get_layout(columns) if columns is not None and "=" not in columns else None
+    if columns is None and format is None:
+        layout = layout_of_columns(names)
     if layout is not None:
-        return _table_jobs(data, path, layout)
+        return _selected(_table_jobs(data, path, layout), where, path)
     if columns is not None:
-        return _join(
-            read_trace(path, columns=_known_roles(columns), lenient=lenient), _by_roles(data, path, columns), path
-        )
+        trace = read_trace(path, columns=_known_roles(columns), lenient=lenient, where=where, format=format)
+        return _join(trace, _by_roles(data, path, columns), path)
     text = decode_text(data, path)
     if looks_like_sacct(text[:100_000]):
-        return _join(read_trace(path, lenient=lenient), _of_sacct(text, path), path)
-    return _join(read_trace(path, lenient=lenient, unit="processors"), _of_swf(text), path)
+        return _join(read_trace(path, lenient=lenient, where=where, format=format), _of_sacct(text, path), path)
+    if format == "swf" or (format is None and looks_like_swf(text[:100_000])):
+        trace = read_trace(path, lenient=lenient, unit="processors", where=where, format=format)
+        return _join(trace, _of_swf(text), path)
+    trace = read_trace(path, lenient=lenient, where=where, format=format)
+    return _join(trace, _of_sizes(trace), path)
+
+
+def is_job_table(path: str | Path) -> bool:
+    """Whether a file is a job table, and not a log."""
+    data = read_bytes(path)
+    if data.startswith(_PARQUET):
+        return layout_of_columns(_names(data, path)) is None
+    return looks_like_job_table(decode_text(data, path)[:100_000])
+
+
+def _of_sizes(trace: Trace) -> Iterator[tuple[int, Mapping[str, str]]]:
+    """Raw columns of a log that records nothing but sizes."""
+    for job in trace.jobs:
+        size = {"nodes" if trace.unit == "nodes" else "processors": str(job.nodes)}
+        yield job.job_id, {**size, "partition": job.partition, "qos": job.qos, "account": job.project}
+
+
+def _selected(log: LogRequests, where: Where | None, path: str | Path) -> LogRequests:
+    """The wanted jobs of a table."""
+    choice = Choice.of(where)
+    if not choice:
+        return log
+    trace = log.trace
+    # The selection keeps no places: numbers stand for them, and for the ids.
+    numbered = replace(trace, jobs=trace.jobs.with_columns(job_id=np.arange(len(trace.jobs))))
+    chosen = select(numbered, choice, path)
+    if not isinstance(chosen, Trace):
+        raise TraceError(path, None, "is a job table, but a log is required")
+    places = chosen.jobs.column("job_id").tolist()
+    return replace(log, jobs=tuple(log.jobs[place] for place in places), excluded=Counter(chosen.excluded))
 
 
 def _join(trace: Trace, rows: Iterator[tuple[int, Mapping[str, str]]], path: str | Path) -> LogRequests:
@@ -139,7 +212,7 @@ def _join(trace: Trace, rows: Iterator[tuple[int, Mapping[str, str]]], path: str
     for job in trace.jobs:
         request = requests.get(job.job_id, ResourceRequest(tasks=job.nodes))
         jobs.append(RecordedJob(job.job_id, job.queued, job.walltime, job.runtime, job.start, job.user, request))
-    return LogRequests(tuple(jobs), remarks, Path(path).name, Counter(trace.excluded))
+    return LogRequests(tuple(jobs), remarks, Path(path).name, Counter(trace.excluded), trace)
 
 
 def _request(raw: Mapping[str, str], remarks: Counter[str]) -> ResourceRequest:

@@ -21,7 +21,10 @@ __all__ = ["Variation", "variations"]
 
 #: Options that decide nothing about the jobs, only how the machine is operated and which nodes it has.
 _OF_THE_MACHINE = frozenset(
-    {"order", "backfilling", "backfill_length", "passes", "engine", "nodes", "outages", "failure_mtbf", "repair"}
+    {
+        *("order", "backfilling", "backfill_length", "passes", "engine", "nodes", "machine", "placement"),
+        *("outages", "failure_mtbf", "repair"),
+    }
 )
 
 
@@ -65,7 +68,8 @@ def variations(arguments: RunOptions) -> list[Variation]:
     lists = {name: {word.text: word for word in given[name]} for name in LISTED if given[name] and len(given[name]) > 1}
     asked = arguments.mechanism
     if asked is None:
-        asked = BASELINE if lists and _OF_THE_MACHINE.issuperset(lists) else "all"
+        alone = arguments.machine.machine is not None or (lists and _OF_THE_MACHINE.issuperset(lists))
+        asked = BASELINE if alone else "all"
     reading = find_reading(arguments.simulation.paper.reading or "default")
     mechanisms = [reading.mechanism(name) for name in parse_mechanisms(asked)]
     axes: dict[str, list[str]] = {**{name: list(words) for name, words in lists.items()}, "mechanism": mechanisms}

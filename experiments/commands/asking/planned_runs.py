@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.commands.asking.machine_options import simulation_on
 from experiments.commands.asking.option_variations import Variation, variations
 from experiments.commands.asking.outage_options import AskedOutages, OutageOptions
 from experiments.commands.asking.run_options import RunOptions
@@ -18,6 +19,7 @@ from experiments.recordings.run_file import FIRST_SUBMIT, PAST_USAGE
 from experiments.recordings.variants import RUNS, make_label
 from policies.order import ORDERS
 from simulator.options import Options
+from workloads.ground.errors import InputError
 from workloads.ground.parameters import declared_parameters
 from workloads.ground.ticks import in_ticks
 from workloads.ground.units import to_ticks
@@ -28,7 +30,10 @@ from workloads.table.jobs import Jobs
 __all__ = ["PlannedRun", "make_manifest", "planned_runs"]
 
 #: Options that a run may have of its own on the job table of another one.
-_BESIDE_THE_JOBS = tuple(item.name for kind in (Options, OutageOptions) for item in declared_parameters(kind))
+_BESIDE_THE_JOBS = (
+    *(item.name for kind in (Options, OutageOptions) for item in declared_parameters(kind)),
+    "placement",
+)
 
 
 @dataclass(frozen=True)
@@ -128,18 +133,46 @@ def planned_runs(arguments: RunOptions) -> list[PlannedRun]:
     planned = []
     for variation in asked:
         own = variation.arguments
-        options = own.simulation.operation
         table = variation.part(*_BESIDE_THE_JOBS)
         if table not in shared:
-            shared[table] = prepare_simulation(own.simulation, mechanisms, "run")
-        simulation = shared[table]
-        configuration = {**simulation.configuration, "options": asdict(options)}
-        simulation = replace(simulation, options=options, configuration=configuration)
+            shared[table] = _read(own, mechanisms)
+        simulation = _operated(shared[table], own)
         outages = own.outages_on(simulation)
-        measurement = own.measurement.under(options.warning)
+        measurement = own.measurement.under(simulation.options.warning)
         planned.append(PlannedRun(variation, simulation, outages, measurement))
         planned[-1].check()
     return planned
+
+
+def _read(own: RunOptions, mechanisms: Sequence[str]) -> Simulation:
+    """The jobs and the machine of a run."""
+    if own.machine.machine is None:
+        if own.machine.placement != "pack":
+            raise InputError("--placement needs --machine: one pool of equal nodes has no places to choose from")
+        return prepare_simulation(own.simulation, mechanisms, "run")
+    if own.events:
+        raise InputError("--events must be left out with --machine, whose replay keeps no event log")
+    for option, given in (
+        ("--outages", own.outages.outages),
+        ("--failure-mtbf", own.outages.failure_mtbf),
+    ):
+        if given is not None:
+            raise InputError(f"{option} must be left out with --machine, whose nodes are always there")
+    return simulation_on(own.simulation, own.machine, mechanisms)
+
+
+def _operated(simulation: Simulation, own: RunOptions) -> Simulation:
+    """The simulation with the options of one run."""
+    options = own.simulation.operation
+    configuration = {**simulation.configuration, "options": asdict(options)}
+    workload = simulation.on_machine
+    if workload is not None:
+        from simulator.machine_simulation import check_machine_replay
+
+        check_machine_replay(options)
+        workload = replace(workload, placement=own.machine.placement)
+        configuration["machine"] = {**configuration["machine"], "placement": own.machine.placement}
+    return replace(simulation, options=options, configuration=configuration, on_machine=workload)
 
 
 def make_manifest(planned: Sequence[PlannedRun], own: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal, get_origin
 
 from experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics
+from experiments.commands.asking.machine_options import MachineOptions
 from experiments.commands.asking.outage_options import AskedOutages, OutageOptions, load_outages
 from experiments.commands.asking.simulation_options import Simulation, SimulationOptions
 from experiments.recordings.measurement import MEASURING, Measurement
@@ -73,7 +74,8 @@ LISTED: Mapping[str, Callable[[str, str], list[str]]] = {
         for kind in (Options, Assignment)
         for item in declared_parameters(kind)
     },
-    **dict.fromkeys(("nodes", "fit", "known_runs", "failure_mtbf", "repair"), _words),
+    **dict.fromkeys(("nodes", "placement", "fit", "known_runs", "failure_mtbf", "repair"), _words),
+    "machine": _files,
     "notice_mix": _mixes,
     "outages": _files,
     "seed": _seeds,
@@ -98,10 +100,11 @@ class RunOptions:
         Parameter(
             "mechanisms, separated by commas: baseline, N-PAA, N-SPAA, CUA-PAA, CUA-SPAA, CUP-PAA, CUP-SPAA, or all "
             "of them",
-            default="all; baseline where orders, backfilling rules, machine sizes or outages are compared",
+            default="all; baseline with --machine, or to compare orders, backfilling rules, machine sizes or outages",
         ),
     ] = None
     simulation: SimulationOptions
+    machine: MachineOptions
     outages: OutageOptions
     against: Annotated[str | None, replace(AGAINST, group=_COMPARING)] = None
     metrics: Annotated[Metrics, replace(METRICS, group=_COMPARING)] = ()

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from policies.planning.plan_book import Planner
     from simulator.machine.prior_state import PriorState
     from workloads.logs.clock import LogClock
+    from workloads.machines.machine_workload import MachineWorkload
     from workloads.table.job import Job
     from workloads.table.jobs import Jobs
 
@@ -69,6 +70,8 @@ class Simulation:
         What sizes count: ``nodes`` or ``processors``.
     prior
         Past usage and nodes of running jobs at the starting state; None: it begins without, or they are not known.
+    on_machine
+        A machine with partitions and the requests of the jobs; None: one pool of equal nodes.
     """
 
     jobs: Sequence[Job]
@@ -86,6 +89,7 @@ class Simulation:
     caveats: tuple[str, ...] = ()
     unit: str = "nodes"
     prior: PriorState | None = None
+    on_machine: MachineWorkload | None = None
 
     @property
     def gaps(self) -> list[str]:

@@ -1,0 +1,194 @@
+"""Options of a machine with partitions and shared nodes, and the simulation of a log on it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from experiments.commands.asking.arguments import READING, LogReading, told_options, told_reading
+from experiments.commands.asking.simulation_options import Simulation, SimulationOptions
+from policies.mechanism import BASELINE
+from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.parameters import Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from workloads.machines.machine import Machine
+    from workloads.machines.machine_workload import MachineWorkload
+    from workloads.requests.log_requests import LogRequests
+
+__all__ = ["MachineFile", "MachineOptions", "check_reading", "machine_remarks", "read_machine_log", "simulation_on"]
+
+
+@dataclass(eq=False, repr=False)
+class MachineFile:
+    """The machine of a log.
+
+    Attributes
+    ----------
+    machine
+        File of its description; None: one pool of equal nodes.
+    """
+
+    machine: Annotated[
+        str | None,
+        Parameter(
+            "file of 'holdfast machine'",
+            default="equal nodes",
+            metavar="FILE",
+            group=READING,
+        ),
+    ] = None
+
+
+@dataclass(eq=False, repr=False)
+class MachineOptions(MachineFile):
+    """The machine, and how it is used.
+
+    Attributes
+    ----------
+    placement
+        How nodes are chosen among those that fit.
+    """
+
+    placement: Annotated[
+        Literal["pack", "spread", "slurm"],
+        Parameter(
+            "choice among the nodes of --machine: the fullest, the emptiest, or as in Slurm",
+            group="details of scheduling",
+        ),
+    ] = "pack"
+
+
+def check_reading(nodes: int | None, reading: LogReading) -> None:
+    """Refuse options that say what the machine file says.
+
+    Raises
+    ------
+    ParameterError
+        Names the first of them.
+    """
+    for option, value in (
+        ("--nodes", nodes), ("--unit", reading.unit), ("--procs-per-node", reading.procs_per_node),
+    ):  # fmt: skip
+        if value is not None:
+            raise ParameterError(option, "left out with --machine, whose file describes the nodes", value)
+
+
+def read_machine_log(path: str, reading: LogReading) -> LogRequests:
+    """The jobs of a log with their requests."""
+    from workloads.requests.log_requests import read_requests
+
+    where = list(reading.where) or None
+    return read_requests(path, columns=reading.columns, lenient=reading.lenient, where=where, format=reading.format)
+
+
+def machine_remarks(machine: Machine, reading: LogReading) -> tuple[str, ...]:
+    """Sentences about what a replay on this machine does not know."""
+    found = []
+    if machine.estimated:
+        found.append(
+            f"the machine is an estimate ({machine.origin or 'from a log'}): nodes that its jobs never used are missing"
+        )
+    if reading.where:
+        found.append(
+            f"only jobs with {' '.join(reading.where)} are simulated: the other jobs of the machine are missing, and "
+            "waits will be too short"
+        )
+    return tuple(found)
+
+
+def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms: Sequence[str]) -> Simulation:
+    """Read and check everything that a replay on a machine needs.
+
+    Parameters
+    ----------
+    asked
+        Input, its reading, and how the machine is operated.
+    machine
+        The machine.
+    mechanisms
+        Names of the mechanisms.
+
+    Raises
+    ------
+    InputError
+        If any of it is not usable, or not modelled on such a machine.
+    """
+    from experiments.commands.asking.lifecycle_options import Life
+    from experiments.recordings.run_file import LOCAL, UNIT
+    from experiments.traces.calendar import find_zone
+    from experiments.traces.description import describe_reading, need_jobs
+    from simulator.machine_simulation import check_machine_replay
+    from workloads.ground.files import file_sha256
+    from workloads.hybrid.assignment import as_rigid
+    from workloads.logs.readers import read_workload
+    from workloads.logs.trace import trace_epoch
+    from workloads.machines.machine_file import read_machine
+    from workloads.machines.machine_workload import machine_size, machine_unit
+    from workloads.requests.fitted_trace import fit_jobs_to_machine, fit_log_to_machine
+    from workloads.requests.log_requests import is_job_table
+    from workloads.table.jobs import Jobs
+
+    check_reading(asked.nodes, asked.reading)
+    options = asked.operation
+    check_machine_replay(options)
+    if list(mechanisms) != [BASELINE]:
+        other = next(name for name in mechanisms if name != BASELINE)
+        raise ParameterError("--mechanism", f"{BASELINE} with --machine", other)
+    if asked.assignment.stochastic_share:
+        raise ParameterError("--stochastic-share", "0 with --machine", asked.assignment.stochastic_share)
+    if asked.life != Life():
+        raise InputError("--cancelled, --dependencies, --starting-state and --until must be left out with --machine")
+    described = read_machine(str(machine.machine))
+    size, unit = machine_size(described), machine_unit(described)
+    configuration: dict[str, Any] = {
+        "input": {"path": asked.input, "sha256": file_sha256(asked.input)},
+        "mechanisms": [BASELINE],
+        "options": asdict(options),
+        "nodes": size,
+        "machine": {
+            "path": machine.machine,
+            "sha256": file_sha256(str(machine.machine)),
+            "placement": machine.placement,
+        },
+    }
+    if unit != "nodes":
+        configuration[UNIT] = unit
+    configuration |= told_reading(asked.paper)
+    local, about = False, ""
+    header: Mapping[str, str] = {}
+    workload: MachineWorkload
+    jobs: Jobs
+    named = asked.reading.format
+    if named == "job-table" or (named is None and asked.reading.columns is None and is_job_table(asked.input)):
+        table: Any = read_workload(asked.input, format="job-table", where=list(asked.reading.where) or None)
+        rows, workload = fit_jobs_to_machine(Jobs.of(table.jobs), described, placement=machine.placement)
+        jobs = Jobs.of(rows)
+    else:
+        log = read_machine_log(asked.input, asked.reading)
+        trace, workload = fit_log_to_machine(log, described, placement=machine.placement)
+        need_jobs(trace, asked.input)
+        jobs = as_rigid(trace)
+        about, header = describe_reading(trace), trace.header
+        local = find_zone(trace.format, trace.header)[1] == LOCAL
+        reading = asked.reading
+        how = {"lenient": reading.lenient, "where": list(reading.where) or None, "columns": reading.columns}
+        told = told_options({**how, "format": trace.format, "procs_per_node": None})
+        configuration["input"] |= {**told, "left_out": dict(trace.excluded)}
+    return Simulation(
+        jobs,
+        size,
+        options,
+        None,
+        {},
+        configuration=configuration,
+        about=about,
+        epoch=trace_epoch(header, float(jobs.column("submit").min())),
+        local=local,
+        prepared=True,
+        caveats=machine_remarks(described, asked.reading),
+        unit=unit,
+        on_machine=workload,
+    )

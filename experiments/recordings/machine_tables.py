@@ -1,0 +1,113 @@
+"""Tables of replays on a machine with partitions: waits by partition, use by resource, and the nodes of each job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from experiments.output.filenames import table_name
+from experiments.tables import render, telling, write_csv
+from simulator import Result
+from simulator.resources.machine_metrics import partition_rows, resource_rows
+from workloads.ground.columns import Quantity
+from workloads.machines.host_list import fold
+
+__all__ = ["machine_text", "write_machine_tables"]
+
+_RUN = Quantity("run")
+_PARTITIONS = (
+    Quantity("partition"),
+    Quantity("jobs"),
+    Quantity("mean_wait", "mean", "h", "wait", scale=1 / 3600, digits=1),
+    Quantity("longest_wait", "longest", "h", "wait", scale=1 / 3600, digits=1),
+    Quantity("cores", "cores", "%", "used", scale=100.0, digits=1),
+    Quantity("gpus", "GPUs", "%", "used", scale=100.0, digits=1),
+    Quantity("stopped", "by a limit", "jobs", "stopped"),
+)
+_RESOURCES = (
+    Quantity("resource"),
+    Quantity("capacity"),
+    Quantity("used", "", "%", scale=100.0, digits=1),
+    Quantity("stranded", "", "%", scale=100.0, digits=1),
+    Quantity("free", "", "%", scale=100.0, digits=1),
+)
+#: Runs of which a terminal shows the tables.
+_SHOWN = 8
+
+
+def write_machine_tables(directory: Path, results: Sequence[Result]) -> None:
+    """Write ``partitions.csv`` and ``resources.csv``, and ``allocations-*.csv`` of each run; nothing on one pool."""
+    for name, rows in (("partitions", _partitions(results)), ("resources", _resources(results))):
+        if rows:
+            write_csv(directory / f"{name}.csv", rows, tuple(rows[0]))
+    for result in results:
+        if result.on_machine is not None:
+            rows = list(_allocations(result))
+            write_csv(directory / table_name("allocations", result.name), rows, tuple(rows[0]))
+
+
+def machine_text(results: Sequence[Result]) -> str:
+    """The tables for a terminal; empty on one pool, and for more runs than it shows."""
+    partitions, resources = _partitions(results), _with_units(_resources(results))
+    if not partitions or len(results) > _SHOWN:
+        return ""
+    several = [_RUN] if len(results) > 1 else []
+    named = {result.name: result for result in results}
+    shown = [row for row in partitions if row["stopped"]]
+    columns = telling(partitions, _PARTITIONS if shown else _PARTITIONS[:-1])
+    if max(row["longest_wait"] for row in partitions) < 3600:
+        columns = [replace(column, unit="min", scale=1 / 60) if column.unit == "h" else column for column in columns]
+    texts = [
+        render([{**row, "run": _name(row)} for row in rows], [*several, *chosen])
+        for rows, chosen in ((partitions, columns), (resources, _RESOURCES))
+    ]
+    if any(row["stranded"] for row in resources):
+        texts.append("stranded: free, enough in all for the first waiting job, but on nodes where the job does not fit")
+    for name, result in named.items():
+        if result.on_machine is not None and sum(place is None for place in result.on_machine.starts):
+            count = sum(place is None for place in result.on_machine.starts)
+            texts.append(f"{name}: {count:,} jobs never start: a limit never allows the nodes that they would get")
+    return "\n\n".join(texts)
+
+
+def _name(row: dict[str, Any]) -> str:
+    return str(row.get("label") or row["mechanism"])
+
+
+def _with_units(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows with memory in the unit in which people read it."""
+    texts = [
+        f"{row['capacity'] / 1024:,.0f} GiB" if row["resource"] == "memory" else f"{row['capacity']:,}" for row in rows
+    ]
+    width = max(map(len, texts), default=0)
+    return [{**row, "capacity": text.rjust(width)} for row, text in zip(rows, texts, strict=True)]
+
+
+def _partitions(results: Sequence[Result]) -> list[dict[str, Any]]:
+    replays = [(result, result.on_machine) for result in results if result.on_machine is not None]
+    return [{**result.identity, **row} for result, replay in replays for row in partition_rows(replay)]
+
+
+def _resources(results: Sequence[Result]) -> list[dict[str, Any]]:
+    replays = [(result, result.on_machine) for result in results if result.on_machine is not None]
+    return [{**result.identity, **row} for result, replay in replays for row in resource_rows(replay)]
+
+
+def _allocations(result: Result) -> Iterator[dict[str, Any]]:
+    """Partition and nodes of each job, and the last limit that stopped it."""
+    replay = result.on_machine
+    if replay is None:
+        return
+    machine = replay.table.machine
+    known: dict[tuple[int, ...], str] = {}
+    for record, place in zip(result.records, replay.starts, strict=True):
+        if place is None:
+            yield {"job_id": record.job_id, "partition": None, "nodes": None, "limit": None}
+            continue
+        nodes = tuple(sorted(place.nodes))
+        if nodes not in known:
+            known[nodes] = fold(machine.names[node] for node in nodes)
+        limit = None if place.limit is None else f"{place.limit.scope}={place.limit.name}"
+        yield {"job_id": record.job_id, "partition": place.partition, "nodes": known[nodes], "limit": limit}

@@ -1,0 +1,129 @@
+"""``holdfast run --machine``: from a slurm.conf and a log to waits by partition, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import holdfast as hf
+from experiments import cli
+from experiments.tables import read_csv
+
+_CONF = (
+    "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n"
+    "NodeName=n[1-2] CPUs=4 RealMemory=8192\nNodeName=g1 CPUs=8 RealMemory=16384 Gres=gpu:2\n"
+    "PartitionName=cpu Nodes=n[1-2] Default=YES\nPartitionName=gpu Nodes=g1\n"
+)
+#: Job, submit, runtime, state, partition, QOS, resources; jobs 1 and 2 share n1, and job 3 waits for the end of job 1.
+_LOG = (
+    "JobID|Submit|Start|End|State|Timelimit|User|Account|Partition|QOS|NNodes|ReqTRES\n"
+    "1|2026-01-01T00:00:00|2026-01-01T00:00:00|2026-01-01T00:10:00|COMPLETED|00:20:00|u|a|cpu|normal|1|cpu=3,mem=2G,node=1\n"
+    "2|2026-01-01T00:00:00|2026-01-01T00:00:00|2026-01-01T00:30:00|COMPLETED|00:30:00|u|a|cpu|high|2|cpu=2,mem=2G,node=2\n"
+    "3|2026-01-01T00:00:00|2026-01-01T00:30:00|2026-01-01T00:40:00|COMPLETED|00:20:00|v|b|cpu|normal|2|cpu=6,mem=2G,node=2\n"
+    "4|2026-01-01T00:00:00|2026-01-01T00:00:00|2026-01-01T00:10:00|COMPLETED|00:20:00|v|b|gpu|normal|1|"
+    "cpu=1,mem=1G,node=1,gres/gpu=2\n"
+    "5|2026-01-01T00:01:00|2026-01-01T00:10:00|2026-01-01T00:20:00|COMPLETED|00:20:00|v|b|gpu|high|1|"
+    "cpu=1,mem=1G,node=1,gres/gpu=1\n"
+    "6|2026-01-01T00:01:00|2026-01-01T00:10:00|2026-01-01T00:20:00|COMPLETED|00:20:00|v|b|cpu|high|1|"
+    "cpu=1,mem=9G,node=1\n"
+)
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("slurm.conf").write_text(_CONF)
+    Path("log.txt").write_text(_LOG)
+    assert cli.main(["machine", "slurm.conf", "-o", "machine.toml"]) == 0
+    return tmp_path
+
+
+def test_a_log_and_a_slurm_conf_give_waits_by_partition(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert cli.main(["run", "log.txt", "--machine", "machine.toml", "-o", "out"]) == 0
+    printed = capsys.readouterr().out
+    assert "5 jobs on 16 processors; left out: 1 (1 more memory than a node of its partition has)" in printed
+    assert (
+        """\
+                 ---- wait ---  --- used --
+partition  jobs  mean  longest  cores  GPUs
+                  min      min      %     %
+---------  ----  ----  -------  -----  ----
+cpu           3   3.3     10.0   62.5     -
+gpu           2   4.5      9.0    8.3  50.0
+"""
+        in printed
+    )
+    assert "memory      32 GiB  12.5       0.0  87.5" in printed
+    starts = {row["job_id"]: (row["start"], row["nodes"]) for row in read_csv("out/jobs-baseline.csv")}
+    began = min(start for start, _ in starts.values())
+    assert {job: (start - began, nodes) for job, (start, nodes) in starts.items()} == {
+        1: (0, 3), 2: (0, 2), 3: (600, 6), 4: (0, 1), 5: (600, 1),
+    }  # fmt: skip
+    nodes = {row["job_id"]: (row["partition"], row["nodes"]) for row in read_csv("out/allocations-baseline.csv")}
+    assert nodes[2] == ("cpu", "n[1-2]")
+    assert nodes[4] == ("gpu", "g1")
+    assert hf.read_machine("out/machine.toml") == hf.read_machine("machine.toml")
+    told = json.loads(Path("out/run.json").read_text())
+    assert (told["nodes"], told["unit"], told["machine"]["placement"]) == (16, "processors", "pack")
+
+
+def test_the_result_is_read_as_any_other(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "log.txt", "--machine", "machine.toml", "--placement", "pack,spread", "-o", "out"]
+    assert cli.main(words) == 0
+    assert "spread  cpu           3" in capsys.readouterr().out
+    assert cli.main(["verify", "out"]) == 0
+    assert cli.main(["compare", "out", "--by", "partition"]) == 0
+    printed = capsys.readouterr().out
+    assert "cpu" in printed
+    assert "gpu" in printed
+    result = hf.read_result("out", "spread", events=False)
+    assert (result.nodes, result.unit, len(result.records)) == (16, "processors", 5)
+
+
+def test_conditions_and_estimates_are_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["machine", "log.txt", "-o", "estimate.toml"]) == 0
+    words = ["run", "log.txt", "--machine", "estimate.toml", "--where", "qos=normal", "-o", "out"]
+    assert cli.main(words) == 0
+    warned = capsys.readouterr().err
+    assert "the machine is an estimate (log.txt): nodes that its jobs never used are missing" in warned
+    assert "only jobs with qos=normal are simulated: the other jobs of the machine are missing" in warned
+    assert [row["job_id"] for row in read_csv("out/jobs-baseline.csv")] == [1, 3, 4]
+
+
+def test_python_reads_the_same_requests(place: Path) -> None:
+    result = hf.simulate(hf.read_requests("log.txt"), machine=hf.read_machine("machine.toml"))
+    assert len(result.records) == 5
+    assert result.jobs["wait"].max() == 600
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--nodes", "4"], "--nodes must be left out with --machine, whose file describes the nodes, not 4"),
+        (["--unit", "nodes"], "--unit must be left out with --machine"),
+        (["--mechanism", "CUA-SPAA"], "--mechanism must be baseline with --machine, not 'CUA-SPAA'"),
+        (["--events"], "--events must be left out with --machine, whose replay keeps no event log"),
+        (["--outages", "some.csv"], "--outages must be left out with --machine, whose nodes are always there"),
+        (["--stochastic-share", "0.1"], "--stochastic-share must be 0 with --machine, not 0.1"),
+        (["--cancelled", "keep"], "--cancelled, --dependencies, --starting-state and --until must be left out"),
+        (["--order", "wfp3"], "order must be one of f1, f2, f3, f4, fcfs"),
+        (["--backfilling", "slurm"], "backfilling must be none, easy, easy depth=K or conservative on a machine"),
+        (["--stream"], "--machine must be left out with --stream"),
+    ],
+)
+def test_what_a_machine_does_not_have_is_refused(
+    place: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    capsys.readouterr()
+    assert cli.main(["run", "log.txt", "--machine", "machine.toml", "-o", "out", *words]) == 2
+    printed = capsys.readouterr().err
+    assert said in printed
+    assert len(printed.splitlines()) == 1
+
+
+def test_a_placement_needs_a_machine(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", "log.txt", "--nodes", "4", "--placement", "spread", "-o", "out"]) == 2
+    assert "--placement needs --machine" in capsys.readouterr().err

@@ -1,0 +1,167 @@
+"""Simulations on a machine: the same result as on one pool, hand timelines of shared nodes, and what is refused."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import holdfast as hf
+from simulator import simulate
+from tests.strategies.machines import random_jobs, random_machine
+from tests.support.jobs import rigid
+from workloads.ground.errors import InputError
+from workloads.ground.units import SECOND
+from workloads.machines.fitted_requests import NodeTable, UnfitError
+from workloads.machines.machine_file import make_machine, one_pool
+from workloads.machines.request import ResourceRequest
+from workloads.outages.outage import OutageKind
+
+#: Two nodes of four cores that jobs share.
+SHARED = make_machine(nodes=[{"names": "n[1-2]", "cores": 4}])
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.integers(0, 10**9),
+    st.sampled_from(("easy", "none", "conservative", "easy depth=2")),
+    st.sampled_from(("fcfs", "sjf", "largest")),
+)
+def test_one_pool_gives_the_result_of_a_simulation_without_machine(seed: int, backfilling: str, order: str) -> None:
+    random = Random(seed)
+    jobs = []
+    for number in range(random.randint(1, 30)):
+        walltime = random.randint(1, 90)
+        jobs.append(rigid(number, random.randint(0, 60), random.randint(1, 8), random.randint(1, walltime), walltime))
+    pool = hf.simulate(jobs, 8, events=False, backfilling=backfilling, order=order)
+    found = hf.simulate(jobs, machine=one_pool(8), backfilling=backfilling, order=order)
+    assert found.records == pool.records
+    assert found.samples == pool.samples
+    assert found.accounting == pool.accounting
+    assert (found.nodes, found.unit) == (8, "nodes")
+    ours, theirs = dict(found.summary()), dict(pool.summary())
+    for name in theirs:
+        if "seconds" not in name and "decision" not in name:
+            assert ours[name] == theirs[name] or ours[name] != ours[name]
+
+
+def test_jobs_that_share_nodes_count_cores() -> None:
+    jobs = [rigid(1, 0, 1, 100, 100), rigid(2, 0, 1, 50, 60), rigid(3, 0, 1, 10, 10)]
+    requests = [ResourceRequest(cores=3), ResourceRequest(nodes=2, cores=1), ResourceRequest(cores=4)]
+    result = hf.simulate(jobs, machine=SHARED, requests=requests)
+    # 3 + 1 cores of n1 and 1 of n2 until 50; then job 3 has the four cores of n2.
+    assert [record.start for record in result.records] == [0, 0, 50 * SECOND]
+    assert [record.nodes for record in result.records] == [3, 2, 4]
+    assert (result.nodes, result.unit) == (8, "processors")
+    assert result.samples.table[:, :2].tolist() == [
+        [0, 5],
+        [50 * SECOND, 7],
+        [60 * SECOND, 3],
+        [100 * SECOND, 0],
+    ]
+    assert result.accounting.compute == (3 * 100 + 2 * 50 + 4 * 10) * SECOND
+    assert result.accounting.idle == 8 * 100 * SECOND - result.accounting.compute
+    assert result.on_machine is not None
+    assert [place and place.nodes for place in result.on_machine.starts] == [(0,), (0, 1), (1,)]
+
+
+def test_a_job_on_a_whole_node_counts_all_of_its_cores() -> None:
+    requests = [ResourceRequest(cores=1, exclusive=True), ResourceRequest(cores=2)]
+    result = hf.simulate([rigid(1, 0, 1, 10, 10), rigid(2, 0, 1, 10, 10)], machine=SHARED, requests=requests)
+    assert [record.nodes for record in result.records] == [4, 2]
+    assert result.accounting.compute == 60 * SECOND
+
+
+def test_a_begin_time_is_the_time_from_which_a_job_waits() -> None:
+    result = hf.simulate([rigid(1, 5, 1, 10, 10)], machine=SHARED, requests=[ResourceRequest(begin=30.0)])
+    (record,) = result.records
+    assert (record.submit, record.start, record.wait) == (5 * SECOND, 30 * SECOND, 0)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 10**9))
+def test_capacity_is_busy_or_idle_on_every_machine(seed: int) -> None:
+    random = Random(seed)
+    machine = random_machine(random)
+    made = random_jobs(random, machine, random.randint(1, 25))
+    table = NodeTable.for_requests(machine, [job.request for job in made])
+    fitting = []
+    for job in made:
+        try:
+            table.needs(job.request, job.walltime)
+        except UnfitError:
+            continue
+        fitting.append(job)
+    jobs = [
+        hf.Job(job.job_id, hf.JobType.RIGID, job.submit, 1, min(job.runtime, job.walltime), job.walltime, user=job.user)
+        for job in fitting
+    ]
+    try:
+        result = hf.simulate(jobs, machine=machine, requests=[job.request for job in fitting])
+    except InputError as error:
+        assert "limit" in str(error) or not jobs
+        return
+    spent, records = result.accounting, result.records
+    assert min(spent) >= 0
+    ran = [record for record in records if record.start is not None]
+    if ran:
+        span = max(record.end or 0 for record in ran) - min(record.submit or 0 for record in ran)
+        assert sum(spent) == result.nodes * span
+    busy = result.samples.column(1)
+    assert busy.min() >= 0
+    assert busy.max() <= result.nodes
+    assert result.samples.table[-1, 1:].tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"mechanism": "CUA-SPAA"}, "mechanism must be baseline on a machine (--machine), not 'CUA-SPAA'"),
+        ({"order": "wfp3"}, "order must be one of f1, f2, f3, f4, fcfs, laf, largest, ljf, saf, sjf, smallest on a"),
+        ({"backfilling": "slurm"}, "backfilling must be none, easy, easy depth=K or conservative on a machine"),
+        ({"passes": "event"}, "passes must be instant on a machine (--machine), not 'event'"),
+        ({"engine": "simpy"}, "engine must be auto on a machine (--machine), not 'simpy'"),
+        ({"placement": "best"}, "unknown placement 'best'"),
+        ({"nodes": 4}, "nodes must be left out with a machine, which has them, not 4"),
+        ({"requests": []}, "there must be one request for each of the 1 jobs, not 0"),
+        (
+            {"outages": [hf.Outage(OutageKind.MAINTENANCE, 0, 10, 1)]},
+            "a replay on a machine (--machine) has no outages",
+        ),
+    ],
+)
+def test_what_is_not_modelled_is_refused(options: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        hf.simulate([rigid(1, 0, 1, 10, 10)], **{"machine": SHARED, **options})  # type: ignore[arg-type]
+    assert said in str(refusal.value)
+
+
+def test_other_jobs_than_rigid_ones_are_refused() -> None:
+    urgent = hf.Job(7, hf.JobType.ON_DEMAND, 0, 1, 10, 10)
+    with pytest.raises(InputError, match=r"job 7 is on-demand: a replay on a machine \(--machine\) takes rigid jobs"):
+        hf.simulate([urgent], machine=SHARED)
+    with pytest.raises(InputError, match="job 2 is cancelled, depends on another or runs before the replay"):
+        hf.simulate([rigid(1, 0, 1, 10, 10), rigid(2, 0, 1, 10, 10, preceding=1)], machine=SHARED)
+
+
+def test_a_job_that_does_not_fit_is_named() -> None:
+    with pytest.raises(InputError, match="job 1 does not fit the machine: it asks for more cores than a node of its"):
+        hf.simulate([rigid(1, 0, 1, 10, 10)], machine=SHARED, requests=[ResourceRequest(cores=5)])
+    limited = make_machine(nodes=[{"names": "n1", "cores": 4}], limits=[{"user": "u", "together": {"cores": 1}}])
+    job = rigid(1, 0, 1, 10, 10, user="u")
+    with pytest.raises(InputError, match="job 1 does not fit the machine: it asks for more than a limit ever allows"):
+        hf.simulate([job], machine=limited, requests=[ResourceRequest(cores=2)])
+
+
+def test_a_result_knows_that_it_has_no_event_log() -> None:
+    with pytest.raises(InputError, match="event log"):
+        _ = hf.simulate([rigid(1, 0, 1, 10, 10)], machine=SHARED).runs
+
+
+def test_one_request_belongs_to_each_row() -> None:
+    from workloads.machines.machine_workload import MachineWorkload
+
+    with pytest.raises(InputError, match="there must be one request for each of the 1 jobs of the table"):
+        simulate([rigid(1, 0, 1, 10, 10)], 8, on_machine=MachineWorkload(SHARED, ()))

@@ -1,0 +1,61 @@
+"""A machine together with what each job of a table requests of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from workloads.machines.fitted_requests import Need, NodeTable
+from workloads.machines.machine import Machine
+from workloads.machines.request import ResourceRequest
+
+__all__ = ["MachineWorkload", "machine_size", "machine_unit", "size_on_machine"]
+
+
+@dataclass(frozen=True)
+class MachineWorkload:
+    """Requests of the jobs of a table, and the machine that serves them.
+
+    Attributes
+    ----------
+    machine
+        The machine.
+    requests
+        One for each job, in the order of the table.
+    placement
+        How nodes are chosen among those that fit: ``pack``, ``spread`` or ``slurm``.
+    """
+
+    machine: Machine
+    requests: tuple[ResourceRequest, ...] = field(repr=False)
+    placement: str = "pack"
+
+    @cached_property
+    def table(self) -> NodeTable:
+        """The nodes as vectors, with the kinds of GPUs that the requests name."""
+        return NodeTable.for_requests(self.machine, self.requests)
+
+
+def machine_unit(machine: Machine) -> str:
+    """What sizes of jobs count: ``nodes`` if every job gets whole nodes, else ``processors``, the cores of nodes.
+
+    >>> from workloads.machines.machine_file import one_pool
+    >>> machine_unit(one_pool(4))
+    'nodes'
+    """
+    return "nodes" if all(partition.exclusive for partition in machine.partitions) else "processors"
+
+
+def machine_size(machine: Machine) -> int:
+    """The size of a machine in its unit."""
+    return machine.size if machine_unit(machine) == "nodes" else machine.total("cores")
+
+
+def size_on_machine(table: NodeTable, need: Need) -> int:
+    """The size of a request in the unit of the machine: whole nodes count all of their cores, at least the fewest."""
+    if machine_unit(table.machine) == "nodes":
+        return need.least_nodes
+    if not need.exclusive:
+        return need.total[0]
+    smallest = min(table.capacities[node][0] for node in need.eligible)
+    return max(need.total[0], need.least_nodes * smallest)
