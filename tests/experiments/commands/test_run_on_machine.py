@@ -56,7 +56,7 @@ gpu           2   4.5      9.0    8.3  50.0
 """
         in printed
     )
-    assert "memory    32 GiB  12.5       0.0  87.5" in printed
+    assert "memory    32 GiB    12.5       0.0  87.5" in printed
     starts = {row["job_id"]: (row["start"], row["nodes"]) for row in read_csv("out/jobs-baseline.csv")}
     began = min(start for start, _ in starts.values())
     assert {job: (start - began, nodes) for job, (start, nodes) in starts.items()} == {
