@@ -1,4 +1,6 @@
-"""Failures of a command: one sentence on standard error, an exit status, and a crash file where the defect is ours."""
+"""Handling of failed commands: one sentence on standard error, an exit status, and a crash file if the defect is
+ours.
+"""
 
 from __future__ import annotations
 

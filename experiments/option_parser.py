@@ -1,6 +1,6 @@
-"""Options of a command, made from the dataclasses that declare its parameters (``workloads.ground.parameters``).
+"""Command-line parser built from the dataclasses that declare the parameters (``workloads.ground.parameters``).
 
-argparse reads each word by the type of its field; the parsed words then become the dataclasses that a command takes.
+argparse converts each word by the type of its field; the values are then assembled into the dataclasses of a command.
 """
 
 from __future__ import annotations

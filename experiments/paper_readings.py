@@ -1,7 +1,8 @@
-"""Readings of hybrid-workload-scheduling: for each of its open sentences what is simulated, and presets of all of them.
+"""Interpretations of hybrid-workload-scheduling: for each ambiguous sentence of the paper its possible settings, and
+presets.
 
-``paper`` is the reading that reproduces most of the paper as far as it has been searched for
-(docs/experiments/hybrid.md). Another reading takes its place by changing its line in :data:`READINGS`.
+``paper`` is the interpretation that reproduces most of the paper as far as it has been searched for
+(docs/experiments/hybrid.md). To choose another one, change its line in :data:`READINGS`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Means with confidence intervals, and paired comparisons: what repetitions of an experiment say.
+"""Means with confidence intervals and paired comparisons, for repetitions of an experiment.
 
-Repetitions are independent draws of an instance. Two treatments of the *same* instances are compared by the differences
-instance by instance, so that what makes an instance easy or hard for both is not taken for noise.
+Repetitions are independent draws of an instance. Two treatments of the same instances are compared by the differences
+within each instance, so that the difficulty of an instance does not count as noise.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables: aligned text for a terminal, and CSV files, written and read back."""
+"""Tables as aligned text for a terminal, and as CSV files."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Text for a terminal: escaped input, and warnings on standard error.
+"""Terminal output: escaped input, and warnings on standard error.
 
-Input decides what commands print: names of users and jobs, header lines, labels. :func:`safe_terminal` is the one
-place that keeps all of it from controlling the terminal. A cell of a table is escaped before it is aligned
-(:func:`experiments.tables.render`), so that a line end in a name does not break the table.
+Input decides what commands print: names of users and jobs, header lines, labels. :func:`safe_terminal` is the single
+place that prevents it from controlling the terminal. A table cell is escaped before it is aligned
+(:func:`experiments.tables.render`), so that a line break in a name does not break the table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What happens: the SimPy model of a machine that carries the decisions of the policies out.
+"""Discrete-event simulation, on SimPy, of a machine that carries out the decisions of the policies.
 
 >>> from simulator import simulate
 

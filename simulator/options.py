@@ -1,4 +1,4 @@
-"""The options of a simulation: every choice of the model that is a named parameter.
+"""Options of a simulation: every choice of the model that is a named parameter.
 
 The annotation of each field declares its option (:mod:`workloads.ground.parameters`).
 """

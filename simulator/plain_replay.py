@@ -1,7 +1,7 @@
-"""Plain replays: rigid jobs under the baseline, where a loop computes all starts, and the rest follows from columns.
+"""Replays of rigid jobs under the baseline, computed by a loop over columns instead of events.
 
-Such a replay has no events but submits, starts and ends, so that it needs no event objects. Everything that
-:mod:`simulator.clock` makes of it is a sum over columns: a test compares all of it, to the tick.
+Such a replay has no events but submits, starts and ends: a loop computes the starts, and everything else that
+:mod:`simulator.clock` would record follows as sums over columns. A test compares both, to the tick.
 """
 
 from __future__ import annotations

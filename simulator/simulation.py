@@ -1,4 +1,4 @@
-"""The simulation: a job table in, a result out."""
+"""The function :func:`simulate`, which turns a job table into a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prospects: from a given state on, when do certain jobs start."""
+"""Start times of selected jobs in a simulation that begins in a given state."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The command line, a module for each command."""
+"""Commands of the command line, one module each."""

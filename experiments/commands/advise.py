@@ -1,4 +1,4 @@
-"""``holdfast advise``: what to ask for now."""
+"""``holdfast advise``: recommend the size and walltime of a job to be submitted now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalogue: every plug-in of every kind, for people to read."""
+"""Listing of the plug-ins of every kind, as a table and as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``holdfast compare``: two results of the same jobs, job by job."""
+"""``holdfast compare``: compare two results of the same jobs, job by job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``holdfast demo``: a Theta-like year under the baseline and all six mechanisms."""
+"""``holdfast demo``: simulate a Theta-like year under the baseline and all six mechanisms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``holdfast explain``: the story of a job."""
+"""``holdfast explain``: explain why a job waited, was preempted, or was delayed."""
 
 from __future__ import annotations
 

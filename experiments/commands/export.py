@@ -1,4 +1,4 @@
-"""``holdfast export``: results in the formats of other tools."""
+"""``holdfast export``: write results in the formats of other tools."""
 
 from __future__ import annotations
 

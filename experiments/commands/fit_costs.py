@@ -1,4 +1,4 @@
-"""``holdfast fit-costs``: from recorded or simulated waits to the prices that make a plan's cost its response time."""
+"""``holdfast fit-costs``: fit the planner's costs to recorded or simulated queue waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``holdfast forecast``: when waiting jobs will start."""
+"""``holdfast forecast``: predict when waiting jobs will start."""
 
 from __future__ import annotations
 

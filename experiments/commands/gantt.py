@@ -1,4 +1,4 @@
-"""``holdfast gantt``: an interactive page of a simulation, in one file."""
+"""``holdfast gantt``: write an interactive Gantt chart of a simulation as one HTML file."""
 
 from __future__ import annotations
 

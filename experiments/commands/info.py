@@ -1,4 +1,4 @@
-"""``holdfast info``: what a trace is, on one screen."""
+"""``holdfast info``: summarise a trace on one screen."""
 
 from __future__ import annotations
 

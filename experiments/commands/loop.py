@@ -1,4 +1,4 @@
-"""``holdfast loop``: plan, simulate, fit the waits, plan again for what they cost, until the plans are stable."""
+"""``holdfast loop``: alternate planning, simulation and fitting of wait costs until the plans are stable."""
 
 from __future__ import annotations
 

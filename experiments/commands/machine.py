@@ -1,4 +1,4 @@
-"""``holdfast machine``: describe a machine from a site's files or a log, and show a description."""
+"""``holdfast machine``: write the description of a machine from a site's files or a log, or show one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``holdfast marginals``: the generator against a real trace."""
+"""``holdfast marginals``: compare the marginal distributions of the generator with a real trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``holdfast picture``: one picture of a simulation, for a paper."""
+"""``holdfast picture``: draw one figure of a simulation, for a paper."""
 
 from __future__ import annotations
 

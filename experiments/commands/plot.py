@@ -1,4 +1,4 @@
-"""``holdfast plot``: figures and verdicts again, from the tables of a directory."""
+"""``holdfast plot``: draw figures and judge claims again from the tables of a directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``holdfast policies``: which plug-ins there are, and whether one keeps the contract."""
+"""``holdfast policies``: list the available plug-ins, or check one against its contract."""
 
 from __future__ import annotations
 

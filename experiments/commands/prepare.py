@@ -1,4 +1,4 @@
-"""``holdfast prepare``: turn a trace into a job table, with every random choice made, or into a log in SWF."""
+"""``holdfast prepare``: convert a trace into a job table, with all random choices drawn, or into an SWF log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``holdfast reproduce``: all experiments of the papers, and one report of them."""
+"""``holdfast reproduce``: run all experiments of the papers and write one report."""
 
 from __future__ import annotations
 

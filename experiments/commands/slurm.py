@@ -1,4 +1,4 @@
-"""``holdfast slurm``: a real Slurm beside the simulator."""
+"""``holdfast slurm``: use a real Slurm beside the simulator."""
 
 from __future__ import annotations
 

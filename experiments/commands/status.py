@@ -1,4 +1,4 @@
-"""``holdfast status``: where a submitted sequence stands."""
+"""``holdfast status``: show the progress of a submitted sequence of reservations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``holdfast submit``: the reservations of a plan as a chain of jobs on Slurm."""
+"""``holdfast submit``: submit the reservations of a plan as a chain of Slurm jobs."""
 
 from __future__ import annotations
 

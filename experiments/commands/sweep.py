@@ -1,4 +1,4 @@
-"""``holdfast sweep``: a grid of simulations."""
+"""``holdfast sweep``: simulate a grid of options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``holdfast verify``: whether files are as Holdfast wrote them, by their digests alone."""
+"""``holdfast verify``: check by digests alone that files are as Holdfast wrote them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""The result of a simulation as Batsim writes its ``jobs.csv``, which evalys reads.
+"""Export to the format of Batsim's ``jobs.csv``, which evalys reads.
 
-Source: Batsim, ``docs/output-jobs.rst``. A line is an execution on nodes that stay the same. Where Batsim's schedulers
-kill a job and submit it again, the new one is ``ID#1``, then ``ID#2`` (pybatsim, ``resubmit_job``). So are here the
-parts of a job that was preempted, was shrunk or expanded, or asked for one reservation after the other; all of them but
-the last have been killed.
+Source: Batsim, ``docs/output-jobs.rst``. A line is an execution on a fixed set of nodes. When Batsim's schedulers kill
+a job and submit it again, the new one is ``ID#1``, then ``ID#2`` (pybatsim, ``resubmit_job``). The parts of a job that
+was preempted, shrunk or expanded, or that used several reservations, are written in the same way; all parts but the
+last count as killed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Formats: what a recording can be exported to, by name, and by the name of the file."""
+"""Registry of export formats, by name and by file extension."""
 
 from __future__ import annotations
 

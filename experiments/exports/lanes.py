@@ -1,4 +1,4 @@
-"""Lanes: things that take time, side by side, so that no two in a lane overlap."""
+"""Assignment of time spans to lanes such that no two spans in a lane overlap."""
 
 from __future__ import annotations
 

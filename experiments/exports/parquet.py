@@ -1,4 +1,4 @@
-"""The result of a simulation as Parquet tables, for pandas, Polars, DuckDB and other readers of columns."""
+"""Export to Parquet tables, for pandas, Polars, DuckDB and other column readers."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The result of a simulation in the Trace Event Format, for ui.perfetto.dev and chrome://tracing.
+"""Export to the Trace Event Format, for ui.perfetto.dev and chrome://tracing.
 
-Source: "Trace Event Format", the format's definition by its makers (Duca and Sinclair), and the Perfetto documentation.
-Processes are the machine (counters), each type of job, the nodes that are held or down, and the calls of on-demand
-jobs. Within a type, runs lie in lanes, which are its threads: as many as ever ran at a time, so that a month is
-readable. A run is a complete event; events within it mark resizes and warnings. A microsecond of the
-trace is a tick of the simulated clock.
+Source: "Trace Event Format" (Duca and Sinclair), and the Perfetto documentation. The processes of the trace are the
+machine (counters), each type of job, the nodes that are held or down, and the calls of on-demand jobs. Within a type,
+runs are distributed over lanes (threads), as few as the largest number of simultaneous runs, so that a month stays
+readable. A run is a complete event; events within it mark resizes and warnings. A microsecond of the trace is a tick of
+the simulated clock.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The result of a simulation as a log in the Standard Workload Format, as the machine itself would have kept it.
+"""Export to a log in the Standard Workload Format, as the machine itself would have kept it.
 
-Source: Parallel Workloads Archive, https://www.cs.huji.ac.il/labs/parallel/workload/swf.html. A job is one line, its
-run time the sum of its runs. Where partial executions are asked for, a job of several runs is that line and then one
-for each of them, with status 2 (to be continued), 3 (the last, completed) or 4 (the last, killed); the header says
-``Preemption: Double``, as the format wants it.
+Source: Parallel Workloads Archive, https://www.cs.huji.ac.il/labs/parallel/workload/swf.html. A job is one line, whose
+run time is the sum of its runs. If partial executions are requested, the line of a job with several runs is followed by
+one line for each run, with status 2 (to be continued), 3 (the last, completed) or 4 (the last, killed), and the header
+contains ``Preemption: Double``, as the format requires.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The interactive Gantt page: a result as columns of numbers, and the page that draws them."""
+"""The interactive Gantt page: a result converted to columns of numbers, and the page that draws them."""

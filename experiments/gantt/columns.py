@@ -1,7 +1,7 @@
-"""A result as columns of whole numbers: what the interactive Gantt page draws.
+"""Conversion of a result to columns of integers for the interactive Gantt page.
 
-Times are whole seconds after ``base``, rounded; columns with names that begin with ``d_`` hold differences to the value
-before, so that they are short as text.
+Times are whole seconds after ``base``, rounded. Columns with the prefix ``d_`` contain differences to the preceding
+value, which are shorter as text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The interactive Gantt page: one HTML file that needs nothing else, no network, no other file."""
+"""The interactive Gantt page: one self-contained HTML file that needs neither a network nor other files."""
 
 from __future__ import annotations
 

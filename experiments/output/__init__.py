@@ -1,1 +1,1 @@
-"""How a result is written: under a lock, complete or not at all, and sealed by digests."""
+"""Writing of results: under a lock, completely or not at all, and sealed by digests."""

@@ -1,9 +1,9 @@
-"""Handovers: a result takes the place of the former one in a directory as a whole, even if the process is killed.
+"""Atomic replacement of a result in a directory, even if the process is killed.
 
-A result is written to a hidden directory. When it is complete and on the disk, that directory gets the name under
-which readers look first: in this one step the new result replaces the old one. Then its files are moved to their
-places, the manifest last; a process that is killed on the way leaves the rest to the next writer. Nothing else in the
-directory is touched.
+A result is written to a hidden directory. When it is complete and on disk, the directory is renamed to the name that
+readers look up first: this single step replaces the old result. Then its files are moved to their places, the manifest
+last; if the process is killed before that, the next writer finishes the move. Other files in the directory are not
+touched.
 """
 
 from __future__ import annotations

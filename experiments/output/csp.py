@@ -1,4 +1,4 @@
-"""The content security policy of a page: a browser runs and shows nothing but what the page was written with."""
+"""Content security policy of an HTML page: the browser runs and shows only what was written into the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Occupancy: which command's results stand in a directory, so that those of two never mix there."""
+"""Checks of an output directory, so that results of two commands never mix in it."""
 
 from __future__ import annotations
 

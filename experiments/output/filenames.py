@@ -1,4 +1,4 @@
-"""Names of the files of a run: what stands for a mechanism or a label in them."""
+"""Names of the files of a run, derived from its mechanism or label."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Locks: at most one command at a time writes to a directory."""
+"""Locks that allow only one command at a time to write to a directory."""
 
 from __future__ import annotations
 

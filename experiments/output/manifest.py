@@ -1,8 +1,8 @@
-"""Seals: a manifest with the SHA-256 of every file of a result, and results read back only as they were written.
+"""Manifests with the SHA-256 of every file of a result, and readers that accept only unchanged files.
 
-A manifest (``run.json``, ``sweep.json``, ``ID.json``) tells what a result is of. Under ``files`` stand the names of its
-tables with their digests, under ``derived`` those of what is drawn from them, and last of all its own ``digest``. This
-notices accidents; it is no signature: an attacker can write a new manifest, too.
+A manifest (``run.json``, ``sweep.json``, ``ID.json``) describes a result. ``files`` lists the names and digests of its
+tables, ``derived`` those of the figures drawn from them; the last entry is its own ``digest``. This detects accidents;
+it is not a signature, because an attacker can write a new manifest as well.
 """
 
 from __future__ import annotations

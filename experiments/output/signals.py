@@ -1,4 +1,4 @@
-"""Signals: an interruption ends a command between two steps, and never in the middle of a handover."""
+"""Signal handling: an interruption ends a command between two steps, never while a result is being replaced."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Which nodes each run had: node numbers, derived from the event log by best fit."""
+"""Node numbers of every run, derived from the event log by best fit."""

@@ -1,7 +1,7 @@
-"""Holdings: the nodes of each run, reservation and outage, and since when, while an event log is read.
+"""Nodes currently held by each run, reservation and outage, with the start of each holding, while an event log is read.
 
-Nodes move between holders and the free ones, and each move closes the spans of both. Jobs take the narrowest gap
-that is wide enough, from below, on-demand jobs and what is held for them from above.
+Each move of nodes closes the spans of both holders. Jobs take the narrowest sufficient gap from the lowest number on,
+on-demand jobs and nodes held for them from the highest.
 """
 
 from __future__ import annotations

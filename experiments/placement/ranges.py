@@ -1,4 +1,4 @@
-"""Sets of nodes as ascending ranges of their numbers: half-open, disjoint, and never touching each other."""
+"""Sets of nodes as sorted, half-open, disjoint and non-adjacent ranges of node numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rectangles: a placement as neighbouring nodes that one holder has for some time, as a Gantt chart draws them."""
+"""Rectangles of a Gantt chart: adjacent nodes that one holder has over a period."""
 
 from __future__ import annotations
 

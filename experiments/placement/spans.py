@@ -1,9 +1,9 @@
-"""Placement: which nodes each job had, and when, derived by best fit from the event log.
+"""Placement of jobs: which nodes each job had, and when, derived from the event log by best fit.
 
-The simulation counts nodes and does not number them: they are alike, and any numbering that gives each holder as many
-nodes as it has is as true as any other. This one keeps things together: jobs take the narrowest gap that is wide
-enough, from below, on-demand jobs and the nodes that are held for them from above. A tenant runs on nodes of
-reservations, which take the same nodes back, and an on-demand job starts on the nodes that were held for it.
+The simulation counts nodes and does not number them: nodes are alike, so that any numbering with the right counts is
+equally valid. This one keeps nodes together: jobs take the narrowest sufficient gap from the lowest number on,
+on-demand jobs and nodes held for them from the highest. A tenant runs on nodes of reservations, which get the same
+nodes back, and an on-demand job starts on the nodes that were held for it.
 """
 
 from __future__ import annotations

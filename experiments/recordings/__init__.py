@@ -1,1 +1,1 @@
-"""What is known of one simulation, in memory or read back from a directory."""
+"""Results of simulations, in memory or read back from a directory."""

@@ -1,7 +1,7 @@
-"""Archives: what ``holdfast run`` has left in a directory, read back.
+"""Reader of the directories that ``holdfast run`` writes.
 
-``run.json`` says what was simulated and of which mechanisms there are tables; one of them, with its event log, is a
-:class:`~simulator.results.result.Result`.
+``run.json`` records what was simulated and which mechanisms have tables. One of these runs, with its event log, is read
+as a :class:`~simulator.results.result.Result`.
 """
 
 from __future__ import annotations

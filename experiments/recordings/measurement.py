@@ -1,4 +1,6 @@
-"""Measurement: which part of a simulation is measured, and which delay counts as none."""
+"""Settings of the measurement: the part of a simulation that is measured, and the delay up to which a start counts as
+immediate.
+"""
 
 from __future__ import annotations
 

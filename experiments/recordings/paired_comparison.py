@@ -1,4 +1,4 @@
-"""Gains: what the same jobs gain and lose from one result to another, all together and by group."""
+"""Paired comparison of two results: gains and losses of the same jobs, in total and by group."""
 
 from __future__ import annotations
 

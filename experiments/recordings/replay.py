@@ -1,4 +1,4 @@
-"""Replays: one job table under several mechanisms, and the files that tell of it."""
+"""Replays of one job table under several mechanisms, and the files of their results."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Soundness: each row of a result that is read must be one that a simulation can have written.
+"""Checks that each row of a table read back is one that a simulation can have written.
 
-Digests keep out accidents, but whoever alters a table may seal it again. What is read is therefore held to the laws
-that explanations, pages and exports rely on, and refused with the file and the line where it breaks one.
+Digests detect accidents, but anyone who edits a table can also renew its digest. Every row is therefore checked against
+the invariants that explanations, pages and exports rely on; an error names the file, the line and the invariant.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""The parts of a streamed replay: the rows of jobs that have ended, while it goes on.
+"""Intermediate tables of a streamed replay: the rows of the jobs that have ended so far.
 
-A part appears under its name when it is whole, so that a process that is killed leaves all that it has told, readable.
+A table appears under its name only when it is complete, so that all jobs written before the process is killed remain
+readable.
 """
 
 from __future__ import annotations

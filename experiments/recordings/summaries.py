@@ -1,4 +1,4 @@
-"""Summaries side by side: the metrics of several simulations as text for a terminal of 120 characters."""
+"""Text tables that compare the metrics of several simulations, for a terminal of 120 characters."""
 
 from __future__ import annotations
 

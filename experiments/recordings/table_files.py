@@ -1,7 +1,7 @@
-"""Files of tables of results, written by columns: CSV, and Parquet where it is asked for.
+"""Writer of result tables by columns, as CSV or Parquet.
 
-CSV is what people open: any spreadsheet, pandas, a pager, and the commands of Holdfast read it. Parquet is for the jobs
-of long streamed replays, whose CSV takes longer than the simulation.
+CSV can be opened by any spreadsheet, pandas, a pager, and the commands of Holdfast. Parquet serves long streamed
+replays, in which writing the jobs as CSV takes longer than the simulation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Windows of time that a user asks for: seconds or durations after the first submit, or dates."""
+"""Time windows given by a user, as seconds or durations after the first submit, or as dates."""
 
 from __future__ import annotations
 

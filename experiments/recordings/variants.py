@@ -1,4 +1,4 @@
-"""Variants: the runs of one result, and the options that set each apart from the others."""
+"""Variants of a result: its runs, and the options in which they differ."""
 
 from __future__ import annotations
 

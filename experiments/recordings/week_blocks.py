@@ -1,4 +1,6 @@
-"""Weeks, or days, whose jobs wait in one queue and so depend on each other."""
+"""Blocks of weeks or days for resampling: jobs of one block shared a queue, so that their waits depend on each
+other.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What happened when: how each job, the queue and the machine spent their time."""
+"""Time series of a simulation: how each job, the queue and the machine spent their time."""

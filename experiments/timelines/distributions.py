@@ -1,4 +1,4 @@
-"""Distributions of waits and slowdowns as a table: quantiles over all jobs and by size."""
+"""Table of the distributions of waits and slowdowns: quantiles over all jobs and by size."""
 
 from __future__ import annotations
 

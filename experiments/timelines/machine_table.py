@@ -1,4 +1,4 @@
-"""The machine under each mechanism as a table: nodes and queue over time."""
+"""Table of nodes and queue length over time under each mechanism."""
 
 from __future__ import annotations
 

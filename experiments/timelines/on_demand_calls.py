@@ -1,4 +1,6 @@
-"""On-demand jobs from the event log: notice, estimated arrival, arrival, start, and the jobs that made room."""
+"""Calls of on-demand jobs, from the event log: notice, estimated arrival, arrival, start, and the jobs that freed
+nodes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Contrasts: how each of several results over the same jobs differs from the first, with intervals."""
+"""Paired differences of metrics between the first and each further result over the same jobs, with confidence
+intervals.
+"""
 
 from __future__ import annotations
 

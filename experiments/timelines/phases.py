@@ -1,7 +1,7 @@
-"""What every run did when: setup, compute, checkpoints, losses and warnings, from the event log and the job table.
+"""Phases of every run (setup, compute, checkpoint, loss, warning), from the event log and the job table.
 
-The simulator books node-ticks when a run ends. Here they are laid out in time, so that their integral over time is the
-:class:`~simulator.results.records.Accounting` again, to the tick. Source: docs/model.md, "Metrics".
+The simulator books node-ticks when a run ends. Here they are placed in time, so that their integral over time equals
+:class:`~simulator.results.records.Accounting`, to the tick. Source: docs/model.md, "Metrics".
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Step functions of time: their averages over bins, and the unit and bin that suit a span."""
+"""Step functions of time: averages over bins, and units and bins that suit a span."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waits from the event log: times in the queue, and the first job of the queue over time."""
+"""Waiting times from the event log: times in the queue, and the first job of the queue over time."""
 
 from __future__ import annotations
 

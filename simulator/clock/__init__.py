@@ -1,1 +1,1 @@
-"""When: SimPy events, the order within an instant, and one scheduling pass for each instant."""
+"""Simulated time: SimPy events, their order within an instant, and one scheduling pass per instant."""

@@ -1,4 +1,4 @@
-"""The question that a simulation may put to its driver, while the clock stands still."""
+"""State of an interactive simulation: the decision that it requests from its driver while the clock is stopped."""
 
 from __future__ import annotations
 

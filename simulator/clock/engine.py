@@ -1,13 +1,13 @@
-"""The engine: the system in simulated time, on SimPy.
+"""The simulation engine, which runs a machine in simulated time on SimPy.
 
-One process feeds notices and one outages; arrivals are merged with SimPy's queue. Everything else that is due at a
-known time (ends of runs, time-outs, planned preemptions, requeues) is a plain event; when an action changes the end of
-a run, the former event counts for nothing. Waiting jobs are data. When nothing of an instant is left, one pass is run;
-none where nothing could start.
+Notices and outages are SimPy processes; arrivals are merged with SimPy's queue. Everything else with a known time (ends
+of runs, time-outs, planned preemptions, requeues) is a plain event; when an action changes the end of a run, the old
+event is cancelled. Waiting jobs are plain data. When no event of an instant is left, one scheduling pass runs, unless
+no job could start.
 
-The clock counts integer ticks, so that an instant is exact; within it events are ordered by SimPy's priority, which is
-(class, rank of the job id). Completions stand first: at the same instant a completion wins over a preemption, and over
-a cancellation.
+The clock counts integer ticks, so that instants are exact. Within an instant, events are ordered by their SimPy
+priority, which is (class, rank of the job id). Completions have the highest priority: in the same instant they precede
+preemptions and cancellations.
 """
 
 from __future__ import annotations

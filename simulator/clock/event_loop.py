@@ -1,9 +1,8 @@
-"""Instants: events at an exact tick, the order within one, and the scheduling pass at its end.
+"""The event loop: events at exact ticks, their order within an instant, and the scheduling pass that ends the instant.
 
-Jobs that arrive by the clock are known from the beginning and in order: they are merged with SimPy's queue, which holds
-all other events, because an event for each of them would be a twentieth of a replay. The scheduler is not a process,
-nor an event: when nothing of an instant is left, the clock runs one pass; none where nothing could start. Source:
-docs/model.md, parameter ``passes``.
+Arrivals with a known time are sorted in advance and merged with SimPy's queue, which holds all other events; an event
+for each arrival would take about 5 % of a replay. The scheduler is neither a process nor an event: when no event of an
+instant is left, the loop runs one pass, unless no job could start. Source: docs/model.md, parameter ``passes``.
 """
 
 from __future__ import annotations

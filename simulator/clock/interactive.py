@@ -1,4 +1,4 @@
-"""Asking: a scheduler and submissions whose driver is asked for decisions, while the clock stands still."""
+"""Scheduler and job submission for interactive simulations, which stop the clock and ask their driver for decisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scheduling: one pass over the queue, which starts the jobs that the policies choose."""
+"""The scheduling pass, which starts the jobs that the policies choose."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The set-up: everything that a simulation is made of, before it begins."""
+"""The set-up of a simulation: everything that is needed to run it, already checked."""
 
 from __future__ import annotations
 

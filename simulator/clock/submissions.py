@@ -1,10 +1,11 @@
-"""Submissions: when each job is submitted, and what a submission leads to.
+"""Submission of jobs: when each one is submitted, and the consequences.
 
-Most jobs arrive by the clock. A job that depends on another one is submitted after that has terminated, a job that runs
-already when the replay begins is not submitted, and a stochastic job is submitted again for each further reservation.
-A job that is not eligible at its submit is held: it enters the queue when it is eligible, and nothing sees it before.
+Most jobs are submitted at a time that the table gives. A job that depends on another one is submitted after that one
+has terminated; a job that already runs when the replay begins is not submitted; a stochastic job is submitted again for
+each further reservation. A job that is not eligible at its submit is held: it enters the queue, and becomes visible to
+the policies, when it is eligible.
 
-Source for dependencies: Standard Workload Format 2.2, fields 17 and 18; for all of it: docs/model.md, "Life of jobs".
+Sources: Standard Workload Format 2.2, fields 17 and 18, for dependencies; docs/model.md, "Life of jobs".
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""A trial: in one simulation, when a job would start with each of several walltimes.
+"""Start times of one job for several walltimes, computed in a single simulation.
 
-A job that waits changes nothing for others by its walltime, where neither the order nor the rule looks at it. The
-trial begins with the shortest walltime. When the rule would start the job, the trial notes it, gives the job the next
-walltime, and asks the rule again, as if nothing had been: so far the two simulations are the same.
+The walltime of a waiting job affects other jobs only through the queue order and the backfilling rule; a trial requires
+that neither of them looks at it. The trial begins with the shortest walltime. When the rule would start the job, the
+trial records the start, gives the job the next walltime, and calls the rule again: up to this point, the simulations
+with the two walltimes are identical.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Conformance: whether a policy keeps the contract of the port, and in words what it broke.
+"""Conformance tests for policies: they check that a policy keeps the contract of its interface and report violations in
+words.
 
 >>> from simulator.conformance import check_policy
 >>> check_policy("saf", kind="order").ok

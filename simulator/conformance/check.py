@@ -1,9 +1,9 @@
-"""The suite: a policy through generated scenarios, and what it broke in words.
+"""The conformance suite: it runs a policy in generated scenarios and reports violations in words.
 
-What is checked for each kind stands in :mod:`~simulator.conformance.orders`, :mod:`~simulator.conformance.starts`,
-:mod:`~simulator.conformance.strategies` and :mod:`~simulator.conformance.plans`; here is what holds for all of them: a
-policy is a function of what it sees. It does not change it, keeps nothing between calls, does not look at runtimes, and
-gives the same answers at any time and in any order.
+The checks of each kind of policy are in :mod:`~simulator.conformance.orders`, :mod:`~simulator.conformance.starts`,
+:mod:`~simulator.conformance.strategies` and :mod:`~simulator.conformance.plans`. This module checks the rules for all
+kinds: a policy is a function of the view that it is given. It does not modify the view, keeps no state between calls,
+does not look at true runtimes, and returns the same result at any time and in any order of calls.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The contract: what a policy may claim, what a problem is, and answers in words."""
+"""Types of the conformance contract: claims of a policy, problems, and answers formatted as text."""
 
 from __future__ import annotations
 

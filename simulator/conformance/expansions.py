@@ -1,4 +1,4 @@
-"""Expansions: which running malleable jobs may grow, and what they may not delay."""
+"""Checks of expansion policies: which running malleable jobs may grow, and which promises must be kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated scenarios and job tables: small, full of ties and edges, the same for the same seed."""
+"""Generator of scenarios and job tables: small, rich in ties and edge cases, and reproducible from a seed."""
 
 from __future__ import annotations
 

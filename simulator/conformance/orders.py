@@ -1,4 +1,4 @@
-"""Queue orders: keys that can be compared, the same whenever they are asked for."""
+"""Checks of queue orders: keys must be comparable and must not change between calls."""
 
 from __future__ import annotations
 

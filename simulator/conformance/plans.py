@@ -1,4 +1,6 @@
-"""Planning strategies: plans that grow, end somewhere, cost something finite, and are the same the next time."""
+"""Checks of planning strategies: reservations must grow and cover the distribution at a finite cost, and plans be
+repeatable.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports of what a policy broke."""
+"""Reports of the violations that a policy committed."""
 
 from __future__ import annotations
 

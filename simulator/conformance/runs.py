@@ -1,4 +1,6 @@
-"""In simulations: a policy beside all others, on small job tables, where one instant follows from the one before."""
+"""Whole simulations of small job tables with a policy under test, where the decisions of one instant affect the
+next.
+"""
 
 from __future__ import annotations
 

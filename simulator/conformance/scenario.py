@@ -1,4 +1,4 @@
-"""Scenarios: a machine at an instant, as a policy sees it, in full and in words."""
+"""Scenarios: the state of a machine at an instant, as a policy sees it, and its description in words."""
 
 from __future__ import annotations
 

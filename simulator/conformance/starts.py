@@ -1,4 +1,4 @@
-"""Starts: what backfilling rules and tenants rules may start, and what they may not delay."""
+"""Checks of backfilling and tenants rules: which jobs they may start, and which ones they must not delay."""
 
 from __future__ import annotations
 

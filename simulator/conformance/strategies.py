@@ -1,4 +1,6 @@
-"""On-demand jobs: what a notice strategy may hold and plan, and what an arrival strategy must find."""
+"""Checks of strategies for on-demand jobs: what a notice strategy may hold and plan, and the nodes an arrival strategy
+must free.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What changes: nodes, runs, the queue, and every transition between them."""
+"""State of the machine: nodes, runs and the queue, and every transition between them."""

@@ -1,4 +1,4 @@
-"""The truth of stochastic jobs: what really happens in a reservation. Only its run asks, and no decision.
+"""Actual outcomes of the reservations of stochastic jobs, known to their runs only and hidden from all policies.
 
 Source: docs/model.md, "Stochastic jobs"; "Reservation and Checkpointing Strategies", section 5.2.
 """

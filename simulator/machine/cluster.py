@@ -1,9 +1,9 @@
-"""The cluster: the one place where nodes change hands.
+"""The cluster: all accounts of nodes, and the only functions that move nodes between them.
 
-Every holder of nodes is an :class:`Account`: the free pool, a reservation's idle nodes, an arrived job that still
-gathers its nodes, a running job, an outage. Nodes only ever move from one account to another, as money does in
-double-entry bookkeeping, so that their sum cannot change, and every move is checked. The cluster integrates over time
-how many nodes are free, held, busy and down.
+Every holder of nodes is an :class:`Account`: the free pool, the idle nodes of a reservation, an arrived job that still
+gathers its nodes, a running job, an outage. Nodes only move from one account to another, as in double-entry
+bookkeeping, so that their sum cannot change; every move is checked. The cluster integrates the numbers of free, held,
+busy and down nodes over time.
 """
 
 from __future__ import annotations

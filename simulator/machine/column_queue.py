@@ -1,8 +1,7 @@
-"""A queue of many jobs, which answers a pass from arrays, so that it need not look at each job.
+"""View of a long queue that policies query by array operations instead of visiting every job.
 
-A pass asks which job is first, and which others fit into the free nodes; only the jobs that may start are then looked
-at one by one. They are the answers that a list gives: an array of keys that may differ from the true ones in the last
-digits decides only between keys that are further apart.
+A pass asks for the first job and for the others that fit the free nodes; only these are visited one by one. The results
+are those of a list: float keys that may be off in their last digits decide only between keys that differ by more.
 """
 
 from __future__ import annotations

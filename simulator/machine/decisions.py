@@ -1,8 +1,8 @@
-"""Decisions: what the event log does not tell, recorded beside it where it is asked for.
+"""Recorder of the reasons for decisions, which the event log does not contain.
 
-The log records what happened to nodes. The reasons need more: promises to waiting jobs and their changes, the cost of
-preempting a victim and the best other job, loans, plans, and the reasons that policies give. Nothing here decides
-anything.
+The log records what happened to nodes. Explanations need more: promises to waiting jobs and their changes, the cost of
+preempting a victim and of the next-best candidate, loans, plans, and the reasons that policies give. Recording does not
+affect any decision.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The event log: every change of a job's nodes, and every event of its life; samples of the machine stand beside it."""
+"""The event log: every change of a job's nodes and every event of its life; and samples of the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expected releases: how many nodes each job is expected to release when, as policies see it."""
+"""Expected releases of nodes, as policies see them: how many nodes each running job is expected to free, and when."""
 
 from __future__ import annotations
 

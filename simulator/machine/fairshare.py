@@ -1,11 +1,12 @@
-"""Decayed usage: what projects have used of the machine, older node-ticks counting less.
+"""Decayed usage of each project, in which older node-ticks count less.
 
-Only a queue order that asks for it (``half_life``) pays for it. The decay is continuous: a node held during the last
+It is computed only for queue orders that need it (``half_life``). The decay is continuous: a node held during the last
 second counts more than one held during the first. Between two changes a group holds n nodes, so that its usage is
+exactly
 
-    U(t) = U(s) 2^(-(t - s) / h) + n (h / ln 2) (1 - 2^(-(t - s) / h))
+U(t) = U(s) 2^(-(t - s) / h) + n (h / ln 2) (1 - 2^(-(t - s) / h))
 
-exactly, whenever it is looked at in between.
+however often it is evaluated in between.
 """
 
 from __future__ import annotations

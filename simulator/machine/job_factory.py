@@ -1,4 +1,4 @@
-"""Kinds of jobs: which state a job of each type has, and which run."""
+"""Factory of job states and runs for each type of job."""
 
 from __future__ import annotations
 

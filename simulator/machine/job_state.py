@@ -1,4 +1,4 @@
-"""Job states: what is left of a job, and what has happened to it.
+"""State of a job: its remaining work and its history.
 
 A job is waiting, running, or done; its state outlives its runs. The remaining work of a rigid or on-demand job is
 compute time and checkpoints, that of a malleable job node-ticks. Source: Fan et al., IPDPS 2022, section III-A.

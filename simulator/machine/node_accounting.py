@@ -1,4 +1,4 @@
-"""Usage: what the node-ticks of all runs were spent on."""
+"""Accounting of the node-ticks of all runs: compute, setup, checkpoints, losses and warnings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holders: accounts of nodes beside the free pool, and the loans between them.
+"""Accounts of nodes other than the free pool, and the loans between them.
 
 A run may be the tenant of reservations, which lend it nodes; under warning it may have promised nodes to arrived jobs
 that gather theirs, or be on its way to a reservation by a plan. A loan records the lender and the borrower of nodes.

@@ -1,8 +1,8 @@
-"""Prior state: what a simulation that begins in a state must know of the time before.
+"""Information about the time before a simulation that begins in a given state.
 
-Running and waiting jobs are rows of the job table. Two things are not: what accounts have used of the machine, which
-some queue orders ask for, and which nodes the running jobs have, which a backfilling rule on named nodes asks for.
-Source: docs/forecast.md, "The state".
+Running and waiting jobs are rows of the job table. Two things are not: the past usage of each account, which some queue
+orders need, and the nodes of the running jobs, which a backfilling rule on named nodes needs. Source: docs/forecast.md,
+"The state".
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Columns: many waiting jobs as arrays of numbers, and their order by arrays of keys."""
+"""Waiting jobs as arrays of numbers, and their order from arrays of keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs: a job on its nodes, from a start to its end or its preemption.
+"""Runs of jobs on their nodes, each from a start to its end or preemption.
 
 Source: Fan et al., IPDPS 2022, section III-A. A run knows when it will end, what a preemption would cost, and how its
 node-ticks divide into compute, setup, checkpoints and losses.

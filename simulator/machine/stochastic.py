@@ -1,7 +1,7 @@
-"""Stochastic jobs: one job, submitted as one reservation after the other until it completes.
+"""Stochastic jobs, which are submitted as one reservation after another until they complete.
 
-Source: docs/model.md, "Stochastic jobs". Policies see the walltime of the reservation and nothing of the runtime: a run
-that computes until its walltime is not told from one that will complete.
+Policies see the walltime of the current reservation but not the runtime: they cannot distinguish a run that will
+complete from one that will reach its walltime. Source: docs/model.md, "Stochastic jobs".
 """
 
 from __future__ import annotations

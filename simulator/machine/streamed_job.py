@@ -1,4 +1,4 @@
-"""Streamed jobs: rigid jobs of a table in columns, whose states exist from their submits to their ends."""
+"""States of rigid jobs in a streamed replay, which exist only between submit and end."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The system: queue, runs and reservations of one machine, and every transition between them.
+"""The state of one machine (queue, runs, reservations) and every transition of it.
 
-It is what policies see (:class:`policies.port.SystemView`) and what their actions change. It keeps no clock: its driver
-sets ``now`` and is told, through :class:`Timing`, when a run begins or ends at another time than before.
+Policies see it as :class:`policies.port.SystemView`; their actions change it. It has no clock of its own: the engine
+sets ``now``, and the system notifies the engine, through :class:`Timing`, when a run begins or when its end changes.
 Source: docs/model.md, "The six mechanisms" and "Readings that are not parameters".
 """
 

@@ -1,4 +1,4 @@
-"""The queue: on-demand jobs that could not start, then all others in the policy's order."""
+"""The queue: on-demand jobs that could not start at once, then all other jobs in the policy's order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a replay on a machine comes to: waits by partition, and use and stranded capacity by resource."""
+"""Metrics of a replay on a machine with resources: waits by partition, and used and stranded capacity by resource."""
 
 from __future__ import annotations
 

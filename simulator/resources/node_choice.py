@@ -1,4 +1,4 @@
-"""Choosing nodes for a job: by their free resources over its walltime, beside the jobs that hold reservations.
+"""Placement of a job on nodes, by the resources that stay free over its walltime beside the jobs with reservations.
 
 A loop over whole numbers, which runs compiled or as plain Python
 (:func:`policies.kernels.compiled_or_plain.compiled_loop`).

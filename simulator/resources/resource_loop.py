@@ -1,6 +1,6 @@
-"""A replay of rigid jobs on named nodes with vectors of resources: one loop over whole numbers.
+"""Replay of rigid jobs on named nodes with resource vectors, as one loop over integers.
 
-The rules are those of docs/reference/machines.md. One plain source, which is compiled where there is much to simulate
+The rules are those of docs/reference/machines.md. There is one plain source, which is compiled for long replays
 (:func:`policies.kernels.compiled_or_plain.compiled_loop`). Jobs are numbered in the order of their arrivals.
 """
 

@@ -1,1 +1,1 @@
-"""What came out: records, metrics and tables."""
+"""Results of a simulation: records, metrics and tables."""

@@ -1,4 +1,4 @@
-"""Ranked values: median, quantiles and the largest, from values that are sorted once."""
+"""Median, quantiles and maximum of values that are sorted once."""
 
 from __future__ import annotations
 

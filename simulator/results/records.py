@@ -1,4 +1,4 @@
-"""Records: what a simulation leaves behind, in columns, of which a record is made when somebody looks at it."""
+"""Records of jobs and reservations, stored in columns; single records are created on access."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs: what each job did from a start to the next end, from the event log."""
+"""Table of runs: for each job, every period from a start to its end or preemption, derived from the event log."""
 
 from __future__ import annotations
 

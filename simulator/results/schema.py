@@ -1,6 +1,6 @@
-"""Schema: the columns of a result's tables, each defined once.
+"""Schemas of the result tables: each column is declared once.
 
-CSV files, Parquet tables and DataFrames are made by these definitions, and directories are read back by them. The
+CSV files, Parquet tables and DataFrames are written by these definitions, and directories are read back by them. The
 tables of metrics are in :mod:`simulator.results.metrics` and :mod:`simulator.results.reservations`.
 """
 

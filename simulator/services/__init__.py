@@ -1,1 +1,1 @@
-"""What follows from notices, arrivals, outages, failures and cancellations."""
+"""Services that handle notices, arrivals, outages, failures and cancellations."""

@@ -1,7 +1,7 @@
-"""Answers: what a policy may answer with, and one sentence about what it may not.
+"""Checks of the actions that policies return; each gives the reason why an action cannot be carried out.
 
-The simulator carries out what policies answer. What it cannot carry out is refused here, with the name of the policy:
-such an answer is a defect of the policy, mostly a plug-in; the message names it and says why.
+An action that cannot be carried out is a defect of the policy, usually a plug-in: the error names the policy and the
+reason.
 """
 
 from __future__ import annotations

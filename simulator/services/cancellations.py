@@ -1,8 +1,8 @@
-"""Withdrawals: a user gives up on a job that waits, runs, or has announced itself.
+"""Cancellation of jobs by their users, while waiting, running, or announced.
 
-A job that waits leaves the queue; one that runs is ended, its nodes go where those of a completed job go, and what it
-has done counts as what it was: setup, computation, checkpoints. One that is under warning gives up its nodes at once,
-to the job to which they are promised. Source: docs/model.md.
+A waiting job leaves the queue. A running job ends: its nodes are released as after a completion, and its time is
+accounted as what it was (setup, computation, checkpoints). A job under warning gives up its nodes at once, to the job
+to which they are promised. Source: docs/model.md.
 """
 
 from __future__ import annotations

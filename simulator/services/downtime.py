@@ -1,4 +1,4 @@
-"""Closures: outages and the nodes that they hold."""
+"""Outages on the simulated clock, and the nodes that they hold."""
 
 from __future__ import annotations
 

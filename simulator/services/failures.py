@@ -1,8 +1,8 @@
-"""Failures: which nodes one strikes, and what happens to their jobs.
+"""Node failures: the choice of the failing nodes, and the consequences for their jobs.
 
-Nodes have no names. A failure names a place in the machine, and its nodes stand there in a fixed order: free ones, idle
-reserved ones, those of arrived jobs that gather theirs, those of jobs by their ids, and those that are down. Each job
-is so hit with a probability that is proportional to its nodes, and what was drawn is the same under any mechanism.
+Nodes have no names. A failure is drawn as a position in the machine, where nodes are in a fixed order: free, idle and
+reserved, gathered by arrived jobs, allocated (by job id), and down. So each job is hit with a probability proportional
+to its nodes, and the drawn failures are the same under every mechanism.
 """
 
 from __future__ import annotations

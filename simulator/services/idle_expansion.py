@@ -1,4 +1,4 @@
-"""Growth: what is done with the nodes that an instant leaves free, where an expansion is asked for."""
+"""Expansion of running malleable jobs into the nodes that an instant leaves free."""
 
 from __future__ import annotations
 

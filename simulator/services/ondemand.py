@@ -1,7 +1,7 @@
-"""On-demand jobs: notice, plan, time-out, arrival, completion and withdrawal.
+"""Life of on-demand jobs: notice, plan, time-out, arrival, completion and cancellation.
 
-Source: Fan et al., IPDPS 2022, section III-B; docs/model.md, "The six mechanisms". The mechanism's strategies decide;
-the system carries out what they answer.
+The strategies of the mechanism decide; the system carries out their actions. Source: Fan et al., IPDPS 2022, section
+III-B; docs/model.md, "The six mechanisms".
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Starts of jobs alone, from one state and many runtimes, far faster than a full simulation."""
+"""Fast computation of start times alone, for one state and many sampled runtimes."""

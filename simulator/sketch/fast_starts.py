@@ -1,8 +1,8 @@
-"""A sketch: rigid jobs from a given state on, under EASY or without backfilling, and nothing but their starts.
+"""Start times of rigid jobs from a given state, under EASY or without backfilling, and nothing else.
 
-A forecast simulates one state hundreds of times and asks only for starts. What a full simulation keeps beside them
-(accounts, events, samples) costs it most of its time. A sketch starts every job when the full simulation does; the
-tests compare them.
+A forecast simulates one state hundreds of times and needs only start times. A full simulation spends most of its time
+on accounts, events and samples, which are omitted here. Every job starts when it starts in the full simulation; tests
+compare the two.
 """
 
 from __future__ import annotations

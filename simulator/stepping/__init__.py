@@ -1,1 +1,1 @@
-"""Stepping: simulations that stop at each decision of their driver."""
+"""Simulations that stop at each decision and let their caller make it."""

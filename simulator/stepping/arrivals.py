@@ -1,4 +1,6 @@
-"""Answering arrivals: a simulation that stops wherever an on-demand job arrives and lacks nodes."""
+"""A simulation that stops whenever an on-demand job arrives and lacks nodes, so that the caller chooses the
+preemptions.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stepped: a simulation that stops at each decision of its driver."""
+"""Base class of simulations that stop at each decision of their caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing jobs: a simulation that stops wherever the next job is to be chosen."""
+"""A simulation that stops whenever a job is to be selected from the queue, so that the caller schedules."""
 
 from __future__ import annotations
 

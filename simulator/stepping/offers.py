@@ -1,4 +1,6 @@
-"""Choosing plans: a simulation that stops wherever a stochastic job is submitted and several plans are offered."""
+"""A simulation that stops whenever a stochastic job is submitted and several plans are available, so that the caller
+chooses.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of summing up runs over seeds: the reference that others are compared with, and the metrics shown."""
+"""Options for aggregating runs over seeds: the reference run of comparisons, and the metrics shown."""
 
 from __future__ import annotations
 

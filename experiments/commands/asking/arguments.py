@@ -1,4 +1,4 @@
-"""Options that several commands share, and the values that they may have."""
+"""Options that several commands share, and their legal values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of a machine at a time, its past and its rules, as the commands about the future ask for them."""
+"""Options for the state of a machine at a time, its past and its rules, as ``forecast`` and ``advise`` need them."""
 
 from __future__ import annotations
 

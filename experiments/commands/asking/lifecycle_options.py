@@ -1,4 +1,4 @@
-"""Options of the life of jobs: cancellations, dependencies and the starting state that a log records."""
+"""Options for cancellations, dependencies and the starting state of a logged workload."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists of values: options of ``run`` that take several, and the runs that they ask for."""
+"""Options of ``run`` that take lists of values, and the combinations of these values."""
 
 from __future__ import annotations
 

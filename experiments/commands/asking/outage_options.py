@@ -1,4 +1,4 @@
-"""Options of outages: a file, a failure rate, or both."""
+"""Options for outages: a file, a failure rate, or both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Planned runs: what each combination of values simulates, all of it checked before the first one runs."""
+"""Preparation of all runs of a command: each combination of option values is checked before the first run starts."""
 
 from __future__ import annotations
 

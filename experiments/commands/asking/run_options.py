@@ -1,4 +1,4 @@
-"""Options of ``holdfast run``, and which of them take several values."""
+"""Options of ``holdfast run``, with those that take several values."""
 
 from __future__ import annotations
 

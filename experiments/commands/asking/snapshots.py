@@ -1,7 +1,7 @@
-"""Snapshots of a Slurm site: the time of its queue, and what its accounts have used by then.
+"""Snapshots of a Slurm site: the time of its queue, and the usage of its accounts up to that time.
 
-What the files contradict, or do not say, is added to the assumptions of the answer, a sentence each.
-Source: docs/forecast.md, "Your own site".
+Each contradiction between the files, and each gap in them, is added to the assumptions of the answer, one sentence
+each. Source: docs/forecast.md, "Your own site".
 """
 
 from __future__ import annotations

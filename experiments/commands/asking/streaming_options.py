@@ -1,4 +1,4 @@
-"""Streamed replays on the command line: what they need, and what they have no room for."""
+"""Streamed replays on the command line: their requirements and the options that they do not support."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The words of ``holdfast slurm``."""
+"""Subcommands of ``holdfast slurm``."""

@@ -1,4 +1,4 @@
-"""``holdfast slurm compare``: a replay on Slurm beside the simulator."""
+"""``holdfast slurm compare``: compare a replay on Slurm with the simulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``holdfast slurm lab``: a whole Slurm on this machine."""
+"""``holdfast slurm lab``: run a complete Slurm on this machine."""
 
 from __future__ import annotations
 

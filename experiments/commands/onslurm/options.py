@@ -1,4 +1,4 @@
-"""``holdfast slurm options``: a site's configuration as options of a simulation."""
+"""``holdfast slurm options``: translate a site's Slurm configuration into options of a simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``holdfast slurm replay``: a workload on a real Slurm, beside the simulator."""
+"""``holdfast slurm replay``: replay a workload on a real Slurm, for comparison with the simulator."""
 
 from __future__ import annotations
 

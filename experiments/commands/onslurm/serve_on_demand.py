@@ -1,4 +1,6 @@
-"""``holdfast slurm serve-on-demand``: a mechanism carried out on a lab, beside the simulator."""
+"""``holdfast slurm serve-on-demand``: run a mechanism for on-demand jobs on a lab, for comparison with the
+simulator.
+"""
 
 from __future__ import annotations
 

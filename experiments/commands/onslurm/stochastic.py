@@ -1,4 +1,4 @@
-"""``holdfast slurm stochastic``: a small version of the checkpoint paper's experiments on a lab."""
+"""``holdfast slurm stochastic``: run a small version of the checkpoint paper's experiments on a lab."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``holdfast slurm workload``: a small workload for a replay."""
+"""``holdfast slurm workload``: write a small workload for a replay."""
 
 from __future__ import annotations
 
