@@ -1,9 +1,9 @@
 """The command line: ``holdfast COMMAND ...``.
 
 Each command is a module of :mod:`experiments.commands` with ``Arguments``, a dataclass that declares its options, and
-``main(arguments)``; if it writes several files, ``KEPT``, what is kept when a signal ends it, and how to go on; and if
-its options take several values, ``LISTED``, which splits them. Only the module of the command
-that is called is imported, so that ``--help`` and a plain replay pay for nothing else.
+``main(arguments)``. A command that writes several files also defines ``KEPT``, a sentence on what an interruption
+leaves and how to resume; one whose options take several values defines ``LISTED``, which splits them. Only the module
+of the called command is imported, which keeps ``--help`` and plain replays fast.
 """
 
 from __future__ import annotations

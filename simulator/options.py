@@ -31,30 +31,30 @@ class Options:
     order
         Queue order, by its registered name, import path or entry point (:mod:`workloads.ground.registry`).
     backfilling
-        Rule for starting jobs before the first waiting one; likewise.
+        Rule for starting jobs ahead of the first waiting one; named likewise.
     backfill_length
-        What a backfilling candidate is judged by: its ``walltime`` (EASY), or its true ``runtime`` (CQSim).
+        Length used to test a backfilling candidate: its ``walltime`` (EASY), or its true ``runtime`` (CQSim).
     passes
         One scheduling pass per ``instant`` (EASY), or after every single ``event`` (CQSim, pyss).
     tenants
-        Queued jobs that may be backfilled on idle reserved nodes: ``any`` that fits, one that ``fits`` before the
-        estimated arrival, or ``none``.
+        Queued jobs that may be backfilled on idle reserved nodes: ``any`` job that fits the nodes, only one that
+        ``fits`` also in the time before the estimated arrival, or ``none``.
     malleable_start
-        Size at which a malleable job starts: its requested size or what is ``free`` of it, at least its minimum, or
-        always the ``requested`` one.
+        Size at which a malleable job starts: the ``free`` nodes, from its minimum up to its requested size, or always
+        the ``requested`` size.
     malleable_resume
-        Size at which it starts again after a preemption: as at its first ``start``, or the ``former`` size, which it
+        Size at which it resumes after a preemption: chosen as at its first ``start``, or the ``former`` size that it
         had when it was preempted.
     malleable_head
-        Size that a malleable job needs while it is the first that waits: its ``minimum``, or the ``requested`` one.
+        Size that a malleable job needs while it is the first waiting job: its ``minimum``, or the ``requested`` one.
     arrival_takes
         Idle reserved nodes that an arriving on-demand job may use beside free ones: those of its ``own`` reservation,
         or all ``reserved`` ones.
     shrunk_lenders
-        What a shrunk job gets back when the on-demand job ends: ``expand``, the nodes that it lent; ``stay``, nothing.
+        Shrunk jobs when the on-demand job ends: ``expand`` by the nodes that they lent, or ``stay`` at their size.
     preempted_lenders
-        What becomes of nodes that are returned to a preempted job: ``resume``, it resumes at once or they are
-        released; ``hold``, they are held for it until it can resume.
+        Nodes returned to a preempted job: ``resume``, the job resumes at once or the nodes are released; ``hold``, they
+        are held until it can resume.
     expansion
         Expansion of running malleable jobs into nodes that no waiting job can use: ``none``, ``greedy`` or ``even``.
     warning
@@ -62,15 +62,15 @@ class Options:
     timeout
         How long after the estimated arrival a reservation is kept [s].
     checkpoint_variation
-        Checkpoints and restarts of stochastic jobs vary by that part around the planned times, uniformly.
+        Largest relative deviation of checkpoint and restart times of stochastic jobs from the plan; uniform.
     checkpoint_mode
-        ``absorbed``: that one takes longer is never the reason why a reservation fails ("Reservation and Checkpointing
-        Strategies", section 5.2); ``strict``: a checkpoint that does not fit is lost.
+        ``absorbed``: a longer checkpoint never makes a reservation fail ("Reservation and Checkpointing Strategies",
+        section 5.2); ``strict``: a checkpoint that does not fit is lost.
     seed
         Seed of these variations, the only random choice outside the job table.
     engine
-        What computes a replay: ``simpy``, the model; ``compiled``, loops over columns, which know plain replays alone
-        (docs/model.md, "Engines"); or ``auto``, these where they give the same results, else the model.
+        Engine of a replay: ``simpy``, the full model; ``compiled``, loops over columns, which support plain replays
+        only (docs/model.md, "Engines"); or ``auto``, the loops where they give the same results, otherwise the model.
 
     Raises
     ------
@@ -97,7 +97,8 @@ class Options:
     malleable_start: Annotated[
         Literal["free", "requested"],
         Parameter(
-            "size at which a malleable job starts: what is free of its requested size, or all of it", group=_DETAILS
+            "size at which a malleable job starts: the free nodes up to its requested size, or the requested size",
+            group=_DETAILS,
         ),
     ] = "free"
     malleable_resume: Annotated[
@@ -106,7 +107,7 @@ class Options:
     ] = "start"
     malleable_head: Annotated[
         Literal["minimum", "requested"],
-        Parameter("size for which the first waiting job waits if it is malleable", group=_DETAILS),
+        Parameter("size that a malleable job waits for while it is first in the queue", group=_DETAILS),
     ] = "minimum"
     arrival_takes: Annotated[
         Literal["own", "reserved"],
@@ -143,14 +144,14 @@ class Options:
     engine: Annotated[
         Literal["auto", "simpy", "compiled"],
         Parameter(
-            "simpy: the model; compiled: loops that know rigid jobs under the baseline alone; auto: these where "
-            "they give the same results",
+            "simpy: the full model; compiled: loops for rigid jobs under the baseline; auto: the loops where they "
+            "give the same results",
             group=_DETAILS,
         ),
     ] = "auto"
 
     def __post_init__(self) -> None:
-        # Not at the top: the help of a command shows these options, and needs neither policies nor numpy.
+        # Imported here, because the help of a command shows these options without policies and numpy.
         from policies.backfilling import backfilling
         from policies.expansion import EXPANSIONS
         from policies.order import ORDERS
@@ -162,7 +163,7 @@ class Options:
         _ = backfilling(self.backfilling, self.backfill_length, self.malleable_head)
 
     def _check_values(self) -> None:
-        """Refuse what is not legal, whatever plug-ins there are."""
+        """Refuse values that are illegal with any set of plug-ins."""
         check_choices(self)
         for name in ("warning", "timeout"):
             value = getattr(self, name)
@@ -178,7 +179,7 @@ class Options:
 
     @classmethod
     def from_record(cls, **options: object) -> Options:
-        """Options of a finished simulation: its plug-ins are names, which are not looked up.
+        """Options of a finished simulation; names of plug-ins are kept without looking them up.
 
         Raises
         ------
@@ -198,7 +199,7 @@ class Options:
         Raises
         ------
         UnknownNameError
-            If there is no such option; the message offers the nearest.
+            If there is no such option; the message suggests the nearest one.
         """
         known = [field.name for field in fields(cls)]
         for name in options:

@@ -32,11 +32,11 @@ __all__ = ["PlainJobs", "PlainTable", "accounting", "obstacle", "plain_table", "
 
 Ints = npt.NDArray[np.int64]
 
-#: Orders that look at a job's request and submit alone.
+#: Orders that depend only on a job's request and submit.
 _STATIC = frozenset({"fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3", "f4"})
-#: A job under a rule with several reservations costs a loop about as much as so many under EASY.
+#: Cost of a job under a rule with several reservations, in jobs under EASY.
 _LOOKS = 10
-#: Times below it leave room for sums of two.
+#: The sum of two times below this limit does not overflow.
 _LATEST = 1 << 61
 _TYPE = {kind: place for place, kind in enumerate(TYPES)}
 _COMPLETED, _KILLED, _NO_SHOW = (STATUSES.index(status) for status in ("completed", "killed", "no_show"))
@@ -62,7 +62,7 @@ class PlainJobs(NamedTuple):
 
     @property
     def obstacle(self) -> str:
-        """Why loops over 64-bit integers cannot replay them; empty: they can."""
+        """Reason why loops over 64-bit integers cannot replay these jobs; empty: they can."""
         if not len(self.submit):
             return "a job must arrive"
         if int(self.runtime.min()) < 1 or bool((self.runtime > self.walltime).any()):
@@ -73,7 +73,7 @@ class PlainJobs(NamedTuple):
 
 
 class _Request(NamedTuple):
-    """What the key of an order is made from."""
+    """The attributes of a job that the key of an order may read."""
 
     submit: int
     nodes: int
@@ -81,7 +81,7 @@ class _Request(NamedTuple):
 
 
 def obstacle(options: Options) -> str:
-    """Why a replay with these options is not plain; empty: it is.
+    """Reason why a replay with these options is not plain; empty: it is.
 
     >>> obstacle(Options(passes="event"))
     'passes must be instant'
@@ -98,16 +98,16 @@ def obstacle(options: Options) -> str:
 
 
 class PlainTable(NamedTuple):
-    """A job table that is plain.
+    """A job table that meets the conditions of a plain replay.
 
     Attributes
     ----------
     jobs
-        Those that arrive.
+        Jobs that arrive.
     came
-        Which rows they are, shape (rows,).
+        Mask of their rows in the table, shape (rows,).
     records
-        What is known of all rows before the replay; no job has a start or an end.
+        Records of all rows before the replay, without starts and ends.
     """
 
     jobs: PlainJobs
@@ -115,7 +115,7 @@ class PlainTable(NamedTuple):
     records: Records
 
     def make_records(self, started: Ints, origin: int) -> Records:
-        """The records of jobs that started then [ticks of the simulated clock], shape (jobs,)."""
+        """Records of the jobs with these starts [ticks of the simulated clock], shape (jobs,)."""
         columns = dict(self.records.columns)
         for name, times in (("start", started), ("end", started + self.jobs.runtime)):
             if not self.came.all():
@@ -128,7 +128,7 @@ class PlainTable(NamedTuple):
 
 
 def plain_table(table: Jobs, origin: int) -> PlainTable | str:
-    """A job table as columns; or why it is not plain.
+    """A job table as columns, or the reason why it is not plain.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def rigid_records(jobs: Jobs, start: Ints | None = None, end: Ints | None = None
     status = np.full(len(jobs), _COMPLETED, np.int8)
     killed = jobs.column("killed")
     if killed.any():
-        # As :attr:`simulator.machine.job_state.JobState.ends_at_walltime` has it.
+        # As :attr:`simulator.machine.job_state.JobState.ends_at_walltime` defines it.
         runtime, walltime = jobs.column("trace_runtime"), jobs.column("trace_walltime")
         status[killed & ~(runtime < walltime)] = _KILLED
     status[~came] = _NO_SHOW
@@ -174,7 +174,7 @@ def rigid_records(jobs: Jobs, start: Ints | None = None, end: Ints | None = None
 
 
 def baseline_ticks(jobs: Jobs, name: str) -> Ints:
-    """Runtimes or walltimes under the baseline: the trace's own, where overheads were added to them."""
+    """Runtimes or walltimes under the baseline: those of the trace, without the overheads that were added."""
     seconds = jobs.column(name)
     if f"trace_{name}" in jobs.columns:
         before = jobs.column(f"trace_{name}")
@@ -183,7 +183,7 @@ def baseline_ticks(jobs: Jobs, name: str) -> Ints:
 
 
 def starts(jobs: PlainJobs, nodes: int, options: Options) -> Ints:
-    """When each job starts on a machine of ``nodes`` nodes [ticks of the simulated clock], shape (n,)."""
+    """Start of each job on a machine of ``nodes`` nodes [ticks of the simulated clock], shape (n,)."""
     # Ties are broken by the row.
     arrival = np.argsort(jobs.submit, kind="stable")
     columns = [column[arrival] for column in (jobs.submit, jobs.nodes, jobs.walltime, jobs.runtime)]
@@ -196,7 +196,7 @@ def starts(jobs: PlainJobs, nodes: int, options: Options) -> Ints:
 
 
 def _replay_loop(columns: Sequence[Ints], nodes: int, depth: int) -> Ints:
-    """Starts where ``depth`` waiting jobs hold reservations, of jobs in the order of their arrivals."""
+    """Starts of jobs, in the order of their arrivals, if ``depth`` waiting jobs hold reservations."""
     count = len(columns[0])
     submits, sizes, walltimes, runtimes, ranks = map(np.ascontiguousarray, columns)
     planning = count if depth > 1 else 0
@@ -219,7 +219,7 @@ def _replay_loop(columns: Sequence[Ints], nodes: int, depth: int) -> Ints:
 
 
 def _ranks(jobs: PlainJobs, arrival: Ints, order: str) -> Ints:
-    """The place of each job in the order of the queue, jobs in the order of their arrivals."""
+    """Rank of each job in the queue order; jobs are in the order of their arrivals."""
     ranks = np.arange(len(arrival))
     key: Callable[[Any, int], Any] = ORDERS[order].key
     if key is not fcfs:
@@ -234,15 +234,15 @@ def _ranks(jobs: PlainJobs, arrival: Ints, order: str) -> Ints:
 def samples(jobs: PlainJobs, started: Ints, ended: Ints) -> Samples:
     """The machine at the end of each instant at which a job is submitted or ends."""
     submits, starts, ends = (np.argsort(times, kind="stable") for times in (jobs.submit, started, ended))
-    # As numpy.union1d, which imports masked arrays, too.
+    # Same as numpy.union1d, which would also import masked arrays.
     times = np.sort(np.concatenate((jobs.submit, ended)))
     times = times[np.concatenate(([True], times[1:] != times[:-1]))]
     if times[0] > 0:
-        # Of the notices at whose first the clock begins, the baseline knows nothing.
+        # The clock may begin at a notice, which the baseline ignores.
         times = np.concatenate(([0], times))
 
     def until(rows: Ints, at: Ints) -> tuple[Ints, Ints]:
-        """Jobs with a time up to each instant, and their nodes."""
+        """Cumulated number of jobs and nodes with a time up to each instant."""
         places = np.searchsorted(at[rows], times, side="right")
         return places, np.concatenate(([0], np.cumsum(jobs.nodes[rows])))[places]
 
@@ -256,7 +256,7 @@ def samples(jobs: PlainJobs, started: Ints, ended: Ints) -> Samples:
 
 
 def accounting(jobs: PlainJobs, ended: Ints, nodes: int) -> Accounting:
-    """Where all node-ticks went until the last end of a job."""
+    """Accounting of all node-ticks until the last end of a job."""
     busy = integral(jobs.nodes, jobs.runtime)
     elapsed = int(ended.max()) - int(jobs.submit.min())
     return Accounting(busy, 0, 0, 0, 0, 0, nodes * elapsed - busy)

@@ -79,20 +79,20 @@ def simulate(
     events
         Whether the event log is kept.
     decisions
-        Whether what the log does not tell is recorded beside it, as ``experiments.stories`` wants it: promises,
-        overheads of victims, loans, reasons of policies.
+        Whether the reasons for decisions are recorded, as ``experiments.stories`` needs them: promises, overheads of
+        victims, loans, and reasons given by policies.
     progress
-        Told now and then how many jobs have ended.
+        Called from time to time with the number of ended jobs.
     planner
-        How stochastic jobs are planned at submission (:class:`policies.planning.plan_book.Planner`).
+        Planner of stochastic jobs at their submission (:class:`policies.planning.plan_book.Planner`).
     plans
-        Plans that are given, by the name that stochastic jobs have for them; times in seconds.
+        Given plans, by the name by which stochastic jobs refer to them; times in seconds.
     outages
         Maintenance, failures and advance reservations, on the job table's clock.
     failures
-        More failures, at a rate, from the first event of the table on.
+        Rate of additional failures from the first event of the table on.
     prior
-        Past usage, and nodes of the jobs that run already, of a replay that begins in a state; None: not known.
+        Past usage and nodes of the running jobs, for a replay that begins in a state; None: unknown.
     on_machine
         A machine with partitions and shared nodes, and the requests of the jobs; ``nodes`` is then its size in its unit
         (:mod:`workloads.machines.machine_workload`). Jobs are rigid, and no event log is kept. None: one pool.
@@ -145,7 +145,7 @@ def simulate_table(
     on_machine: MachineWorkload | None = None,
     **options: object,
 ) -> Result:
-    """As :func:`simulate`, of a table that :func:`checked_table` has made; several simulations may share it."""
+    """Simulate a table returned by :func:`checked_table`, which several simulations may share."""
     settings, table = Options.of(**options), Jobs.of(table)
     served_by = parse_mechanism(mechanism)
     book = _book(table, planner, plans)
@@ -168,9 +168,9 @@ def simulate_table(
         if isinstance(found, Result):
             return found
         if settings.engine == "compiled":
-            raise InputError(f"engine=compiled replays nothing but plain tables: {found}")
+            raise InputError(f"engine=compiled replays only plain tables: {found}")
 
-    # A plain replay needs neither, nor SimPy.
+    # Imported here, because a plain replay needs neither these nor SimPy.
     from simulator.clock.setup import Setup
 
     with pause_collector():
@@ -183,7 +183,7 @@ def simulate_table(
 
 
 def checked_table(jobs: Iterable[Job], nodes: int) -> Jobs:
-    """The jobs, if a machine of so many nodes can run them.
+    """Check that a machine of ``nodes`` nodes can run the jobs, and return them as a table.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def checked_table(jobs: Iterable[Job], nodes: int) -> Jobs:
 
 @contextmanager
 def pause_collector() -> Iterator[None]:
-    """Nothing in a simulation is cyclic: the collector would find nothing, and its pauses would count as decisions."""
+    """Pause the garbage collector: a simulation has no cycles, and collections would count as decision time."""
     collecting = gc.isenabled()
     gc.disable()
     try:
@@ -231,7 +231,7 @@ def _obstacle(
     *,
     events: bool,
 ) -> str:
-    """Why a replay is not plain, whatever its table is; empty: it may be."""
+    """Reason why a replay is not plain, whatever its table; empty: it may be."""
     if mechanism is not None:
         return f"the mechanism must be {BASELINE}, not {mechanism.name}"
     if events:
@@ -244,7 +244,7 @@ def _obstacle(
 def plain_result(
     table: Jobs, nodes: int, options: Options, origin: int, progress: Callable[[int], None] | None = None
 ) -> Result | str:
-    """The result of a plain replay; or why the table is not plain."""
+    """The result of a plain replay, or the reason why the table is not plain."""
     began = perf_counter()
     found = plain_table(table, origin)
     if isinstance(found, str):
@@ -304,12 +304,12 @@ def _machine_result(
 
 
 def make_result(setup: Setup, engine: Engine, seconds: float) -> Result:
-    """The result of a simulation that has come to its end, after so many wall-clock seconds.
+    """Make the result of a finished simulation that took ``seconds`` of wall-clock time.
 
     Raises
     ------
     InputError
-        If it took longer than tables can hold.
+        If the simulated time is longer than tables can hold.
     """
     origin, states, closures = setup.origin, setup.states, setup.closures
     refuse_late_end(engine.system.now, origin)
@@ -328,7 +328,7 @@ def make_result(setup: Setup, engine: Engine, seconds: float) -> Result:
         engine_seconds=seconds - engine.planning_seconds,
         origin=origin,
         planning_seconds=engine.planning_seconds,
-        # A job whose user gives up while it is held is never planned.
+        # A job that is cancelled while it is held is never planned.
         stochastic=[
             _course(state)
             for state in states
@@ -352,7 +352,7 @@ def refuse_late_end(now: int, origin: int) -> None:
     Raises
     ------
     InputError
-        Says when it ends.
+        With the end of the simulation.
     """
     if now + abs(origin) > LAST_TICK:
         raise InputError(
@@ -364,7 +364,7 @@ def refuse_late_end(now: int, origin: int) -> None:
 def _closures(
     table: Sequence[Job], nodes: int, outages: list[Outage], failures: FailureRate | None, origin: int
 ) -> Closures | None:
-    """The outages, if there are any; what makes no sense is refused."""
+    """Check the outages; None if there are none."""
     if not outages and failures is None:
         return None
     check_outages(outages, nodes, table)
@@ -377,7 +377,7 @@ def _book(table: Jobs, planner: Planner | None, plans: Mapping[str, ReservationP
     stochastic = list(table.select(table.are(STOCHASTIC)))
     if not stochastic:
         return None
-    # Import distributions and plans only where they are needed.
+    # Imported here, because most simulations need neither distributions nor plans.
     from policies.planning.plan_book import PlanBook
 
     book = PlanBook(planner, plans)
@@ -386,7 +386,7 @@ def _book(table: Jobs, planner: Planner | None, plans: Mapping[str, ReservationP
 
 
 def check_plans(book: PlanBook, jobs: Iterable[Job]) -> None:
-    """Refuse stochastic jobs whose plan is neither given nor a strategy.
+    """Refuse stochastic jobs that name neither a given plan nor a strategy.
 
     Raises
     ------
@@ -403,7 +403,7 @@ def check_plans(book: PlanBook, jobs: Iterable[Job]) -> None:
 
 
 def _course(state: StochasticJob) -> StochasticRecord:
-    """What became of a stochastic job."""
+    """Record of a stochastic job."""
     job, planned = state.job, state.planned
     if planned is None:
         raise InvariantError(f"job {job.job_id} was never planned")
@@ -418,7 +418,7 @@ def _course(state: StochasticJob) -> StochasticRecord:
 
 
 def _fields(state: JobState, origin: int) -> tuple[Any, ...]:
-    """What became of a job, as the fields of a :class:`~simulator.results.records.JobRecord`."""
+    """Outcome of a job, as the fields of a :class:`~simulator.results.records.JobRecord`."""
     job = state.job
     came = state.first_submit >= 0
     if came and (state.end is None or (state.start is None and not state.withdrawn)):
@@ -447,14 +447,14 @@ def _fields(state: JobState, origin: int) -> tuple[Any, ...]:
 
 
 def sum_accounts(engine: Engine, last: int | None) -> Accounting:
-    """Where all node-ticks went until the last end of a job; a sum that does not close is a defect.
+    """Accounting of all node-ticks until the last end of a job; raises an error if the sum does not balance.
 
     Parameters
     ----------
     engine
-        A simulation that has come to its end.
+        Engine of a finished simulation.
     last
-        When [ticks of the simulated clock]; None: no job came.
+        Last end [ticks of the simulated clock]; None: no job arrived.
     """
     if last is None:
         return Accounting(0, 0, 0, 0, 0, 0, 0, 0)

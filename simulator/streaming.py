@@ -84,7 +84,7 @@ def stream(
         if isinstance(found, Result):
             return found
         if settings.engine == "compiled":
-            raise InputError(f"engine=compiled replays nothing but plain tables: {found}")
+            raise InputError(f"engine=compiled replays only plain tables: {found}")
     with pause_collector():
         began = perf_counter()
         source = Stream(jobs, origin, batch_size, consume)

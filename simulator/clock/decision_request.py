@@ -12,18 +12,18 @@ __all__ = ["Asking"]
 
 @dataclass
 class Asking:
-    """What the driver of a simulation is asked.
+    """The decisions that a simulation requests from its driver.
 
     Attributes
     ----------
     order
-        Whether each pass asks which job goes first.
+        Whether each pass requests the job that goes first.
     about
-        Whether the driver is asked about a job that is submitted now, before anything happens to it; None: about none.
+        Whether a decision is requested about a job that is about to be submitted; None: about no job.
     pending
-        Whether a question waits for its answer.
+        Whether a request is waiting for its answer.
     job
-        The submitted job that it is about.
+        The submitted job of the request.
     halt
         Stops the clock.
     """
@@ -35,6 +35,6 @@ class Asking:
     halt: Callable[[], None] = field(default=lambda: None, init=False)
 
     def ask(self, job: JobState | None = None) -> None:
-        """Put the question: the clock stands still until it is answered."""
+        """Request a decision: the clock is stopped until it is made."""
         self.pending, self.job = True, job
         self.halt()

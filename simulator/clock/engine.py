@@ -50,7 +50,7 @@ class Engine:
     Parameters
     ----------
     setup
-        What it is made of.
+        Components and inputs of the simulation.
 
     Attributes
     ----------
@@ -73,7 +73,8 @@ class Engine:
         self.scheduler = AskingScheduler(*parts, asking=asking) if asking.order else Scheduler(*parts)
         if setup.prior is not None:
             self.scheduler.inherit(setup.prior.places)
-        # Ranks are below that number, so that a turn and a rank make one priority. At least 2: SimPy's own priorities.
+        # Ranks are below this number, so that turn and rank combine to one priority. At least 2: SimPy's own
+        # priorities.
         self._instants = Instants(
             self.system,
             self.scheduler,
@@ -128,12 +129,12 @@ class Engine:
 
     @property
     def opened(self) -> int:
-        """From when on time and nodes are accounted for."""
+        """Time from which nodes are accounted for [ticks]."""
         return self._submissions.opened
 
     @property
     def planning_seconds(self) -> float:
-        """Wall-clock seconds of planning, which is no part of a decision of the scheduler."""
+        """Wall-clock seconds of planning, which do not count as scheduling decisions."""
         return self._submissions.planning_seconds
 
     @property
@@ -150,7 +151,7 @@ class Engine:
         self._instants.sample()
 
     def launch(self) -> None:
-        """Let everything begin that happens by itself.
+        """Start all processes that do not depend on other events.
 
         Raises
         ------
@@ -169,7 +170,7 @@ class Engine:
             self._instants.process(self._feed_outages(self.outages))
 
     def advance(self) -> bool:
-        """Run until a question waits for an answer, or to the end; whether one waits."""
+        """Run until a decision is requested, or to the end; returns whether one is requested."""
         if not self._left:
             return False
         self._run()
@@ -178,7 +179,7 @@ class Engine:
         return self._asking.pending
 
     def close(self) -> None:
-        """Let go of all that it is made of, which is freed at once: no circle is left for the collector to find."""
+        """Release all components at once: no reference cycle is left for the garbage collector."""
         self._instants.close()
         vars(self).clear()
 
@@ -209,7 +210,7 @@ class Engine:
     def _feed_outages(self, outages: OutageService) -> Generator[simpy.Event, None, None]:
         instants = self._instants
         for closure in outages.closures.windows:
-            # One that is announced when it begins was not announced.
+            # An outage announced at its own begin counts as unannounced.
             if outages.closures.begin < closure.announced < closure.start:
                 instants.at(closure.announced, OUTAGE, 1, partial(outages.announce, closure))
         patience, left = Patience(outages.closures.rate), self._left
@@ -226,9 +227,9 @@ class Engine:
             instants.void = not follows
 
     def _end(self, moment: Moment) -> None:
-        """A run is at its end; a preemption, if it was warned."""
+        """End a run; under warning, this completes its preemption."""
         run: Run = moment.subject
-        # No circle is left behind, which only the collector would find.
+        # Break the reference cycle, which only the garbage collector would find.
         run.ending = None
         system, job = self.system, run.job
         if run.warned:
@@ -257,7 +258,7 @@ class Engine:
         if not left:
             self._instants.halt()
 
-    # What the system and the service ask for.
+    # Requests of the system and of the service.
 
     def began(self, run: Run) -> None:
         run.ending = Moment(self._instants, run.end, self._release + run.job.rank, self._end, run)

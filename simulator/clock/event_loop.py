@@ -25,25 +25,24 @@ from simulator.machine.system import System
 
 __all__ = ["ARRIVAL", "CANCELLATION", "NOTICE", "OUTAGE", "PLAN", "RELEASE", "REQUEUE", "Instants", "Moment"]
 
-#: The order within an instant; plain integers, because each event multiplies one. Completions come
-#: first, requeues before cancellations, and scheduling last of all.
-#: In each turn of an outage what ends comes before what begins.
+#: Turns: the order within an instant. They are plain integers, because each event multiplies one. Completions come
+#: first, requeues before cancellations, and scheduling last. Among outages, ends come before begins.
 RELEASE, REQUEUE, CANCELLATION, OUTAGE, PLAN, NOTICE, ARRIVAL = range(1, 8)
 
 _FREE, _HELD, _BUSY = Kind.FREE, Kind.HELD, Kind.BUSY
 
-#: An arrival: when, its place in the order of that instant, and the job.
+#: An arrival: its time, its place in the order of that instant, and the job.
 Arrival = tuple[float, int, Any]
-#: After all arrivals, and all events.
+#: A time after all arrivals and events.
 _NONE: Arrival = (inf, 0, None)
 
 
 class Moment(simpy.Event):
     """An event at an exact tick, with its place in the order of that instant.
 
-    As a ``simpy.Timeout``, which would do but for its fixed priority, it has happened when it is made: SimPy asks an
-    event for ``_ok`` and ``_value``. They are the same for all, and not set for each, because this is the constructor
-    that a replay calls most.
+    It corresponds to a ``simpy.Timeout``, whose priority is fixed and therefore unsuitable, and is triggered from the
+    beginning. ``_ok`` and ``_value``, which SimPy reads, are class attributes and not set per event, because a replay
+    calls no other constructor as often.
 
     Attributes
     ----------
@@ -63,26 +62,26 @@ class Moment(simpy.Event):
         env.schedule(self, priority, at - env.clock)
 
     def cancel(self) -> None:
-        """Nothing happens."""
+        """Turn the event into a no-op."""
         self.callbacks.clear()
 
 
 class Instants(simpy.Environment):
-    """One instant after the other: SimPy's environment, which runs a pass when no event of an instant is left.
+    """A SimPy environment that runs a scheduling pass when no event of an instant is left.
 
-    It keeps its events itself, behind SimPy's public ``schedule``, because it merges them with the arrivals.
+    It keeps its own event queue behind SimPy's public ``schedule``, because it merges events with arrivals.
 
     Parameters
     ----------
     system
-        The machine, whose ``now`` is set here.
+        The machine; the loop sets its ``now``.
     scheduler
         Scheduling that runs the passes.
     begin
-        Where the clock stands at first.
+        Initial time.
     ranks
-        More than the ranks of all jobs, so that a turn and a rank make one priority, and at least 2: SimPy has two
-        priorities of its own.
+        A number above the ranks of all jobs, so that turn and rank combine to one priority; at least 2, because SimPy
+        has two priorities of its own.
     pass_per_event
         Whether each event is followed by a pass of its own.
 
@@ -93,9 +92,9 @@ class Instants(simpy.Environment):
     clock
         The present time [ticks].
     void
-        Whether the present event has changed nothing, so that it is no decision and causes no pass.
+        Whether the present event has changed nothing, so that it neither counts as a decision nor causes a pass.
     began
-        When the present event began, by the wall clock [s]: later, where some of its time is no part of a decision.
+        Wall-clock time at which the present event began [s], moved forward by time that does not count as a decision.
     latencies
         Wall-clock seconds of each decision with its scheduling pass.
     samples
@@ -111,7 +110,7 @@ class Instants(simpy.Environment):
         self._scheduler = scheduler
         self.ranks = ranks
         self._pass_per_event = pass_per_event
-        # Most replays have neither outages nor a recorder of decisions: a call per event would be slow.
+        # Most replays have neither outages nor a recorder of decisions, so that a call per event would be wasted.
         self._collecting, self._explaining = scheduler.has_outages, system.decisions.enabled
         self.void = self._halted = self._pass_due = False
         self.began = self._over = self._spent = 0.0
@@ -127,22 +126,22 @@ class Instants(simpy.Environment):
         return self.clock
 
     def schedule(self, event: simpy.Event, priority: int = NORMAL, delay: int = 0) -> None:  # type: ignore[override]
-        """Let an event happen after some ticks, in its place in the order of that instant."""
+        """Schedule an event after a delay [ticks], in its place in the order of that instant."""
         heappush(self._events, (self.clock + delay, priority, next(self._number), event))
 
     def feed(self, arrivals: Iterator[Arrival], arrive: Callable[[Any], None]) -> None:
-        """Let jobs arrive, each at its time, in the order in which they are given."""
+        """Register the arrivals, sorted by time and place."""
         self._arrivals, self._arrive = arrivals, [arrive]
         self._next = next(arrivals, _NONE)
 
     def moment(
         self, at: int, turn: int, rank: int, happen: Callable[[Any], None] | None = None, subject: Any = None
     ) -> Moment:
-        """An event at that time, in its place among those of the instant."""
+        """Schedule and return an event at a time, in its place within the instant."""
         return Moment(self, at, turn * self.ranks + rank, happen, subject)
 
     def at(self, at: int, turn: int, rank: int, happen: Callable[[], bool]) -> None:
-        """Let something happen at that time; if it says that it was void, it causes no pass."""
+        """Schedule a call at a time; if it returns that it was void, it causes no pass."""
 
         def occur(_: Moment) -> None:
             self.void = not happen()
@@ -150,7 +149,7 @@ class Instants(simpy.Environment):
         self.moment(at, turn, rank, occur)
 
     def close(self) -> None:
-        """Forget what could still happen."""
+        """Discard all pending events."""
         self._events.clear()
         self._arrive.clear()
 
@@ -159,7 +158,7 @@ class Instants(simpy.Environment):
         self._halted = True
 
     def run(self, until: None = None) -> None:  # type: ignore[override]  # it runs until it is halted
-        """Let one event or arrival after the other happen, until the clock is halted.
+        """Process events and arrivals one by one until the clock is halted.
 
         As ``simpy.Environment.run``, with the work of ``step`` in one loop. Measured in processor time: Theta 2022
         takes 0.54 s so, and 0.57 s with a step for each event; with a mechanism there is no difference.
@@ -167,7 +166,7 @@ class Instants(simpy.Environment):
         Raises
         ------
         simpy.core.EmptySchedule
-            If nothing is left to happen.
+            If no event is left.
         """
         events, system, scheduler = self._events, self._system, self._scheduler
         waiting, totals, grows, pass_once = system.waiting, system.cluster.totals, scheduler.grows, scheduler.pass_once
@@ -204,7 +203,7 @@ class Instants(simpy.Environment):
                 if not callbacks:
                     continue
             if now != system.now:
-                # The instant before, if there was one, is complete.
+                # The previous instant, if there was one, is complete.
                 if self._explaining:
                     self.sample()
                 else:
@@ -223,21 +222,21 @@ class Instants(simpy.Environment):
             if self._pass_due:
                 self._spent += over - self.began
             elif not (
-                # Most instants end here: no rule need look at the queue where no job waits, or the smallest one would
-                # not find enough nodes, free or held (which may be idle reserved ones).
+                # Most instants end here: no rule needs to look at the queue if no job waits, or if the smallest one
+                # needs more nodes than are free or held (held nodes may be idle reserved ones).
                 (waiting.jobs and totals[_FREE] + totals[_HELD] >= (sizes.least or sizes.smallest()))
                 or (grows and totals[_FREE])
             ):
                 latencies.append(over - self.began)
             elif self._pass_per_event or not (self._halted or arrival[0] == now or (events and events[0][0] == now)):
-                # As most often, no other event of the instant is left.
+                # The usual case: no other event of the instant is left.
                 pass_once()
                 latencies.append(perf_counter() - self.began)
             else:
                 self._spent, self._pass_due = over - self.began, True
 
     def sample(self) -> None:
-        """Note the machine as the instant has left it."""
+        """Record the state of the machine at the end of the instant."""
         system = self._system
         waiting = system.waiting
         _, held, busy, _ = system.cluster.totals

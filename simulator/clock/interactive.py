@@ -18,7 +18,7 @@ __all__ = ["AskingScheduler", "AskingSubmissions"]
 
 
 class _Led:
-    """The system with another queue."""
+    """The system with a different queue order."""
 
     def __init__(self, system: System, queue: Sequence[WaitingJob]) -> None:
         self._system = system
@@ -29,10 +29,10 @@ class _Led:
 
 
 class AskingScheduler(Scheduler):
-    """A scheduler that asks which job goes first wherever two or more wait and one of them fits.
+    """A scheduler that requests the job to go first whenever two or more wait and one of them fits.
 
-    The chosen job starts if it fits, and the question is asked again; else it is the first of the queue for this pass,
-    and the backfilling rule goes on from there. An agent that always chooses the first job gets the passes of a
+    The chosen job starts if it fits, and the next choice is requested. Otherwise it becomes the first of the queue for
+    this pass, and the backfilling rule continues from there. If the first job is always chosen, the passes are those of
     :class:`~simulator.clock.scheduling.Scheduler`.
     """
 
@@ -48,13 +48,13 @@ class AskingScheduler(Scheduler):
             super().pass_once()
 
     def answer(self, place: int) -> None:
-        """Go on with a pass: the job at this place of the queue goes first."""
+        """Continue the pass: the job at this place of the queue goes first."""
         system, pool = self._system, self._system.cluster.pool
         queue = system.queue
         job = queue[place]
         self._asking.pending = False
         if job.nodes <= pool.nodes:
-            # As every rule would: the first job starts where it fits.
+            # As under every rule, the first job starts if it fits.
             system.start(job, ((pool, job.nodes),), "in order")
             self.pass_once()
             return
@@ -64,7 +64,7 @@ class AskingScheduler(Scheduler):
 
 
 class AskingSubmissions(Submissions):
-    """Submissions that ask about jobs before they submit them."""
+    """Submissions that request a decision before they submit certain jobs."""
 
     def __init__(self, *arguments: Any, asking: Asking) -> None:
         super().__init__(*arguments)
@@ -73,13 +73,13 @@ class AskingSubmissions(Submissions):
         self._was_held = False
 
     def answer(self) -> None:
-        """Submit the job that the driver was asked about."""
+        """Submit the job of the pending request."""
         asking = self._asking
         job = asking.job
         if job is None:
-            raise InvariantError("the driver was asked about no job")
+            raise InvariantError("no decision about a job is pending")
         asking.pending, asking.job = False, None
-        # Nothing has happened since.
+        # Nothing has happened since the request.
         self._instants.moment(self._system.now, ARRIVAL, job.rank, self._let_arrive, job)
 
     def _let_arrive(self, moment: Moment) -> None:

@@ -26,7 +26,7 @@ __all__ = ["Scheduler"]
 
 
 class Scheduler:
-    """Carries out the passes: a backfilling rule, a tenants rule, an expansion rule.
+    """Runs scheduling passes with a backfilling rule, a tenants rule and an expansion rule.
 
     Parameters
     ----------
@@ -35,13 +35,13 @@ class Scheduler:
     options
         Names of the rules.
     jobs
-        All jobs that may ever wait.
+        All jobs of the simulation.
     outages
         Service of outages, which starts jobs in advance reservations; None: there are no outages.
     trial
-        A job that is tried with several walltimes; None: there is none.
+        Trial of one job with several walltimes; None: there is none.
     stream
-        Where the jobs come from one by one; None: they are those above.
+        Stream that creates the jobs one by one; None: they are those of ``jobs``.
     """
 
     def __init__(
@@ -59,15 +59,15 @@ class Scheduler:
         rule = backfilling(options.backfilling, options.backfill_length, options.malleable_head)
         begun: Any = getattr(rule, "begin", lambda: rule)()
         self._begun = begun
-        # A bound method is called faster than an object.
+        # Calling a bound method is faster than calling an object.
         self._backfill: Backfilling = begun if isinstance(begun, FunctionType) else begun.__call__
-        # At hand, because a replay asks for little else.
+        # Cached, because a replay needs it for every event.
         self._waiting, self._totals, self._pool = system.waiting, system.cluster.totals, system.cluster.pool
         system.waiting.keep_columns(getattr(begun, "long_from", inf))
         self._tenants = TENANCIES[options.tenants]
         self._growth = Growth(options.expansion, begun) if options.expansion != "none" else None
         self._by_id = {job.job_id: job for job in jobs} if stream is None else stream.known
-        # What they are called where they fail.
+        # Names of the policies in error messages.
         self._rule, self._tenancy = f"backfilling rule {options.backfilling}", f"tenants rule {options.tenants}"
         system.decisions.ask(begun)
 
@@ -78,23 +78,23 @@ class Scheduler:
 
     @property
     def placements(self) -> Mapping[int, int] | None:
-        """Nodes of the last run of each job, as the rule names them; None: it counts nodes."""
+        """First node of the last run of each job, if the rule assigns named nodes; None: it counts nodes."""
         placements: Mapping[int, int] | None = getattr(self._begun, "placements", None)
         return placements
 
     def inherit(self, places: Mapping[int, int]) -> None:
-        """Tell the rule which nodes running jobs have, if it asks for them."""
+        """Pass the nodes of running jobs to the rule, if it uses them."""
         take = getattr(self._begun, "inherit", None)
         if take is not None:
             take(places)
 
     @property
     def has_outages(self) -> bool:
-        """Whether nodes may be away."""
+        """Whether nodes may be unavailable."""
         return self._outages is not None
 
     def pass_once(self) -> None:
-        """One scheduling pass."""
+        """Run one scheduling pass."""
         system = self._system
         if self._outages is not None:
             self._outages.start_in_reservations()
@@ -114,7 +114,7 @@ class Scheduler:
                 system.start(job, ((pool, start.nodes),), start.cause)
                 if start.reason:
                     system.decisions.reason(system.now, start.job_id, start)
-        # Without held nodes no reservation has any to lend.
+        # Without held nodes, no reservation can lend any.
         if system.reservations and self._totals[Kind.HELD] and waiting.jobs:
             for start in check_list(self._tenancy, self._tenants(system)):
                 self._start_tenant(start)
@@ -126,12 +126,12 @@ class Scheduler:
         return self._backfill(self._system)
 
     def collect(self) -> None:
-        """After an event: outages that still miss nodes take those that it has freed."""
+        """After an event, assign the nodes that it has freed to outages that still lack some."""
         if self._outages is not None:
             self._outages.collect()
 
     def end_instant(self) -> None:
-        """Record the promises that the instant has changed, if decisions are recorded."""
+        """Record the promises that have changed in this instant, if decisions are recorded."""
         self._system.decisions.instant_over(self._system, lambda job_id: self._by_id[job_id].waiting)
 
     def _start_tenant(self, start: Start) -> None:
@@ -146,7 +146,7 @@ class Scheduler:
         system.decisions.record_draws(system.now, start, draws)
 
     def _check_start(self, start: Start, free: int, policy: str) -> JobState:
-        """The job that a policy starts, if it can be started on so many free nodes."""
+        """Return the job of a start; raise an error if it cannot be started on ``free`` nodes."""
         job = self._by_id.get(start.job_id) if isinstance(start, Start) else None
         if job is not None and job.waiting and job.min_nodes <= start.nodes <= job.nodes and start.nodes <= free:
             return job

@@ -30,7 +30,7 @@ __all__ = ["Setup"]
 
 @dataclass(frozen=True)
 class Setup:
-    """A simulation that can begin; all of it has been checked.
+    """The checked inputs and components of a simulation.
 
     Attributes
     ----------
@@ -43,29 +43,29 @@ class Setup:
     options
         How the machine is operated.
     log
-        Where events go.
+        Event log.
     decisions
         Recorder of decisions.
     origin
         Ticks of the table's clock at its first event.
     progress
-        Told now and then how many jobs have ended.
+        Called from time to time with the number of ended jobs.
     book
         Plans of the stochastic jobs; None: there are no such jobs.
     closures
         Outages; None: there are none.
     begin
-        When the replay begins [ticks of the simulated clock]; None: the jobs tell.
+        Begin of the replay [ticks of the simulated clock]; None: at the first event of the jobs.
     awaited
-        Jobs with whose last start the simulation ends; None: it ends when all jobs have ended.
+        The simulation ends when these jobs have started; None: when all jobs have ended.
     trial
-        A job that is tried with several walltimes; None: there is none.
+        Trial of one job with several walltimes; None: there is none.
     asking
-        What the driver is asked; None: nothing.
+        Decisions that the simulation requests from its driver; None: none.
     stream
-        Where the states of rigid jobs come from one by one; None: all are made before the simulation begins.
+        Stream that creates the states of rigid jobs one by one; None: all are created before the simulation begins.
     prior
-        Usage and nodes at the beginning of a replay from a state; None: nothing is known of the time before.
+        Past usage and occupied nodes at the beginning of a replay from a state; None: unknown.
     """
 
     table: Sequence[Job]
@@ -87,20 +87,20 @@ class Setup:
 
     @cached_property
     def states(self) -> list[JobState]:
-        """The states of the jobs, in the order of the input; none of a stream, which makes them one by one."""
+        """States of the jobs in the order of the input; empty for a stream, which creates them one by one."""
         if self.stream is not None:
             return []
         return job_states(self.table, self.origin, self.options, baseline=self.mechanism is None)
 
     @cached_property
     def lively(self) -> bool:
-        """Whether any job may be withdrawn, depends on another, or runs already."""
-        # Most tables say nothing of it, and then no job has to be looked at again.
+        """Whether any job may be cancelled, depends on another one, or is already running."""
+        # Most tables lack these columns, and then no job needs to be inspected.
         return self.stream is None and any(map(has_life, self.table))
 
     @cached_property
     def running(self) -> StartingState | None:
-        """The jobs that run already; None: there are none."""
+        """The jobs that are already running; None: there are none."""
         if not self.lively and self.begin is None:
             return None
         return find_starting_state(self.states, self.origin, self.begin)

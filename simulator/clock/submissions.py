@@ -35,7 +35,7 @@ class Submissions:
     Parameters
     ----------
     setup
-        Jobs, plans, and the jobs that run already.
+        Jobs, plans, and the jobs that are already running.
     system
         The machine.
     service
@@ -43,18 +43,18 @@ class Submissions:
     instants
         The clock.
     withdrawals
-        Withdrawals of jobs; None: there are none.
+        Cancellations of jobs; None: there are none.
 
     Attributes
     ----------
     depends
         Whether any job depends on another.
     coming
-        How many jobs will be submitted, or run already.
+        Number of jobs that will be submitted or are already running.
     opened
-        From when on time and nodes are accounted for; -1: not yet.
+        Time from which nodes are accounted for [ticks]; -1: not yet known.
     planning_seconds
-        Wall-clock seconds of planning, which is no part of a decision of the scheduler.
+        Wall-clock seconds of planning, which do not count as scheduling decisions.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Submissions:
         self._usage = None if setup.prior is None else setup.prior.usage
         self._origin = setup.origin
         self._successors = _group_successors(jobs) if setup.lively else {}
-        # Jobs that wait for another one, or run already, do not arrive by the clock.
+        # Jobs that depend on another one, or are already running, have no arrival of their own.
         running = state.jobs if state is not None else frozenset()
         others = {job.job_id for after in self._successors.values() for job in after} | running
         arrivals = [job for job in jobs if job.submit >= 0]
@@ -85,7 +85,7 @@ class Submissions:
         if setup.lively:
             self._held = [job for job in arrivals if job.eligible > job.submit]
             arrivals = [job for job in arrivals if job.eligible == job.submit]
-        # One after the other, because keys of two numbers are made anew for each job.
+        # Two stable sorts, because a key of two numbers would be created for each job.
         arrivals.sort(key=attrgetter("rank"))
         arrivals.sort(key=attrgetter("submit"))
         self._coming = iter(arrivals) if setup.stream is None else setup.stream.arrivals()
@@ -96,14 +96,14 @@ class Submissions:
         self.planning_seconds = 0.0
 
     def begin(self, state: StartingState) -> None:
-        """Begin with the jobs that run already."""
+        """Start the jobs that are already running."""
         self._open(state.begin)
         for job in state.enter(self._system):
             if self._withdrawals is not None:
                 self._withdrawals.expect(job)
 
     def feed(self) -> None:
-        """Let the jobs arrive that arrive by the clock; those that wait already do so at once."""
+        """Register all arrivals with a known time; jobs that are already queued arrive at once."""
         self._first = first = int(self._instants.now)
         turn = self._arrival
         arrivals = ((job.submit if job.submit > first else first, turn + job.rank, job) for job in self._coming)
@@ -113,21 +113,21 @@ class Submissions:
         self._held.clear()
 
     def after(self, job: JobState) -> None:
-        """A job has terminated: the jobs that depend on it are submitted, now or when the time has come."""
+        """Submit the jobs that depend on a terminated job, now or at their later submit time."""
         for successor in self._successors.get(job.job_id, ()):
             self._follow(successor, f"after {job.job_id}")
 
     def go_on(self, job: StochasticJob, done: bool) -> None:
-        """After a reservation: the application has one more known runtime, or the next reservation is submitted."""
+        """Continue after a reservation: record the runtime of a completed job, or submit the next reservation."""
         if not done:
-            # A submission like any other: of those in one instant, the job with the smaller id comes first. The order
-            # shows where there is a pass after every event.
+            # A submission like any other: within an instant, smaller job ids come first. The order matters if there
+            # is a pass after every event.
             self._instants.at(self._system.now, ARRIVAL, job.rank, lambda: self._resubmit(job))
         elif self._book is not None:
             self._book.record_completion(job.application, job.truth.runtime / SECOND)
 
     def _arrive(self, job: JobState, cause: str = "", *, held: bool = False) -> None:
-        """A job enters the queue; its submit is now, or was, if it was held."""
+        """Put a job into the queue; it is submitted now, or was submitted earlier and held."""
         system, service = self._system, self._service
         if self.opened < 0:
             self._open(system.now)
@@ -144,7 +144,7 @@ class Submissions:
             system.waiting.add(job, system.now)
 
     def _open(self, now: int) -> None:
-        """Time and nodes are accounted for from now on, whatever a notice has reserved before."""
+        """Start accounting for nodes; reservations made by earlier notices do not count."""
         self.opened = self._system.now = now
         self._system.cluster.restart_accounting(now)
         if self._usage is not None and self._system.ledger is not None:
@@ -154,14 +154,14 @@ class Submissions:
         self._submit(job, _move_submit(job, self._system.now), cause)
 
     def _submit(self, job: JobState, at: int, cause: str) -> None:
-        """Let a job be submitted at that time, and enter the queue when it is eligible."""
+        """Schedule the submit of a job; it enters the queue when it is eligible."""
         if job.eligible <= at:
             self._instants.moment(at, ARRIVAL, job.rank, lambda _: self._arrive(job, cause))
         else:
             self._instants.moment(at, ARRIVAL, job.rank, lambda _: self._hold(job, cause))
 
     def _hold(self, job: JobState, cause: str) -> None:
-        """A job is submitted that is not eligible yet."""
+        """Submit a job that is not eligible yet."""
         system, instants = self._system, self._instants
         if self.opened < 0:
             self._open(system.now)
@@ -169,21 +169,21 @@ class Submissions:
             system.log(system.now, "hold", job.job_id, 0, 0, cause)
         if self._withdrawals is not None:
             self._withdrawals.expect(job)
-        # For the scheduler nothing has happened.
+        # The scheduler does not see it yet.
         instants.void = True
         instants.moment(job.eligible, ARRIVAL, job.rank, lambda _: self._release(job))
 
     def _release(self, job: JobState) -> None:
-        """A job that was held is eligible."""
+        """Queue a held job that has become eligible."""
         if job.withdrawn:
             self._instants.void = True
         else:
             self._arrive(job, "eligible", held=True)
 
     def _plan(self, job: StochasticJob) -> None:
-        """Plan a job that is submitted."""
+        """Plan the reservations of a job at its submit."""
         if self._book is None:
-            raise InvariantError(f"job {job.job_id} is stochastic, and there is nobody to plan it")
+            raise InvariantError(f"job {job.job_id} is stochastic, but the simulation has no planner")
         began = perf_counter()
         job.plan(self._book)
         spent = perf_counter() - began
@@ -207,10 +207,10 @@ def _group_successors(jobs: Sequence[JobState]) -> dict[int, list[JobState]]:
 
 
 def _move_submit(job: JobState, now: int) -> int:
-    """Submit a job whose preceding one terminates now; returns the time of the submit.
+    """Submit a job after its preceding job has terminated; returns the time of the submit.
 
-    With a think time the submit is that long from now, whatever the log says; without one it is as in the log, or now
-    if that is later.
+    With a think time, the submit is that much later than now, regardless of the log; without one, it is the submit of
+    the log or now, whichever is later.
     """
     think = job.job.think_time
     at = max(now, job.submit) if think is None else now + to_ticks(think)

@@ -17,7 +17,7 @@ __all__ = ["Trial"]
 
 
 class Trial:
-    """A job and the walltimes that it is tried with.
+    """A job and the walltimes for which its start is computed.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Trial:
     def choose_starts(
         self, now: int, job: JobState, starts: Sequence[Start], again: Callable[[], Sequence[Start]]
     ) -> Sequence[Start]:
-        """The starts of a pass that are to be carried out.
+        """Select the starts of a pass that are to be carried out.
 
         Parameters
         ----------
@@ -49,9 +49,9 @@ class Trial:
         job
             State of the job.
         starts
-            Answer of the rule.
+            Starts that the rule returned.
         again
-            Asks the rule once more.
+            Calls the rule again.
         """
         while True:
             mine = next((start for start in starts if start.job_id == self.job_id), None)
