@@ -27,8 +27,8 @@ from workloads.table.validation import check_jobs
 
 __all__ = ["first_starts", "is_blind", "starts_by_walltime"]
 
-#: Orders in which a job's place does not depend on its walltime, and rules under which a job that waits first delays
-#: others by its size alone.
+#: Orders in which a job's place does not depend on its walltime, and rules under which the first waiting job delays
+#: others only by its size.
 _BLIND_ORDERS, _BLIND_RULES = frozenset({"fcfs", "smallest", "largest"}), frozenset({"easy", "none"})
 
 
@@ -44,34 +44,34 @@ def first_starts(
     prior: PriorState | None = None,
     **options: object,
 ) -> dict[int, float]:
-    """Begin in a given state, and simulate until certain jobs have started.
+    """Simulate from a given state until selected jobs have started.
 
     Parameters
     ----------
     jobs
-        Rigid jobs: those that run (``running_since``), that wait (submitted before ``begin``), and that come.
+        Rigid jobs: running (``running_since``), waiting (submitted before ``begin``), and future ones.
     nodes
         Size of the machine.
     begin
         Time of the state, on the job table's clock, not before any ``running_since`` [s].
     awaited
-        Job ids.
+        Ids of the selected jobs.
     origin
-        Where the simulated clock stands at 0, not after the first submit [s]: some orders (``f1``) depend on the time
-        since then; None: at the first submit of the table.
+        Time 0 of the simulated clock, not after the first submit [s]: some orders (``f1``) depend on the time since
+        then; None: the first submit of the table.
     outages
-        Windows, those that are not announced by ``begin`` included.
+        Outage windows, including those that are not yet announced at ``begin``.
     failures
-        Nodes fail at this rate from ``begin`` on; None: they do not.
+        Rate of node failures from ``begin`` on; None: no failures.
     prior
-        Past usage and nodes of the running jobs; None: not known.
+        Past usage and nodes of the running jobs; None: unknown.
     **options
         As of :func:`simulator.simulation.simulate`.
 
     Returns
     -------
     dict
-        Starts by then of the jobs that did not run already [s], by job id.
+        Starts so far of the jobs that were not running at ``begin`` [s], by job id.
 
     Raises
     ------
@@ -100,7 +100,7 @@ def first_starts(
 
 
 def is_blind(options: Options) -> bool:
-    """Whether a job that waits changes nothing for others by its walltime, unless there are windows."""
+    """Whether the walltime of a waiting job cannot affect other jobs, unless there are outage windows."""
     return options.order in _BLIND_ORDERS and options.backfilling in _BLIND_RULES
 
 
@@ -117,7 +117,7 @@ def starts_by_walltime(
     prior: PriorState | None = None,
     **options: object,
 ) -> list[tuple[float, bool]]:
-    """When one job would start with each of several walltimes, everything else being equal.
+    """Start of one job for each of several walltimes, everything else being equal.
 
     Parameters
     ----------
@@ -126,9 +126,9 @@ def starts_by_walltime(
     nodes, begin, origin, outages, failures, prior, **options
         As of :func:`first_starts`.
     asked
-        The job; its runtime and walltime are not looked at.
+        The job; its runtime and walltime are ignored.
     walltimes
-        Walltimes [s], ascending, each once.
+        Walltimes [s], strictly ascending.
 
     Returns
     -------
@@ -142,8 +142,9 @@ def starts_by_walltime(
 
     Notes
     -----
-    Under EASY, or no backfilling, and an order that does not look at walltimes, a job that waits changes nothing for
-    others by its walltime: one simulation answers for all walltimes. Otherwise there is one for each.
+    Under EASY or without backfilling, and with an order that does not depend on walltimes, the walltime of a waiting
+    job does not affect other jobs: one simulation gives the starts for all walltimes. Otherwise each walltime needs its
+    own simulation.
 
     Examples
     --------
@@ -180,7 +181,7 @@ def _simulate_until_starts(
     prior: PriorState | None,
     trial: Trial | None = None,
 ) -> tuple[list[JobState], int]:
-    """The states of the jobs when all awaited ones have started, and where the simulated clock stands at 0."""
+    """Return the states of the jobs once all awaited ones have started, and the time 0 of the simulated clock."""
     check_jobs(table, nodes=nodes)
     zero, latest = clock_origin(table), replay_start(table)
     zero = zero if origin is None else min(zero, to_ticks(origin))

@@ -42,9 +42,9 @@ _RULES: dict[str, tuple[Ask, Judge, Callable[[int, int], Iterator[Scenario]]]] =
     "notice": (ask_notice, judge_notice, notices),
     "arrival": (ask_arrival, judge_arrival, arrivals),
 }
-#: Scenarios at most: they take minutes, and all are kept to be asked once more.
+#: Largest number of scenarios: they take minutes, and all are kept for a second call.
 MOST_SCENARIOS = 100_000
-#: Number of scenarios that show a rule to be broken, of which the smallest is shown.
+#: Number of scenarios to find for each broken rule; the smallest one is reported.
 _TRIES = 5
 #: The kinds of policies that can be checked.
 KINDS = (*_RULES, "strategy")
@@ -59,7 +59,7 @@ def check_policy(
     seed: int = 0,
     raises: bool = False,
 ) -> Report:
-    """Run a policy through generated scenarios and say in words what it broke.
+    """Run a policy in generated scenarios and report violations of its contract in words.
 
     Parameters
     ----------
@@ -71,32 +71,32 @@ def check_policy(
         Whether a backfilling rule claims never to delay the first waiting job. None: it does if it makes
         promises.
     scenarios
-        How many scenarios, from 1 to :data:`MOST_SCENARIOS`; the same for the same seed.
+        Number of scenarios, from 1 to :data:`MOST_SCENARIOS`; the same for the same seed.
     seed
         Seed of the scenarios.
     raises
-        Raise an error with the report if anything is broken, for use in a test.
+        Whether to raise an error with the report if a rule is broken, for use in a test.
 
     Returns
     -------
     Report
-        ``.ok``, ``.findings``, and as text the whole story.
+        ``.ok``, ``.findings``, and the whole report as text.
 
     Raises
     ------
     InputError
-        If it is no policy of that kind at all, or its kind cannot be guessed.
+        If it is not a policy of this kind, or its kind cannot be guessed.
     ParameterError
-        If there are to be fewer scenarios than 1, or more than :data:`MOST_SCENARIOS`.
+        If ``scenarios`` is not from 1 to :data:`MOST_SCENARIOS`.
     BrokenPolicyError
-        If ``raises`` and anything is broken.
+        If ``raises`` and a rule is broken.
 
     Examples
     --------
     >>> def backwards(job, now):
     ...     return -job.duration(job.nodes)
     >>> print(check_policy(backwards).findings[0].what)
-    looks at the true runtime, which no scheduler knows
+    reads the true runtime, which no scheduler knows
     """
     if not isinstance(scenarios, int) or not 1 <= scenarios <= MOST_SCENARIOS:
         raise ParameterError("scenarios", f"a whole number from 1 to {MOST_SCENARIOS:,}", scenarios)
@@ -131,14 +131,14 @@ def _registry(kind: str) -> Registry[Any]:
 
 
 def _find_kind(policy: Any) -> str:
-    """The kind of a policy, as far as its name, its methods or the names of its arguments show it."""
+    """Guess the kind of a policy from its name, its methods or the names of its arguments."""
     if isinstance(policy, str):
         found = [kind for kind in KINDS if policy.split()[0] in _registry(kind).listing()] if policy.split() else []
         if len(found) == 1:
             return found[0]
         if ":" not in policy:
             raise InputError(f"the kind of {policy!r} must be given: one of {', '.join(KINDS)}")
-        # Of whatever kind it is, this is what stands at the path.
+        # The object at the path is the same for every kind.
         policy = Registry[Any]("policy")[policy]
     if all(hasattr(policy, method) for method in ("room", "make_room")):
         return "arrival"
@@ -165,7 +165,7 @@ def _argument_names(policy: Any) -> list[str]:
 
 
 def _maker(policy: Any, registry: Registry[Any]) -> Callable[[], Any]:
-    """Makes a policy that has seen nothing yet."""
+    """Function that makes a new instance of the policy."""
     if isinstance(policy, str):
         first = registry[policy]
         pristine = copy.deepcopy(first)
@@ -182,7 +182,7 @@ def _claims(policy: Any, kind: str, easy: bool | None) -> Claims:
     return Claims(head=(promises and not by_runtime) if easy is None else easy, runtime=by_runtime)
 
 
-# What holds for all kinds.
+# Rules for all kinds.
 
 
 def _check(make: Callable[[], Any], kind: str, claims: Claims, count: int, seed: int) -> tuple[int, list[Finding]]:
@@ -221,23 +221,23 @@ def _check(make: Callable[[], Any], kind: str, claims: Claims, count: int, seed:
 def _problems(
     policy: Any, kind: str, scenario: Scenario, claims: Claims, *, once: bool = False
 ) -> tuple[list[Problem], Any]:
-    """What is wrong with the answer to a scenario, and the answer."""
+    """Problems of the answer in a scenario, and the answer."""
     ask, judge, _ = _RULES[kind]
     view = View(scenario)
     try:
         answer = ask(policy, view)
         again = answer if once else ask(policy, View(scenario))
     except FrozenInstanceError as error:
-        return [("view", f"changes what it sees: {error}")], None
+        return [("view", f"modifies what it sees: {error}")], None
     except Exception as error:  # whatever the plug-in raises is what its author wants to read
         return [("raises", f"raises {type(error).__name__}: {error}")], None
     problems: list[Problem] = []
     if view.find_change():
-        problems.append(("view", f"changes what it sees: the view's {view.find_change()}"))
+        problems.append(("view", f"modifies what it sees: the view's {view.find_change()}"))
     if view.peeks and not claims.runtime:
-        problems.append(("runtime", "looks at the true runtime, which no scheduler knows"))
+        problems.append(("runtime", "reads the true runtime, which no scheduler knows"))
     if _plain(answer) != _plain(again):
-        problems.append(("deterministic", f"is not deterministic: asked again it answers {in_words(again)}"))
+        problems.append(("deterministic", f"is not deterministic: the second call returns {in_words(again)}"))
     if once:
         return problems, answer
     try:
@@ -248,12 +248,12 @@ def _problems(
 
 
 def _plain(answer: Any) -> Any:
-    """Something of an answer that can be compared, where NaN is like NaN."""
+    """A comparable form of an answer, in which NaN equals NaN."""
     return repr(answer)
 
 
 def _smallest(make: Callable[[], Any], kind: str, scenario: Scenario, claims: Claims, rule: str) -> Finding | None:
-    """The same rule broken with fewer jobs, by a policy that has seen nothing else; None if it cannot be repeated."""
+    """A smaller scenario in which a new instance breaks the same rule; None if it cannot be reproduced."""
     best: Finding | None = None
     smaller: Iterable[Scenario] = [scenario]
     while True:
@@ -279,7 +279,7 @@ def _check_strategy(strategy: Any) -> tuple[int, list[Finding]]:
     found: dict[str, Finding] = {}
     more = needed_arguments(strategy)
     if more:
-        what = f"needs {' and '.join(more)} beside a distribution and costs, which no option can give it"
+        what = f"needs {' and '.join(more)} in addition to a distribution and costs, which no option can set"
         return 0, [Finding("arguments", what)]
     cases = list(plan_cases(strategy))
     for case in cases:
@@ -296,8 +296,8 @@ def _plan_problems(strategy: Any, case: PlanCase) -> Iterator[Problem]:
         yield "raises", f"raises {type(error).__name__}: {error}"
         return
     if hasattr(before, "tobytes") and before.tobytes() != given.tobytes():
-        yield "view", "changes the runs that it is given"
+        yield "view", "modifies the runs that it is given"
     problems = list(judge_plan(case, plan))
     yield from problems
     if not problems and plan != again:
-        yield "deterministic", "is not reproducible: asked again it makes another plan"
+        yield "deterministic", "is not reproducible: the second call makes another plan"

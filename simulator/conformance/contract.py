@@ -10,7 +10,7 @@ from simulator.services.action_checks import describe
 
 __all__ = ["Claims", "Problem", "in_words"]
 
-#: The rule that is broken, and what happened.
+#: The broken rule, and a description of the violation.
 Problem = tuple[str, str]
 
 
@@ -21,9 +21,9 @@ class Claims:
     Attributes
     ----------
     head
-        It never delays the first job that must wait.
+        Whether it never delays the first waiting job.
     runtime
-        It may look at true runtimes.
+        Whether it may read true runtimes.
     """
 
     head: bool = False
@@ -31,7 +31,7 @@ class Claims:
 
 
 def in_words(answer: Any) -> str:
-    """An answer in words."""
+    """Format an answer as text."""
     if isinstance(answer, list | tuple):
         return ", ".join(in_words(item) for item in answer) or "nothing"
     if isinstance(answer, dict):

@@ -17,7 +17,7 @@ __all__ = ["ask_expansion", "judge_expansion"]
 
 
 def ask_expansion(expansion: Any, view: View) -> Any:
-    """What it makes of the machine and of what EASY has promised."""
+    """Call the expansion with the view and the promises of EASY."""
     return expansion(view, Easy().promises(View(view.scenario)))
 
 
@@ -44,5 +44,5 @@ def judge_expansion(expansion: Any, scenario: Scenario, actions: Any, claims: Cl
             at = later.get(promise.job_id, promise.at)
             if at > promise.at + TOLERANCE:
                 times = f"from {promise.at / SECOND:g} s to {at / SECOND:g} s"
-                yield "promise", f"delays job {promise.job_id}, to which a start was promised: {times}"
+                yield "promise", f"delays job {promise.job_id} beyond its promised start: {times}"
                 return

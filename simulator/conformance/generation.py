@@ -16,7 +16,7 @@ from workloads.table.job import Job, JobType
 __all__ = ["arrivals", "growths", "job_tables", "notices", "scenarios"]
 
 _MINUTE = 60 * SECOND
-#: When the scenarios are.
+#: Time of the scenarios [ticks].
 _NOW = 100 * _MINUTE
 
 
@@ -39,7 +39,7 @@ class _Draw:
 
 
 def _scenario(draw: _Draw, size: int, *, growing: bool = False) -> Scenario:
-    """An instant; of ``growing`` ones most leave free nodes to malleable jobs that could use them."""
+    """Draw an instant; most ``growing`` ones have free nodes that malleable jobs could use."""
     machine = draw.whole(1, 4) if size < 2 else draw.whole(2, 8 * size)
     free = machine
     running: list[Running] = []
@@ -63,7 +63,7 @@ def _scenario(draw: _Draw, size: int, *, growing: bool = False) -> Scenario:
             nodes = min(nodes, max(1, free // 2))
         least, most = nodes, nodes
         if kind is JobType.MALLEABLE:
-            # At its minimum, at its maximum, or between.
+            # At its minimum, at its maximum, or in between.
             least = nodes if draw.whole(0, 2) == 0 else draw.whole(1, nodes)
             most = min(machine, nodes + draw.whole(0, 2 * size))
         lent: dict[int, int] = {}
@@ -114,7 +114,7 @@ def _on_demand(draw: _Draw, nodes: int, submit: int, expected: int = 0) -> Queue
 
 
 def _growing(count: int, seed: int, name: str) -> Iterator[tuple[_Draw, int]]:
-    """Small ones first, so that the first that shows something is easy to read."""
+    """Sizes in ascending order, so that the first scenario with a problem is easy to read."""
     for number in range(count):
         yield _Draw(stream(seed, "conformance", name, str(number))), 1 + 4 * number // count
 
@@ -127,7 +127,7 @@ def scenarios(count: int, seed: int) -> Iterator[Scenario]:
         if not base.reservations and draw.whole(0, 2) == 0:
             start = _NOW + _MINUTE * draw.whole(1, 20)
             window = Window(start, start + _MINUTE * draw.whole(1, 30), draw.whole(1, base.nodes))
-            # One that is announced so late that it must wait for its nodes is another matter.
+            # A window announced too late to get its nodes at once is excluded.
             if window.nodes <= base.nodes - sum(run.nodes for run in base.running if run.expected_end > start):
                 base = replace(base, windows=(window,))
         yield base
@@ -142,7 +142,7 @@ def growths(count: int, seed: int) -> Iterator[Scenario]:
 
 
 def notices(count: int, seed: int) -> Iterator[Scenario]:
-    """Instants at which an on-demand job announces itself."""
+    """Instants at which an on-demand job gives notice."""
     for draw, size in _growing(count, seed, "notices"):
         base = _scenario(draw, size)
         expected = _NOW + _MINUTE * draw.whole(0, 30)

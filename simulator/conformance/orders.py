@@ -17,7 +17,7 @@ _HOUR = 3600 * SECOND
 
 
 def ask_order(order: Any, view: View) -> dict[int, Any]:
-    """The key of each job that is not on-demand."""
+    """Compute the key of each job that is not on-demand."""
     key_of = order.at(view) if order.at is not None else lambda job: order.key(job, view.now)
     return {job.job_id: key_of(job) for job in view.queue if job.type is not JobType.ON_DEMAND}
 
@@ -27,7 +27,7 @@ def judge_order(order: Any, scenario: Scenario, keys: dict[int, Any], claims: Cl
         if key is None:
             yield "key", f"the key of job {job_id} is None"
         elif _is_nan(key):
-            yield "key", f"the key of job {job_id} is {key!r}, which is neither before nor after any other"
+            yield "key", f"the key of job {job_id} is {key!r}, which cannot be ordered"
     for (first, a), (second, b) in combinations(keys.items(), 2):
         try:
             before, after = a < b, b < a
@@ -35,7 +35,7 @@ def judge_order(order: Any, scenario: Scenario, keys: dict[int, Any], claims: Cl
             yield "compare", f"the keys of jobs {first} and {second} cannot be compared: {error}"
             return
         if before and after:
-            yield "compare", f"the keys of jobs {first} and {second} each say that they go first"
+            yield "compare", f"the keys of jobs {first} and {second} are each less than the other"
             return
     if order.static:
         for job in scenario.queue:
@@ -43,7 +43,10 @@ def judge_order(order: Any, scenario: Scenario, keys: dict[int, Any], claims: Cl
             found = [order.key(job, at) for at in times]
             if any(repr(key) != repr(found[0]) for key in found) and job.type is not JobType.ON_DEMAND:
                 change = f"{found[0]!r} at its submit to {found[-1]!r}"
-                yield "static", f"says that its keys never change, but that of job {job.job_id} goes from {change}"
+                yield (
+                    "static",
+                    f"declares that its keys never change, but that of job {job.job_id} changes from {change}",
+                )
                 return
 
 

@@ -22,18 +22,18 @@ __all__ = ["PlanCase", "judge_plan", "needed_arguments", "plan_cases"]
 
 @dataclass(frozen=True, eq=False)
 class PlanCase:
-    """What a plan is asked for.
+    """The input of a planning strategy.
 
     Attributes
     ----------
     source
-        A law of the runtime, or past runs [s].
+        Distribution of the runtime, or past runs [s].
     costs
         Prices and durations.
     words
-        Both, to be read.
+        Both as text.
     longest
-        The longest runtime that is possible or has been seen [s].
+        The longest possible or observed runtime [s].
     """
 
     source: Any
@@ -43,7 +43,7 @@ class PlanCase:
 
 
 def plan_cases(strategy: Any) -> Iterator[PlanCase]:
-    """Laws and past runs; past runs only for strategies that look at the last ``k`` of them, as everywhere."""
+    """Distributions and past runs; past runs only for strategies with a parameter ``k``."""
     from inspect import signature
 
     from policies.planning.costs import CostModel
@@ -56,8 +56,8 @@ def plan_cases(strategy: Any) -> Iterator[PlanCase]:
         sources += [("past runs of 3600 s", np.array([3600.0]), 3600.0), ("past runs of 900 to 5400 s", runs, 5400.0)]
     sources += [
         ("runtimes uniform from 600 s to 3600 s", uniform(600.0, 3600.0), 3600.0),
-        ("runtimes as 900, 1800, 3600, 3600 and 5400 s were", from_samples(runs), 5400.0),
-        ("runtimes always 3600 s", from_samples(np.array([3600.0])), 3600.0),
+        ("runtimes distributed as 900, 1800, 3600, 3600 and 5400 s", from_samples(runs), 5400.0),
+        ("a constant runtime of 3600 s", from_samples(np.array([3600.0])), 3600.0),
         ("runtimes lognormal with mean 3600 s and deviation 1800 s", lognormal(8.077, 0.472), 20000.0),
     ]
     prices = [
@@ -71,7 +71,7 @@ def plan_cases(strategy: Any) -> Iterator[PlanCase]:
 
 
 def needed_arguments(strategy: Any) -> list[str]:
-    """What a strategy needs beside a distribution and costs, so that its name alone is not enough."""
+    """Required arguments of a strategy other than a distribution and costs."""
     from inspect import signature
 
     parameters = list(signature(strategy).parameters.values())[2:]
@@ -83,14 +83,14 @@ def needed_arguments(strategy: Any) -> list[str]:
 
 
 def judge_plan(case: PlanCase, plan: Any) -> Iterator[Problem]:
-    """What is wrong with a plan."""
+    """Find the problems of a plan."""
     from policies.planning.plan import ReservationPlan
 
     if not isinstance(plan, ReservationPlan):
         yield "plan", f"must answer with a ReservationPlan, not {type(plan).__name__}"
         return
     if plan.costs != case.costs:
-        yield "costs", f"made the plan for {plan.costs}, and was asked for {case.costs}"
+        yield "costs", f"made the plan for {plan.costs} instead of {case.costs}"
     milestones = np.asarray(plan.milestones)
     if not (np.isfinite(milestones).all() and (milestones > 0).all() and (np.diff(milestones) > 0).all()):
         yield "increasing", f"the milestones do not increase: {milestones.tolist()}"

@@ -11,23 +11,23 @@ __all__ = ["BrokenPolicyError", "Finding", "Report"]
 
 
 class BrokenPolicyError(InputError):
-    """A policy does not keep the contract; the message is the whole report."""
+    """Raised if a policy breaks its contract; the message is the whole report."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that a policy broke.
+    """A violation of the contract.
 
     Attributes
     ----------
     rule
-        Which rule, as a word: e.g. ``start``, ``state``, ``runtime``.
+        Name of the rule, e.g. ``start``, ``state``, ``runtime``.
     what
-        What happened, in a sentence.
+        Description of the violation, as a sentence.
     scenario
-        The smallest machine and jobs on which it was seen; empty: it needs none.
+        The smallest machine and jobs that show it; empty: none are needed.
     answer
-        What the policy answered there; empty: nothing.
+        Answer of the policy there; empty: none.
     """
 
     rule: str
@@ -46,16 +46,16 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """What was found out about a policy.
+    """Result of a conformance check.
 
     Attributes
     ----------
     policy, kind
-        What was checked.
+        Name and kind of the policy.
     scenarios
-        How many scenarios it went through.
+        Number of scenarios.
     findings
-        What it broke, one for each rule.
+        Violations, one for each broken rule.
     """
 
     policy: str
@@ -65,7 +65,7 @@ class Report:
 
     @property
     def ok(self) -> bool:
-        """Whether it broke nothing."""
+        """Whether the policy keeps the contract."""
         return not self.findings
 
     def __str__(self) -> str:

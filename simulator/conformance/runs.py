@@ -29,22 +29,22 @@ REGISTRIES: dict[str, Registry[Any]] = {
     "notice": NOTICES,
     "arrival": ARRIVALS,
 }
-#: Under which name the policy is simulated.
+#: Name under which the policy is registered for the simulation.
 _NAME = "under-test"
 _ALL = (JobType.RIGID, JobType.MALLEABLE, JobType.ON_DEMAND, JobType.RIGID)
 
 
 def broken_runs(make: Callable[[], Any], kind: str, count: int, seed: int) -> Iterator[tuple[str, str, str]]:
-    """Rules that are broken in simulations, each with what happened and the jobs of the table.
+    """Rules broken in simulations, each with a description and the job table.
 
     Parameters
     ----------
     make
-        A fresh policy.
+        Makes a new instance of the policy.
     kind
         One of :data:`REGISTRIES`.
     count, seed
-        How many tables, and which.
+        Number of tables, and their seed.
     """
     registry = REGISTRIES[kind]
     for jobs, nodes in job_tables(count, seed, _ALL):

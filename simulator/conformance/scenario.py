@@ -46,7 +46,7 @@ class Queued:
         return self.walltime * self.nodes // nodes
 
     def duration(self, nodes: int) -> int:
-        # A policy that asks gets an answer, and is caught.
+        # The call is recorded, so that a policy that reads the runtime is detected.
         self.peeks.append(self.job_id)
         return self.runtime * self.nodes // nodes
 
@@ -60,7 +60,7 @@ class Queued:
 
 @dataclass(frozen=True)
 class Running:
-    """A running job: ``lent`` are nodes of reservations by job id, ``plan`` is the reservation that plans with it."""
+    """A running job: ``lent`` are borrowed nodes by job id, ``plan`` is the reservation that plans to preempt it."""
 
     job_id: int
     type: JobType
@@ -103,7 +103,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Reserved:
-    """An open reservation; what it lends is what the running jobs owe it."""
+    """An open reservation; it has lent the nodes that running jobs owe it."""
 
     job_id: int
     requested: int
@@ -131,17 +131,17 @@ class Scenario:
     Attributes
     ----------
     nodes, now
-        Its size, and the time in ticks.
+        Size of the machine, and the time in ticks.
     queue
         On-demand jobs first.
     running, reservations
         Holders of nodes; the rest are free.
     request
-        The on-demand job that gives notice or arrives; None where there is no question about one.
+        The on-demand job that gives notice or arrives; None: there is none.
     windows
-        Nodes that will be taken away.
+        Future outage windows.
     warning
-        How long a preempted malleable job stays on its nodes.
+        Time for which a preempted malleable job keeps its nodes [ticks].
     """
 
     nodes: int
@@ -159,7 +159,7 @@ class Scenario:
         return self.nodes - held
 
     def smaller(self) -> Iterator[Scenario]:
-        """Scenarios with one job or reservation less."""
+        """Scenarios with one job or one reservation removed."""
         for index in range(len(self.queue)):
             yield replace(self, queue=self.queue[:index] + self.queue[index + 1 :])
         for index, run in enumerate(self.running):
@@ -187,12 +187,12 @@ class Scenario:
 
 
 class View:
-    """A scenario as a policy sees it; knows afterwards what the policy has done to it.
+    """A scenario as a policy sees it, which detects modifications.
 
     Parameters
     ----------
     scenario
-        What it shows.
+        The scenario.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -211,13 +211,13 @@ class View:
         self._before = self._state()
 
     def group_usage(self, group: str | None) -> float:
-        """Something that differs between projects: nothing was recorded before the scenario."""
+        """A value that differs between projects, since scenarios have no past usage."""
         if group is None:
             return 1e12
         return float(sum(map(ord, group)) % 97) * 1e9
 
     def find_change(self) -> str:
-        """What of it is no more what it was; empty: nothing."""
+        """Name of a modified attribute; empty: none."""
         return next((name for name, value in self._state().items() if value != self._before[name]), "")
 
     def _state(self) -> dict[str, object]:

@@ -49,9 +49,9 @@ def judge_backfilling(rule: Any, scenario: Scenario, starts: Any, claims: Claims
 
 
 def _broken_promises(rule: Any, scenario: Scenario, starts: list[Start], claims: Claims) -> Iterator[Problem]:
-    """Whether its starts delay a job beyond its promise, or beyond its start without them."""
+    """Find jobs that the starts delay beyond a promise, or beyond their start without them."""
     if scenario.reservations:
-        # They collect what comes back before the queue has it: a promise beside them is not the rule's alone to keep.
+        # Reservations collect released nodes before the queue does, so that the rule alone cannot keep promises.
         return
     after = _after_starts(scenario, starts)
     if claims.head and not scenario.windows:
@@ -82,7 +82,7 @@ def _broken_promises(rule: Any, scenario: Scenario, starts: list[Start], claims:
 
 
 def _into_windows(scenario: Scenario, starts: Any) -> Start | None:
-    """The first start that leaves a window without its nodes at one of its instants; by brute force."""
+    """Find the first start that leaves a window without its nodes, by brute force."""
     for count, start in enumerate(starts, 1):
         after = _after_starts(scenario, list(starts[:count]))
         ends = sorted(run.expected_end for run in after.running)
@@ -96,7 +96,7 @@ def _into_windows(scenario: Scenario, starts: Any) -> Start | None:
 
 
 def _after_starts(scenario: Scenario, starts: list[Start]) -> Scenario:
-    """The machine when these jobs have started."""
+    """The machine after these starts."""
     sizes = {start.job_id: start.nodes for start in starts}
     jobs = {job.job_id: job for job in scenario.queue}
     runs = tuple(
@@ -111,7 +111,7 @@ def _after_starts(scenario: Scenario, starts: list[Start]) -> Scenario:
 
 
 def _earliest(scenario: Scenario, nodes: int) -> int:
-    """Time at which that number of nodes is free, with exact walltimes and no other start; brute force."""
+    """Time at which ``nodes`` nodes are free, with exact walltimes and no further starts; by brute force."""
     ends = sorted({scenario.now, *(run.expected_end for run in scenario.running)})
     for at in ends:
         if scenario.free + sum(run.nodes for run in scenario.running if run.expected_end <= at) >= nodes:

@@ -29,15 +29,15 @@ def judge_notice(strategy: Any, scenario: Scenario, actions: Any, claims: Claims
     assert request is not None
     holds = [action.nodes for action in actions if isinstance(action, Hold)]
     if actions and not holds:
-        yield "hold", "plans without a reservation: a Hold, of 0 nodes if need be, must be among the answers"
+        yield "hold", "plans without a reservation: the actions must include a Hold, if necessary of 0 nodes"
     if any(type(nodes) is not int or nodes < 0 for nodes in holds):
         yield "hold", f"holds {holds[0]!r} nodes"
         return
     held = sum(holds)
     if held > scenario.free:
-        yield "hold", f"holds {held} nodes, and {scenario.free} are free"
+        yield "hold", f"holds {held} nodes while {scenario.free} are free"
     if held > request.nodes:
-        yield "hold", f"holds {held} nodes, and the job asks for {request.nodes}"
+        yield "hold", f"holds {held} nodes for a job that requests {request.nodes}"
     if held and any(job.type is JobType.ON_DEMAND for job in scenario.queue):
         yield "hold", f"holds {held} nodes while an on-demand job waits for them"
     planned: set[int] = set()
@@ -55,7 +55,7 @@ def judge_notice(strategy: Any, scenario: Scenario, actions: Any, claims: Claims
 
 
 def ask_arrival(strategy: Any, view: View) -> dict[str, Any]:
-    """How much room there is, and how much room is made when the job's tenants have gone."""
+    """Call ``room``, and ``make_room`` after the job's tenants have been preempted."""
     room = strategy.room(view, view.request)
     answers: dict[str, Any] = {"room": room}
     if type(room) is int:
@@ -67,7 +67,7 @@ def ask_arrival(strategy: Any, view: View) -> dict[str, Any]:
 
 
 def _without_reservation(scenario: Scenario) -> Scenario:
-    """Without the reservation of the job that arrives, and without its tenants."""
+    """The scenario without the reservation of the arriving job and without its tenants."""
     request = scenario.request
     assert request is not None
     running = []
@@ -106,7 +106,7 @@ def _judge_room(scenario: Scenario, needed: int, actions: Any, room: int) -> Ite
         run = runs.get(getattr(action, "job_id", None))
         problem = room_problem(action, run, missing)
         if not problem and run is not None and isinstance(action, Preempt) and run.nodes == run.borrowed:
-            problem = f"all nodes of job {run.job_id} belong to reservations, so that it is preempted for nothing"
+            problem = f"all nodes of job {run.job_id} belong to reservations, so that preempting it frees none"
         if problem or run is None:
             yield "victim", f"{describe(action)} to find {needed} missing: {problem}"
             return
@@ -119,5 +119,5 @@ def _judge_room(scenario: Scenario, needed: int, actions: Any, room: int) -> Ite
     if missing > 0:
         yield (
             "room",
-            f"says that there is room for {room}, and finds {needed - missing} of {needed} missing nodes",
+            f"reports room for {room}, but frees {needed - missing} of {needed} missing nodes",
         )

@@ -29,7 +29,7 @@ __all__ = [
     "Truth",
 ]
 
-#: How a reservation ends.
+#: Ways in which a reservation can end.
 COMPLETED, SAVED, EXPIRED, UNSAVED, OVER_MEMORY, PREEMPTED, CANCELLED = (
     "completed",
     "saved",
@@ -42,14 +42,14 @@ COMPLETED, SAVED, EXPIRED, UNSAVED, OVER_MEMORY, PREEMPTED, CANCELLED = (
 
 
 class Ending(NamedTuple):
-    """How a reservation would go on undisturbed, from its start.
+    """Undisturbed course of a reservation from its start.
 
     Attributes
     ----------
     ending
-        As in :class:`.ReservationRecord`.
+        Way in which it ends, as in :class:`.ReservationRecord`.
     restart, work, checkpoint
-        Ticks; their sum is how long it takes.
+        Durations of its phases [ticks]; their sum is its duration.
     """
 
     ending: str
@@ -59,7 +59,7 @@ class Ending(NamedTuple):
 
 
 class Truth:
-    """What really happens in a job's reservations; only its runs ask."""
+    """Actual outcomes of a job's reservations; only its runs may read them."""
 
     __slots__ = ("_draws", "_ends", "_peaks", "_spread", "_strict", "runtime")
 
@@ -77,12 +77,12 @@ class Truth:
             self._ends = [to_ticks(seconds) for seconds in accumulate(durations)]
 
     def ending(self, request: ReservationRequest, length: int) -> Ending:
-        """How a reservation goes that asks for that."""
+        """Compute the outcome of a reservation of ``length`` ticks for a request."""
         restart, checkpoint = self._vary(int(request.restart)), self._vary(int(request.checkpoint))
         saved = int(request.saved)
         left, planned = self.runtime - saved, int(request.milestone) - saved
-        # How far it comes. With a checkpoint to write it stops at the milestone; without it computes until its
-        # walltime, perhaps further than planned. `absorbed`: a longer restart never makes it come less far.
+        # Work that it reaches. With a checkpoint to write it stops at the milestone; without one it computes until
+        # its walltime, possibly beyond the plan. `absorbed`: a longer restart does not reduce this work.
         in_time = length - restart
         reach = min(planned, in_time) if request.checkpointed else in_time
         if not self._strict:
@@ -104,7 +104,7 @@ class Truth:
         return round(planned * float(self._draws.uniform(1.0 - self._spread, 1.0 + self._spread)))
 
     def _barrier(self, saved: int, memory: float | None, reach: int) -> int | None:
-        """Work after which the memory of a reservation is exceeded; None: it is not."""
+        """Work at which the reservation exceeds its memory; None: it does not."""
         if not self._ends or memory is None:
             return None
         for task in range(bisect_right(self._ends, saved), len(self._ends)):
@@ -112,20 +112,21 @@ class Truth:
             begin = max(start, saved) - saved
             if begin >= reach:
                 return None
-            # Memory is asked for in GB; a profile may be rounded in its last digits. A task of no time needs none.
+            # Requests are in GB, and a profile may be rounded in its last digits. A task of zero duration needs no
+            # memory.
             if self._peaks[task] > memory + 1e-6 and start < self._ends[task]:
                 return begin
         return None
 
 
 def _ending_after_work(length: int, ending: str, restart: int, work: int, checkpoint: int) -> Ending:
-    """The work was done: what varies and is absorbed takes what the work leaves of the walltime."""
+    """Outcome after the work was done: absorbed variations use the rest of the walltime."""
     restart = min(restart, length - work)
     return Ending(ending, restart, work, min(checkpoint, length - restart - work))
 
 
 def _cut(length: int, ending: str, restart: int, work: int, checkpoint: int) -> Ending:
-    """Cut at the walltime: what does not fit into it was not done there."""
+    """Outcome cut at the walltime: later phases are shortened to fit."""
     restart = min(restart, length)
     work = min(work, length - restart)
     return Ending(ending, restart, work, min(checkpoint, length - restart - work))

@@ -14,7 +14,7 @@ __all__ = ["Account", "Cluster", "Kind"]
 
 
 class Kind:
-    """What the nodes of an account count as. Plain integers: they index the totals at every move."""
+    """State that the nodes of an account count as. Plain integers, because they index the totals at every move."""
 
     FREE = 0
     HELD = 1
@@ -45,20 +45,20 @@ class Cluster:
     pool
         The free nodes.
     totals
-        Nodes that are free, held (reserved, or waiting for a warned victim's), busy, and down.
+        Numbers of nodes that are free, held (reserved, or gathered while others are under warning), busy, and down.
     """
 
     def __init__(self, nodes: int) -> None:
         self.nodes = nodes
         self.pool = Account(Kind.FREE, nodes)
         self.totals = [nodes, 0, 0, 0]
-        # Of each kind, what its node-ticks until now differ by from now times the nodes that it has now. To change this
-        # with each move costs less than to add up the time between two of them.
+        # For each kind an offset such that node_ticks(t) = nodes * t + offset. Updating it at each move costs less than
+        # integrating between moves.
         self._corrections = [0, 0, 0, 0]
         self._since = 0
 
     def move(self, source: Account, target: Account, count: int, now: int) -> None:
-        """Hand ``count`` nodes from one account to another.
+        """Move ``count`` nodes from one account to another.
 
         Raises
         ------
@@ -82,7 +82,7 @@ class Cluster:
             corrections[taken] -= moved
 
     def restart_accounting(self, now: int) -> None:
-        """Forget the time before ``now``."""
+        """Restart the integrals at ``now``."""
         self._corrections = [-nodes * now for nodes in self.totals]
         self._since = now
 

@@ -18,18 +18,18 @@ __all__ = ["ColumnQueue"]
 
 
 class Fitting:
-    """The jobs that fit into so many nodes, in queue order; those that fit no more can be left out on the way.
+    """Iterator over the jobs that fit a number of nodes, in queue order; it can be narrowed while iterating.
 
     Parameters
     ----------
     urgent
-        Those that stand before all others.
+        Jobs that precede all others.
     columns
-        All others.
+        All other jobs.
     places
-        Which of them fit.
+        Places of the fitting ones in ``columns``.
     ranks
-        Their order; None: that of their places.
+        Queue order of these; None: the order of their places.
     """
 
     __slots__ = ("_columns", "_places", "_ranks", "_urgent")
@@ -47,7 +47,7 @@ class Fitting:
         return self
 
     def __next__(self) -> Any:
-        """The next job, which is then left out."""
+        """Return and remove the next job."""
         if self._urgent:
             return self._urgent.pop(0)
         places = self._places
@@ -62,7 +62,7 @@ class Fitting:
         return self._columns.jobs[place]
 
     def narrow(self, free: int, latest: int, extra: int) -> None:
-        """Leave out those that need more than so many nodes, or are too long and need more than the extra ones."""
+        """Drop jobs that need more than ``free`` nodes, or end after ``latest`` and need more than ``extra`` nodes."""
         columns, places = self._columns, self._places
         if self._urgent:
             self._urgent = [
@@ -83,11 +83,11 @@ class ColumnQueue(Sequence[Any]):
     columns
         All but the urgent jobs; in queue order unless there are ranks.
     urgent
-        Jobs that stand before all others.
+        Jobs that precede all others.
     least
-        The fewest nodes on which one of them can start.
+        Smallest number of nodes on which one of them can start.
     ranks
-        The order of the others.
+        Queue order of the other jobs; None: the order of ``columns``.
     """
 
     __slots__ = ("_columns", "_ranks", "_urgent", "least")
@@ -126,7 +126,7 @@ class ColumnQueue(Sequence[Any]):
         return self._columns.jobs[place if self._ranks is None else self._ranks[place]]
 
     def fitting(self, after: int, nodes: int) -> Fitting:
-        """The jobs behind the first ``after`` that can start on so many nodes."""
+        """Jobs behind the first ``after`` that can start on ``nodes`` nodes."""
         columns, urgent, ranks = self._columns, self._urgent, self._ranks
         few = [job for job in urgent[after:] if job.min_nodes <= nodes] if urgent else []
         skipped = max(0, after - len(urgent))
@@ -135,7 +135,7 @@ class ColumnQueue(Sequence[Any]):
         return Fitting(few, columns, np.flatnonzero(fits), ranks)
 
     def numbers(self) -> tuple[NDArray[np.int64], Places] | None:
-        """As of :meth:`policies.port.WaitingQueue.numbers`."""
+        """See :meth:`policies.port.WaitingQueue.numbers`."""
         table = self._columns.numbers
         if (table[4] < 0).any():
             return None

@@ -18,30 +18,30 @@ __all__ = ["Decision", "Decisions"]
 
 
 class Decision(NamedTuple):
-    """One line of the record; what a kind does not need is None.
+    """One recorded decision; fields that its kind does not use are None.
 
     Attributes
     ----------
     time
         Tick of the simulated clock.
     decision
-        ``promise`` (at the end of this instant the job is promised a start at ``at``; none: no longer promised one),
+        ``promise`` (at the end of this instant the job is promised a start at ``at``; None: the promise is withdrawn),
         ``draw`` (a tenant borrows nodes that are reserved for ``other``), ``lend`` (the job gives up nodes for
         ``other``), ``return`` (gets them back), ``expect`` (the plan for ``other`` counts on its release), ``plan``
-        (the plan is to preempt it), ``drop`` (the planned preemption is not needed any more), ``lacking`` (what an
-        arriving job misses beyond free nodes and its own), ``room`` (what its arrival strategy could get at most),
-        ``victim`` (preempted for ``other``), ``spared`` (of the jobs that could have been preempted instead, the one
-        that would have lost least), ``reason`` (of the policy, in its own words).
+        (the plan is to preempt it), ``drop`` (the planned preemption is no longer needed), ``lacking`` (nodes that an
+        arriving job lacks beyond free nodes and its own), ``room`` (nodes that its arrival strategy could obtain at
+        most), ``victim`` (preempted for ``other``), ``spared`` (the alternative victim that would have lost least),
+        ``reason`` (given by the policy, in its own words).
     job_id, other
-        Job that it concerns, and the other job involved.
+        Job concerned, and the other job involved.
     nodes
-        How many; of a victim those that it frees for others.
+        Number of nodes; for a victim, those that it frees for others.
     at
         Promised or planned time [ticks].
     loss
-        What a preemption costs [node-ticks].
+        Cost of a preemption [node-ticks].
     why
-        The words of the policy.
+        Reason given by the policy.
     """
 
     time: int
@@ -65,7 +65,7 @@ class Decisions:
     Parameters
     ----------
     enabled
-        Whether anything is kept; if not, every call returns at once.
+        Whether decisions are recorded; otherwise every call returns at once.
     """
 
     def __init__(self, enabled: bool = False) -> None:
@@ -75,21 +75,21 @@ class Decisions:
         self._promised: dict[int, int] = {}
 
     def ask(self, rule: object) -> None:
-        """The backfilling rule: if it has ``promises(view)``, it is asked at the end of each instant."""
+        """Set the backfilling rule; its ``promises(view)``, if any, is called at the end of each instant."""
         self._promises = getattr(rule, "promises", None)
 
     def _note(self, time: int, decision: str, job_id: int | None = None, **others: Any) -> None:
         self.entries.append(Decision(time, decision, job_id, **others))
 
     def instant_over(self, view: SystemView, waits: Callable[[int], bool]) -> None:
-        """An instant is complete: note what has changed of the promises.
+        """Record the promises that have changed in an instant.
 
         Parameters
         ----------
         view
-            The machine as the instant leaves it.
+            The machine at the end of the instant.
         waits
-            Whether that job still waits; a started job needs no promise.
+            Function of a job id: whether the job still waits; a started job needs no promise.
         """
         if self._promises is None or not (self._promised or view.queue):
             return
@@ -104,24 +104,24 @@ class Decisions:
             self._promised = promised
 
     def record_draws(self, now: int, start: Start, draws: Mapping[int, int]) -> None:
-        """A tenant has started on nodes of these reservations."""
+        """Record that a tenant has started on nodes of reservations."""
         if self.enabled:
             for other, nodes in draws.items():
                 self._note(now, "draw", start.job_id, other=other, nodes=nodes)
             self.reason(now, start.job_id, start)
 
     def lent(self, now: int, job_id: int, other: int, nodes: int) -> None:
-        """A job has given up nodes for another, which will give them back."""
+        """Record that a job has lent nodes to another one."""
         if self.enabled:
             self._note(now, "lend", job_id, other=other, nodes=nodes)
 
     def record_return(self, now: int, job_id: int, other: int, nodes: int) -> None:
-        """A lender has got nodes back."""
+        """Record that a lender has got nodes back."""
         if self.enabled:
             self._note(now, "return", job_id, other=other, nodes=nodes)
 
     def record_plan(self, now: int, other: int, actions: Iterable[Action], runs: dict[int, Run]) -> None:
-        """A notice strategy has made its plan."""
+        """Record the plan of a notice strategy."""
         if not self.enabled:
             return
         for action in actions:
@@ -135,21 +135,21 @@ class Decisions:
             self.reason(now, other if isinstance(action, Hold) else getattr(action, "job_id", None), action, other)
 
     def record_drop(self, now: int, job_id: int, other: int) -> None:
-        """A planned preemption was not needed any more."""
+        """Record that a planned preemption was no longer needed."""
         if self.enabled:
             self._note(now, "drop", job_id, other=other)
 
     def lacks(self, now: int, job_id: int, lacking: int, room: int) -> None:
-        """An on-demand job arrives and lacks nodes."""
+        """Record that an arriving on-demand job lacks nodes."""
         if self.enabled:
             self._note(now, "lacking", job_id, nodes=lacking)
             self._note(now, "room", job_id, nodes=room)
 
     def record_victims(self, now: int, other: int, actions: Sequence[Action], runs: dict[int, Run]) -> None:
-        """An arrival strategy has chosen its victims; called before any of them is touched."""
+        """Record the victims of an arrival strategy; called before any of them is changed."""
         if not self.enabled:
             return
-        # Whether an answer is legal is looked at later, so that one may name what does not run.
+        # Actions are validated later, so that an action may name a job that does not run.
         victims = [action.job_id for action in actions if isinstance(action, Preempt) and action.job_id in runs]
         for job_id in victims:
             run = runs[job_id]
@@ -167,6 +167,6 @@ class Decisions:
             self.reason(now, getattr(action, "job_id", None), action, other)
 
     def reason(self, now: int, job_id: int | None, action: _Reasoned, other: int | None = None) -> None:
-        """What a policy says of an action, if it says anything."""
+        """Record the reason that a policy gives for an action, if any."""
         if self.enabled and action.reason:
             self._note(now, "reason", job_id, other=other, why=action.reason)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 __all__ = ["Entry", "EventLog", "Sample"]
 
-#: (time, busy nodes, held nodes, waiting jobs, nodes they ask for), at the end of an instant.
+#: (time, busy nodes, held nodes, waiting jobs, nodes requested by them) at the end of an instant.
 Sample = tuple[int, int, int, int, int]
 
 
@@ -18,19 +18,19 @@ class Entry(NamedTuple):
     time
         Tick of the simulated clock.
     event
-        ``hold`` (a job is submitted and not eligible yet), ``submit`` (a job enters the queue, of a stochastic job each
-        reservation: at its submit, or when it is eligible), ``notice``, ``reserve``, ``time-out``, ``wait`` (an
-        on-demand job that cannot get its nodes), ``gather`` (one that waits for promised nodes), ``start``, ``shrink``,
-        ``expand``, ``warn``, ``preempt`` (the nodes are given up), ``requeue``, ``expire`` (a reservation is over and
-        its job is not), ``complete``, ``kill``, ``cancel`` (its user withdraws it), ``withdraw`` (likewise a notice).
-        For outages: ``announce`` (a window not known from the beginning), ``down`` and ``up``, ``reserve``
-        and ``close`` (of an advance reservation).
+        ``hold`` (a job is submitted but not eligible yet), ``submit`` (a job, or a reservation of a stochastic job,
+        enters the queue: at its submit, or when it becomes eligible), ``notice``, ``reserve``, ``time-out``, ``wait``
+        (an on-demand job cannot get its nodes), ``gather`` (an on-demand job waits for promised nodes), ``start``,
+        ``shrink``, ``expand``, ``warn``, ``preempt`` (the nodes are given up), ``requeue``, ``expire`` (a reservation
+        ends before its job is complete), ``complete``, ``kill``, ``cancel`` (by the user), ``withdraw`` (a notice, by
+        the user). For outages: ``announce`` (a window not known from the beginning), ``down`` and ``up``, ``reserve``
+        and ``close`` (an advance reservation).
     job_id
-        The job it happens to; of an outage minus its number.
+        Job id; for an outage, minus its number.
     before, after
-        Nodes before and after: of the job, of its reservation, or of the outage.
+        Number of nodes before and after: of the job, its reservation, or the outage.
     cause
-        Why.
+        Cause of the event.
     """
 
     time: int
@@ -47,7 +47,7 @@ class EventLog:
     Parameters
     ----------
     enabled
-        Whether anything is kept.
+        Whether entries are kept.
     """
 
     def __init__(self, enabled: bool = True) -> None:

@@ -10,7 +10,7 @@ __all__ = ["ExpectedReleases"]
 
 
 class ExpectedReleases:
-    """A sorted list to which each run, and each gathering, contributes at most one entry.
+    """A sorted list with at most one entry for each run and each gathering job.
 
     Attributes
     ----------
@@ -24,7 +24,7 @@ class ExpectedReleases:
         self.entries: list[tuple[int, int, int]] = []
 
     def expect(self, run: Run) -> None:
-        """Enter, or enter anew, when a run is expected to release how many nodes."""
+        """Insert or update the entry of a run: when it is expected to release nodes, and how many."""
         entries, nodes = self.entries, run.nodes
         if run.release is not None:
             del entries[bisect_left(entries, run.release)]
@@ -34,12 +34,12 @@ class ExpectedReleases:
         insort(entries, entry)
 
     def expect_gathering(self, gathering: Gathering) -> None:
-        """An arrived job that waits for promised nodes will release all its nodes when its walltime is over."""
+        """Insert the entry of a gathering job, which will release all its nodes at the end of its walltime."""
         job = gathering.job
         gathering.release = (gathering.ready + job.walltime, job.rank, job.nodes)
         insort(self.entries, gathering.release)
 
     def forget(self, release: tuple[int, int, int] | None) -> None:
-        """Take an entry off."""
+        """Remove an entry."""
         if release is not None:
             del self.entries[bisect_left(self.entries, release)]

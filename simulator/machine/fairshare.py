@@ -22,7 +22,7 @@ __all__ = ["UsageLedger"]
 
 
 class _Usage:
-    """Usage of a group: node-ticks at a time, and its nodes since."""
+    """Usage of a group: node-ticks at a time, and the nodes held since then."""
 
     __slots__ = ("nodes", "since", "used")
 
@@ -38,25 +38,25 @@ class UsageLedger:
     Parameters
     ----------
     half_life
-        After so long a node-second counts half [s].
+        Time after which a node-second counts half [s].
     """
 
     def __init__(self, half_life: float) -> None:
         self._half_life = half_life
         self._rate = log(2) / (half_life * SECOND)
-        # None: all of them together.
+        # None: total over all groups.
         self._groups: dict[str | None, _Usage] = {None: _Usage(0)}
         self._held: dict[int, int] = {}
 
     def inherit(self, past: PastUsage, now: int, origin: int) -> None:
-        """Begin with the usage of the time before; no job holds nodes yet.
+        """Set the usage at the beginning of a simulation, when no job holds nodes yet.
 
         Parameters
         ----------
         past
-            What accounts have used.
+            Past usage of the accounts.
         now
-            When the simulation begins [ticks].
+            Begin of the simulation [ticks].
         origin
             Ticks of the job table's clock at which the simulated clock stands at 0.
         """
@@ -68,7 +68,7 @@ class UsageLedger:
         everyone.since, everyone.used = now, sum(used.values()) * SECOND
 
     def hold(self, job: JobState, nodes: int, now: int) -> None:
-        """From now on the job holds that many nodes."""
+        """Set the number of nodes that a job holds from now on."""
         before = self._held.get(job.job_id, 0)
         if nodes:
             self._held[job.job_id] = nodes
@@ -83,7 +83,7 @@ class UsageLedger:
             usage.nodes += nodes - before
 
     def decayed_usage(self, group: str | None, now: int) -> float:
-        """Decayed node-ticks of a group, 0 if it has never run; None: of all."""
+        """Decayed node-ticks of a group, 0 if it has never run; None: of all groups."""
         usage = self._groups.get(group)
         return self._at(usage, now) if usage is not None else 0.0
 
@@ -91,6 +91,6 @@ class UsageLedger:
         elapsed = now - usage.since
         if not elapsed:
             return usage.used
-        # 1 - 2^(-x), exact for short times, too.
+        # 1 - 2^(-x), computed without cancellation for short times.
         gone = -expm1(-self._rate * elapsed)
         return usage.used * (1.0 - gone) + usage.nodes * gone / self._rate

@@ -16,7 +16,7 @@ __all__ = ["baseline_times", "begin_run", "job_state", "job_states"]
 
 
 def job_state(job: Job, row: int, rank: int, origin: int, options: Options, *, baseline: bool) -> JobState:
-    """The state of a job before anything has happened.
+    """Initial state of a job.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ def job_state(job: Job, row: int, rank: int, origin: int, options: Options, *, b
 
 
 def job_states(table: Sequence[Job], origin: int, options: Options, *, baseline: bool) -> list[JobState]:
-    """The states of all jobs of a table, as :func:`job_state` makes each of them."""
+    """Initial states of all jobs of a table, as from :func:`job_state`."""
     ids = [job.job_id for job in table]
     ranks = [0] * len(ids)
     for rank, row in enumerate(sorted(range(len(ids)), key=ids.__getitem__)):
         ranks[row] = rank
-    # Times of all jobs are converted at once: one by one takes as long as the rest of a state.
+    # Times are converted for all jobs at once: one by one, this takes as long as the rest of a state.
     columns = _columns(table, baseline=baseline)
     return [
         _state(job, row, rank, origin, options, submit, runtime, walltime, baseline=baseline)
@@ -51,7 +51,7 @@ def job_states(table: Sequence[Job], origin: int, options: Options, *, baseline:
 
 
 def baseline_times(table: Sequence[Job]) -> tuple[list[int], list[int], list[int]]:
-    """Submit, runtime and walltime of each job under the baseline, on the table's clock [ticks]; -1 of a no-show."""
+    """Submit, runtime and walltime of each job under the baseline, on the table's clock [ticks]; no-shows have -1."""
     return _columns(table, baseline=True)
 
 
@@ -78,7 +78,7 @@ def _state(
     *,
     baseline: bool,
 ) -> JobState:
-    """The state of a job whose times are known in ticks."""
+    """Initial state of a job from times in ticks."""
     kind = job.type
     if job.submit is not None:
         submit -= origin
@@ -94,5 +94,5 @@ def _state(
 
 
 def begin_run(job: JobState, now: int) -> Run:
-    """A run of that job, still without nodes."""
+    """Create a run of a job, still without nodes."""
     return ReservedRun(job, now) if isinstance(job, StochasticJob) else JobRun(job, now)

@@ -15,57 +15,56 @@ __all__ = ["JobState", "divide"]
 class JobState:
     """State of a job; all times in ticks of the simulated clock.
 
-    One class for rigid, on-demand and malleable jobs, and no abstract one. At each place of a program Python remembers
-    in which class it has last found an attribute, and is slow where two classes come in turn; ``isinstance`` is slow of
-    abstract classes.
+    One concrete class serves rigid, on-demand and malleable jobs: CPython caches the class of the last attribute access
+    at each instruction and is slow where two classes alternate; ``isinstance`` is slow for abstract classes.
 
     Parameters
     ----------
     job
         The row of the job table.
     kind
-        What it is taken for.
+        Type that it is treated as.
     row, rank
         Its position in the input, and in the order of job ids.
     origin
         Ticks of the table's clock at which the simulated clock stands at 0.
     submit
-        On the simulated clock; -1 of a no-show, which is never asked for it.
+        Submit on the simulated clock; -1 for a no-show, for which it is never used.
     runtime, walltime
-        Of the undisturbed job, and of its next run.
+        Runtime of the undisturbed job, and walltime of its next run.
 
     Attributes
     ----------
     job
         The row of the job table.
     row, rank
-        Its position in the input, and in the order of job ids: ties are broken by them.
+        Its position in the input, and in the order of job ids; both break ties.
     submit, first_submit
         Submit times of the current request (a stochastic job: its current reservation) and of the job [ticks].
     eligible, first_eligible
-        When these became eligible: from then on they are in the queue, and wait [ticks].
+        Times at which these became eligible, and so entered the queue [ticks].
     runs
-        How many runs it has begun.
+        Number of runs begun.
     start, end
         Start of its first and end of its last run; None before.
     preemptions, shrinks
-        How often it was preempted (warned) and shrunk.
+        Number of preemptions (warnings) and of shrinks.
     lost
-        Node-ticks that preemptions have cost.
+        Node-ticks lost to preemptions.
     walltime
         Walltime of the next run at its requested size.
     withdrawn
-        Whether its user has given up on it; ``end`` is when.
+        Whether its user has cancelled it, at ``end``.
     compute, dumps
         Rigid and on-demand jobs: compute time and checkpoints of the next run.
     interval, cost, period
-        Compute time between two checkpoints, duration of one, and their sum; period 0: it takes none.
+        Compute time between two checkpoints, duration of one, and their sum; period 0: no checkpoints.
     work, work_limit
-        Malleable jobs: node-ticks left to do, and left until its walltime; they fall together.
+        Malleable jobs: remaining node-ticks of work, and remaining node-ticks until the walltime; both fall together.
     min_nodes, nodes
         Smallest and largest size at which its next run may start.
     smallest, largest
-        Smallest and largest size of a run: it may shrink and expand between these.
+        Smallest and largest size of a run, between which it may shrink and expand.
     kept
         Nodes that are held for it while it waits.
     resumes_as_stopped
@@ -118,7 +117,7 @@ class JobState:
     def __init__(
         self, job: Job, kind: JobType, row: int, rank: int, origin: int, submit: int, runtime: int, walltime: int
     ) -> None:
-        # Several at a time, because this is done for each of what may be a million jobs.
+        # Multiple assignments, because they are faster and there may be a million jobs.
         self.job = job
         self.job_id = job.job_id
         self.type = kind
@@ -140,9 +139,9 @@ class JobState:
         self.start = self.end = None
 
     def take_overheads(self) -> None:
-        """Set apart what a rigid job spends on its setup and on checkpoints."""
+        """Split the runtime of a rigid job into setup, compute time and checkpoints."""
         job, total = self.job, self.compute
-        # The two are rounded apart.
+        # Both are rounded separately.
         self.setup = min(to_ticks(job.setup), total)
         if job.checkpoint_interval is not None:
             self.interval = to_ticks(job.checkpoint_interval)
@@ -153,7 +152,7 @@ class JobState:
         self.compute = total - self.setup - self.dumps * self.cost
 
     def take_any_size(self, start: str, resume: str) -> None:
-        """Let a malleable job, which is not taken for a rigid one, run at any size from ``smallest`` to ``largest``.
+        """Let a malleable job run at any size from ``smallest`` to ``largest``.
 
         Parameters
         ----------
@@ -181,31 +180,31 @@ class JobState:
 
     @property
     def ends_at_walltime(self) -> bool:
-        """Whether its walltime ends it; the baseline knows nothing of a job that only its overheads prolong so far."""
+        """Whether it is killed at its walltime; under the baseline, overheads do not count."""
         job = self.job
         if not job.killed or job.trace_runtime is None or job.trace_walltime is None:
             return job.killed
         return job.trace_runtime >= job.trace_walltime or self.undisturbed != to_ticks(job.trace_runtime)
 
     def resume_at(self, nodes: int) -> None:
-        """A malleable job was preempted at that size, with its remaining work up to date."""
+        """Set the size at which a preempted malleable job resumes; its remaining work must be up to date."""
         if self.resumes_as_stopped:
             self.min_nodes = self.nodes = nodes
         self.walltime = self.limit(self.nodes)
 
     def limit(self, nodes: int) -> int:
-        """Walltime of the next run at that size."""
+        """Walltime of the next run on ``nodes`` nodes."""
         return self.setup + divide(self.work_limit, nodes) if self.type is MALLEABLE else self.walltime
 
     def duration(self, nodes: int) -> int:
-        """True length of the next run at that size."""
+        """True length of the next run on ``nodes`` nodes."""
         if self.type is MALLEABLE:
             return self.setup + divide(self.work, nodes)
         return self.setup + self.compute + self.dumps * self.cost
 
 
 def divide(node_ticks: int, nodes: int) -> int:
-    """Time that the work takes at that size, rounded to a tick; halves to even, as ``round`` does."""
+    """Time that the work takes on ``nodes`` nodes, rounded to a tick; halves to even, as ``round`` does."""
     ticks, rest = divmod(node_ticks, nodes)
     if not rest:
         return ticks

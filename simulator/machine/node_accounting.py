@@ -8,16 +8,16 @@ __all__ = ["Usage"]
 
 
 class Usage:
-    """Node-ticks of all runs by what they were spent on; ``lost`` without the warnings, which are shown apart.
+    """Node-ticks of all runs by purpose; ``lost`` excludes warnings, which have their own field.
 
     Attributes
     ----------
     losses
         (time, node-ticks) of each loss, warnings included.
     withdrawn
-        Node-ticks of the runs that their users ended, which the others count as what they were.
+        Node-ticks of cancelled runs, which are also counted by purpose.
     malleable_setup
-        That part of ``setup`` which completed runs of malleable jobs took, at whatever size.
+        Part of ``setup`` that completed runs of malleable jobs took, at any size.
     """
 
     __slots__ = ("checkpoint", "compute", "losses", "lost", "malleable_setup", "setup", "warning", "withdrawn")
@@ -28,7 +28,7 @@ class Usage:
         self.losses: list[tuple[int, int]] = []
 
     def lose(self, job: JobState, node_ticks: int, now: int) -> None:
-        """Book what a preemption has cost a job."""
+        """Book the loss of a job by a preemption."""
         self.lost += node_ticks
         self._note(job, node_ticks, now)
 

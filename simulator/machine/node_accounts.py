@@ -17,27 +17,26 @@ __all__ = ["Gathering", "Kept", "Lender", "Loan", "Reservation", "Run"]
 
 
 class Run(Account):
-    """A run: the account of the nodes that it occupies, and what is known of it.
+    """A run: the account of the nodes that it occupies, and its state.
 
-    No abstract class, because ``isinstance`` is slow of those, and asked at each event.
+    Not an abstract class, because ``isinstance`` is slow for these and is called at each event.
 
     Attributes
     ----------
     job
         Job of the run.
     job_id, type
-        Of the job: at hand, because policies ask each run for them.
+        Attributes of the job, copied because policies read them for each run.
     start, end, expected_end
-        When it began; when it will give its nodes back (its completion, or the end of its warning); when its walltime
-        is over.
+        Start; time at which it will return its nodes (its completion, or the end of its warning); end of its walltime.
     warned
         Whether it is under warning.
     over
-        Whether it has given its nodes back.
+        Whether it has returned its nodes.
     lenders
-        Nodes that belong to open reservations, by reservation; it is their tenant. Also those of an advance one.
+        Borrowed nodes by open reservation, including advance reservations; the run is their tenant.
     plan
-        The open reservation that plans with it.
+        Open reservation in whose plan the run is a victim.
     claims
         Under warning: nodes promised to arrived jobs.
     beneficiary
@@ -45,7 +44,7 @@ class Run(Account):
     release
         Its entry in the system's list of expected releases.
     ending
-        The engine's event at its end; None: it has none.
+        Event of the engine at its end; None: there is none.
     """
 
     __slots__ = (
@@ -114,12 +113,12 @@ class Run(Account):
         return sum(nodes for lender, nodes in self.lenders.items() if lender.job_id == job_id)
 
     def promised_nodes(self) -> int:
-        """Under warning: nodes promised to arrived jobs."""
+        """Number of nodes promised to arrived jobs while under warning."""
         return sum(nodes for _, nodes in self.claims)
 
     @property
     def unclaimed(self) -> int:
-        """Nodes that belong to no open reservation and are not promised."""
+        """Number of nodes that belong to no open reservation and are not promised."""
         return self.nodes - self.borrowed - self.promised_nodes()
 
     def loss(self, at: int) -> int:
@@ -127,19 +126,19 @@ class Run(Account):
         raise NotImplementedError
 
     def begin(self) -> None:
-        """Set the ends, once the nodes are there."""
+        """Compute the end, once the run has its nodes."""
         raise NotImplementedError
 
     def complete(self, usage: Usage) -> bool:
-        """Account for a run that reached its end; returns whether its job is done."""
+        """Book a run that has reached its end; returns whether its job is done."""
         raise NotImplementedError
 
     def stop(self, now: int, usage: Usage) -> None:
-        """Secure what a preemption leaves and account for the rest."""
+        """Book a preempted run and keep its checkpointed work."""
         raise NotImplementedError
 
     def abandon(self, now: int, usage: Usage) -> None:
-        """Account for a run that its user ends."""
+        """Book a run that is cancelled by its user."""
         raise NotImplementedError
 
 
@@ -160,7 +159,7 @@ class Lender(Account):
 
     @property
     def job_id(self) -> int:
-        """Under what number the event log tells of it."""
+        """Number that identifies it in the event log."""
         raise NotImplementedError
 
     @property
@@ -182,7 +181,7 @@ class Reservation(Lender):
     loans
         Nodes that it has taken from planned victims.
     open
-        False once the job has started, was sent to the queue, or did not come in time.
+        False once the job has started, was queued, or did not arrive in time.
     """
 
     __slots__ = ("coming", "job", "loans", "open", "planned")
@@ -213,7 +212,7 @@ class Reservation(Lender):
 
     @property
     def on_their_way(self) -> int:
-        """Nodes of planned victims that are under warning for it."""
+        """Number of nodes of planned victims that are under warning for it."""
         return sum(run.nodes for run in self.coming) if self.coming else 0
 
     @property
@@ -235,14 +234,14 @@ class Reservation(Lender):
 
 
 class Gathering(Account):
-    """An arrived on-demand job that has its nodes, or has them promised by jobs under warning.
+    """The nodes of an arrived on-demand job: those it has, and those promised by runs under warning.
 
     Attributes
     ----------
     job
         The on-demand job.
     ready
-        When the last promised nodes come.
+        Time at which the last promised nodes become available.
     awaited
         The runs under warning that still owe it nodes, once for each promise.
     release
@@ -260,17 +259,17 @@ class Gathering(Account):
 
     @property
     def promised_nodes(self) -> int:
-        """Nodes that runs under warning still owe it."""
+        """Number of nodes that runs under warning still owe it."""
         return sum(count for run in dict.fromkeys(self.awaited) for other, count in run.claims if other is self)
 
 
 class Kept(Account):
-    """Nodes that have come back to a preempted job, held until it can resume.
+    """Nodes returned to a preempted job and held until it can resume.
 
     Attributes
     ----------
     job
-        The job, which waits.
+        The waiting job.
     """
 
     __slots__ = ("job",)

@@ -22,7 +22,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class PastUsage:
-    """Usage of the machine by account before a simulation begins: runs, or totals that are decayed already.
+    """Usage of the machine by account before a simulation begins, as runs or as totals already decayed.
 
     Attributes
     ----------
@@ -33,9 +33,9 @@ class PastUsage:
     nodes
         Nodes of each run, shape (runs,).
     starts, ends
-        From when to when it held them [s on the clock of the job table], shape (runs,); an infinite end: it still runs.
+        Start and end of each run [s on the clock of the job table], shape (runs,); an infinite end: it still runs.
     totals
-        Decayed usage by account at the beginning of the simulation beside these runs [node-seconds].
+        Further decayed usage by account at the beginning of the simulation [node-seconds].
 
     Examples
     --------
@@ -87,9 +87,9 @@ class PastUsage:
         Parameters
         ----------
         time
-            When [s]; what is held later does not count.
+            Time of evaluation [s]; later usage does not count.
         half_life
-            After so long a node-second counts half [s].
+            Time after which a node-second counts half [s].
 
         Returns
         -------
@@ -111,18 +111,18 @@ class PastUsage:
 
 @dataclass(frozen=True)
 class PriorState:
-    """What the time before a simulation leaves to it beside jobs.
+    """Information from the time before a simulation that is not in its job table.
 
     Attributes
     ----------
     usage
-        Usage of the machine by account; None: not known, and taken to be zero.
+        Usage of the machine by account; None: unknown, taken as zero.
     places
-        Nodes of running jobs, by job id: the bits of a whole number, of which the lowest is the first node. The rule
-        finds nodes for jobs that are not there.
+        Nodes of running jobs by job id, as bits of an integer whose lowest bit is the first node. The backfilling rule
+        assigns nodes to jobs that are missing here.
     origin
-        First submit of the log that the state was cut out of [s]: some orders (``f1``) depend on the time since then;
-        None: that of the job table.
+        First submit of the log from which the state was taken [s]: some orders (``f1``) depend on the time since then;
+        None: first submit of the job table.
     """
 
     usage: PastUsage | None = field(default=None, compare=False)

@@ -12,23 +12,23 @@ __all__ = ["QueueColumns", "Ranks"]
 
 Places = NDArray[np.intp]
 
-#: Rows of the table of whole numbers.
+#: Rows of the integer table.
 _LEAST, _NODES, _WALLTIME, _SETUP, _WORK, _ROW = range(6)
-#: No more node-ticks than that fit beside others.
+#: Largest number of node-ticks that can be summed without overflow.
 _MOST_WORK = 1 << 61
-#: Keys that are nearer to each other than that are equal, whatever the slack: numbers so small are not exact.
+#: Keys that differ by less are equal, whatever the slack: numbers this small are not exact.
 _TINY = 1e-290
-#: So many jobs are found one by one; for more the whole queue is sorted.
+#: Number of jobs selected one by one; beyond it, the whole queue is sorted.
 _SINGLY = 6
 
 
 class QueueColumns:
-    """Jobs in a list, and their numbers at the same places of arrays.
+    """A list of jobs, and arrays of their attributes at the same places.
 
     Parameters
     ----------
     traits
-        How many numbers the queue order keeps of each job.
+        Number of values that the queue order stores for each job.
 
     Attributes
     ----------
@@ -40,13 +40,13 @@ class QueueColumns:
 
     def __init__(self, traits: int = 0) -> None:
         self.jobs: list[Any] = []
-        # The columns are in the middle of the arrays, so that a change near one end moves only what is before or after.
+        # The columns are kept in the middle of the arrays, so that a change near one end moves only a few entries.
         self._begin = 64
         self._table = np.empty((6, 192), np.int64)
         self._traits = np.empty((traits, 192))
 
     def insert(self, place: int, job: Any, traits: tuple[float, ...] = ()) -> None:
-        """Put a job before that place."""
+        """Insert a job before a place."""
         count = len(self.jobs)
         if self._begin == 0 or self._begin + count == self._table.shape[1]:
             self._make_room(count)
@@ -71,7 +71,7 @@ class QueueColumns:
         self.jobs.insert(place, job)
 
     def remove(self, place: int) -> None:
-        """Take out the job at that place; the others keep their order."""
+        """Remove the job at a place; the others keep their order."""
         begin, count = self._begin, len(self.jobs)
         for array in (self._table, self._traits) if len(self._traits) else (self._table,):
             if 2 * place < count:
@@ -83,7 +83,7 @@ class QueueColumns:
         del self.jobs[place]
 
     def _make_room(self, count: int) -> None:
-        """Move the columns to the middle of arrays three times as large as they are."""
+        """Move the columns to the middle of arrays three times their size."""
         begin, size = self._begin, max(192, 3 * count)
         self._begin = size // 3
         table, traits = np.empty((6, size), np.int64), np.empty((len(self._traits), size))
@@ -92,17 +92,17 @@ class QueueColumns:
         self._table, self._traits = table, traits
 
     def find_place(self, row: int) -> int:
-        """The place of the job of that row of the input."""
+        """Find the place of the job with a row of the input."""
         return int(np.argmax(self.rows == row))
 
     @property
     def least(self) -> NDArray[np.int64]:
-        """Fewest nodes of each."""
+        """Smallest size of each job."""
         return self._table[_LEAST, self._begin : self._begin + len(self.jobs)]
 
     @property
     def walltime(self) -> NDArray[np.int64]:
-        """Walltime of each at its requested size [ticks]."""
+        """Walltime of each job at its requested size [ticks]."""
         return self._table[_WALLTIME, self._begin : self._begin + len(self.jobs)]
 
     @property
@@ -113,28 +113,28 @@ class QueueColumns:
 
     @property
     def rows(self) -> NDArray[np.int64]:
-        """Row of each in the input."""
+        """Row of each job in the input."""
         return self._table[_ROW, self._begin : self._begin + len(self.jobs)]
 
     @property
     def traits(self) -> NDArray[np.float64]:
-        """What the queue order keeps: a row for each trait."""
+        """Values stored by the queue order, shape (traits, jobs)."""
         return self._traits[:, self._begin : self._begin + len(self.jobs)]
 
 
 class Ranks:
-    """The order of jobs at an instant, found as far as it is asked for.
+    """The order of jobs at an instant, computed lazily from the front.
 
     Parameters
     ----------
     columns
         The jobs, in any order.
     keys
-        One or more arrays, of which the first one decides, among equals the second, and so on; then the row.
+        One or more arrays of keys in descending significance; ties are broken by the row.
     slack
-        Relative error of the keys, of which there is then one array; 0: they are exact.
+        Relative error of the keys, which are then a single array; 0: they are exact.
     key
-        The true key of a job, which settles what the slack leaves open.
+        The exact key of a job, which decides between keys closer than the slack.
     """
 
     __slots__ = ("_columns", "_found", "_key", "_keys", "_left", "_order", "_slack")
@@ -155,7 +155,7 @@ class Ranks:
         return (self[number] for number in range(len(self._columns.jobs)))
 
     def __getitem__(self, number: int) -> int:
-        """The place of that job, the first being 0."""
+        """The place of the job with a rank, counted from 0."""
         if self._order is not None:
             return int(self._order[number])
         while len(self._found) <= number:
@@ -163,13 +163,13 @@ class Ranks:
         return self._found[number]
 
     def first(self, count: int) -> list[int]:
-        """The places of the first so many jobs."""
+        """The places of the first ``count`` jobs."""
         while len(self._found) < count:
             self._find()
         return self._found[:count]
 
     def find_first(self, places: Places) -> int:
-        """Which of these places stands first."""
+        """Find the first in queue order of some places."""
         if len(places) == 1:
             return int(places[0])
         values = self._keys[0][places]
@@ -183,13 +183,13 @@ class Ranks:
         return self._order
 
     def _lowest(self, values: NDArray[np.float64]) -> Places:
-        """Where those stand that may be the lowest."""
+        """Indices of the values that may be the lowest."""
         lowest = float(values.min())
         most = lowest + self._slack * abs(lowest) + _TINY if self._slack else lowest
         return np.flatnonzero(values <= most)
 
     def _settle(self, near: Places) -> int:
-        """Which of these places, whose first keys are equal or nearly so, stands first."""
+        """Find the first of some places with equal or nearly equal first keys."""
         if self._slack:
             return min(map(int, near), key=self._truly)
         for key in (*self._keys[1:], self._columns.rows):
@@ -206,14 +206,14 @@ class Ranks:
         found = np.argsort(keys)
         keys = keys[found]
         near = keys[1:] - keys[:-1] <= self._slack * (abs(keys[1:]) + abs(keys[:-1])) + _TINY
-        # Runs of keys that may be equal, or the other way round.
+        # Groups of adjacent keys that may be equal or in the wrong order.
         (edges,) = (np.concatenate((near, [False])) != np.concatenate(([False], near))).nonzero()
         for begin, end in edges.reshape(-1, 2).tolist():
             found[begin : end + 1] = sorted(found[begin : end + 1].tolist(), key=self._truly)
         return found
 
     def _find(self) -> None:
-        """Find one more, or, once they are many, all."""
+        """Find the next place, or all of them once many have been requested."""
         if len(self._found) >= _SINGLY:
             self._found = self.all().tolist()
             return

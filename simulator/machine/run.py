@@ -17,7 +17,7 @@ __all__ = ["JobRun", "Spent", "is_malleable"]
 
 
 class Spent(NamedTuple):
-    """What the time of a run went into [ticks]."""
+    """Time of a run by purpose [ticks]."""
 
     setup: int
     compute: int
@@ -25,10 +25,10 @@ class Spent(NamedTuple):
 
 
 class JobRun(Run):
-    """A run of a job to its end: one class, as of their states.
+    """A run of a job to its end; one class for all types, as for :class:`JobState`.
 
-    Of a rigid or on-demand job it is setup, then (compute, dump) repeated, no dump at the end; of a malleable one
-    setup, constant in time, then work that speeds up linearly with its nodes.
+    A rigid or on-demand job runs its setup, then (compute, dump) repeatedly, without a dump at the end. A malleable job
+    runs its setup in constant time, then work that speeds up linearly with its nodes.
     """
 
     __slots__ = ("_in_setup", "_in_work", "_settled")
@@ -93,16 +93,16 @@ class JobRun(Run):
         usage.compute += spent.compute * self.nodes
         usage.checkpoint += spent.checkpoint * self.nodes
 
-    # Of rigid and on-demand jobs.
+    # Rigid and on-demand jobs.
 
     def _cycles(self, at: int) -> int:
-        """Complete cycles of compute and dump by that time."""
+        """Number of complete cycles of compute and dump by a time."""
         job = self.job
         elapsed = at - self.start - job.setup
         return min(elapsed // job.period, job.dumps) if job.period and elapsed > 0 else 0
 
     def secure(self, now: int) -> int:
-        """Leave to the job's next run what no checkpoint has secured; returns the computation that they have."""
+        """Leave the uncheckpointed work to the job's next run; returns the checkpointed compute time."""
         job = self.job
         cycles = self._cycles(now)
         secured = cycles * job.interval
@@ -112,7 +112,7 @@ class JobRun(Run):
         return secured
 
     def time_breakdown(self, at: int) -> Spent:
-        """What its time up to then went into."""
+        """Time from the start to ``at``, by purpose."""
         job, elapsed = self.job, at - self.start
         cycles = self._cycles(at)
         setup = min(elapsed, job.setup)
@@ -120,7 +120,7 @@ class JobRun(Run):
         compute = min(rest, job.interval) if cycles < job.dumps else rest
         return Spent(setup, cycles * job.interval + compute, cycles * job.cost + rest - compute)
 
-    # Of malleable jobs.
+    # Malleable jobs.
 
     def settle(self, now: int) -> None:
         """Book the time since the last change; before the nodes change."""
@@ -133,12 +133,12 @@ class JobRun(Run):
         if now > since:
             work = (now - since) * nodes
             self._in_work += work
-            # The end is rounded to a tick, so that the last fraction may already be done.
+            # The end is rounded to a tick, so that the last fraction may be done earlier.
             job.work = job.work - work if job.work > work else 0
             job.work_limit = job.work_limit - work if job.work_limit > work else 0
 
     def update_ends(self, now: int) -> None:
-        """Set the ends anew, once the nodes have changed."""
+        """Recompute the ends after a change of nodes."""
         ready = max(now, self.start + self.job.setup)
         self.end = ready + divide(self.job.work, self.nodes)
         self.expected_end = ready + divide(self.job.work_limit, self.nodes)

@@ -31,34 +31,34 @@ if TYPE_CHECKING:
 
 __all__ = ["ReservationRecord", "ReservedRun", "StochasticJob"]
 
-#: What a job asks for before it is submitted.
+#: Request of a job before it is submitted.
 _NOTHING = ReservationRequest(0, 0, 0, 0, 0, False, None)
 
 
 class ReservationRecord(NamedTuple):
-    """What became of one reservation; times in ticks of the job table's clock.
+    """Record of one reservation; times in ticks of the job table's clock.
 
     Attributes
     ----------
     job_id
         Job of the reservation.
     number
-        Which of the job's, from 1; a preempted one is followed by another of the same milestone.
+        Number of the reservation, from 1; a preempted one is followed by another with the same milestone.
     submit, start, end, nodes
-        As of a job; the first one is submitted when its job is eligible.
+        As for a job; the first reservation is submitted when its job is eligible.
     length
-        Walltime that was asked for.
+        Requested walltime.
     restart, work, checkpoint
-        What its time went into; what was lost counts where it was spent.
+        Time by purpose; lost time counts where it was spent.
     milestone
-        Work that would have been done at its end, by the plan.
+        Work that the plan expects to be done at its end.
     saved
-        Work that is saved after it.
+        Work that is saved at its end.
     ending
-        ``completed``, ``saved`` (a checkpoint was written), ``expired`` (none was to be), ``checkpoint lost`` (it did
-        not fit), ``memory exceeded``, ``preempted`` or ``cancelled``.
+        ``completed``, ``saved`` (a checkpoint was written), ``expired`` (no checkpoint was planned), ``checkpoint
+        lost`` (it did not fit), ``memory exceeded``, ``preempted`` or ``cancelled``.
     memory
-        That was asked for [GB]; None: nothing was.
+        Requested memory [GB]; None: no request.
     """
 
     job_id: int
@@ -83,20 +83,20 @@ class StochasticJob(JobState):
     Attributes
     ----------
     application
-        Application whose distribution it has.
+        Application; its jobs share one distribution of runtimes.
     truth
-        What no decision may ask.
+        Actual outcomes, hidden from all decisions.
     planned
         Its plan; None until it is submitted.
     request, reservations
-        The reservation that waits or runs, and those that have ended.
+        The current request, and the records of ended reservations.
     """
 
     __slots__ = ("_course", "_origin", "application", "planned", "request", "reservations", "truth")
 
     def __init__(self, job: Job, row: int, rank: int, origin: int, submit: int, options: Options) -> None:
         self.truth = Truth(job, options)
-        # To policies each of its reservations is a rigid job.
+        # Policies see each of its reservations as a rigid job.
         super().__init__(job, RIGID, row, rank, origin, submit, self.truth.runtime, 0)
         self.application = job.application
         self.planned: Planned | None = None
@@ -106,7 +106,7 @@ class StochasticJob(JobState):
         self._origin = origin
 
     def plan(self, book: PlanBook) -> None:
-        """At submission: get a plan, and ask for its first reservation."""
+        """Get a plan at submission and set the request for its first reservation."""
         job = self.job
         self.planned = book.plan(
             self.application, job.plan, job.nodes, job.walltime, job.checkpoint_cost, job.restart_cost
@@ -115,7 +115,7 @@ class StochasticJob(JobState):
         self._ask()
 
     def again(self, now: int) -> None:
-        """The reservation is over and the job is not: ask for the next one."""
+        """Set the request for the next reservation, since the last one did not complete the job."""
         self.submit = self.eligible = now
         self._ask()
 
@@ -129,19 +129,19 @@ class StochasticJob(JobState):
         return self._course
 
     def duration(self, nodes: int) -> int:
-        # `backfill_length="runtime"` uses true runtimes, but that of a stochastic job is unknown.
+        # `backfill_length="runtime"` uses true runtimes, but the runtime of a stochastic job is unknown.
         return self.walltime
 
     def shortest_gain(self) -> int:
-        """Lower bound of the time that its present reservation must run to gain anything; 0 before it is planned."""
+        """Lower bound of the time after which its current reservation makes progress; 0 before it is planned."""
         request = self.request
-        # What exceeds its memory ends earlier, and the next reservation asks for more.
+        # A reservation that exceeds its memory ends earlier, and the next one requests more.
         if self.job.memory_profile:
             return 0
         return int(min(self.truth.runtime, request.milestone) - request.saved)
 
     def record_end(self, run: ReservedRun, ending: str, times: tuple[int, int, int], now: int) -> None:
-        """Book a reservation that has ended, and what is saved now."""
+        """Record an ended reservation and update the saved work."""
         course, request, origin = self._known_course(), self.request, self._origin
         if ending == SAVED:
             course.save(request.milestone)
@@ -181,7 +181,7 @@ class ReservedRun(Run):
         self.expected_end = self.start + job.walltime
 
     def loss(self, at: int) -> int:
-        # Only its end saves anything.
+        # Work is saved only at the end.
         return self.nodes * (at - self.start)
 
     def complete(self, usage: Usage) -> bool:

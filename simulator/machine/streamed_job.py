@@ -15,11 +15,11 @@ class StreamedJob(JobState):
     Parameters
     ----------
     table
-        The columns that it is of.
+        The table.
     row, rank
-        As of :class:`~simulator.machine.job_state.JobState`.
+        As for :class:`~simulator.machine.job_state.JobState`.
     job_id, submit, nodes, runtime, walltime
-        What stands in that row; ticks of the simulated clock.
+        Values of its row; ticks of the simulated clock.
     """
 
     __slots__ = ("_table",)
@@ -35,7 +35,7 @@ class StreamedJob(JobState):
         runtime: int,
         walltime: int,
     ) -> None:
-        # All fields by themselves: this is done once for each of millions of jobs.
+        # Fields are assigned here without the base class, because there are millions of jobs.
         self._table = table
         self.row = row
         self.rank = rank
@@ -52,7 +52,7 @@ class StreamedJob(JobState):
         self.start = self.end = None
 
     @property
-    def job(self) -> Job:  # type: ignore[override]  # made when it is asked for
+    def job(self) -> Job:  # type: ignore[override]  # made on access
         return self._table[self.row]
 
     @property

@@ -37,30 +37,30 @@ class Timing(Protocol):
     """The engine that drives the system."""
 
     def began(self, run: Run) -> None:
-        """A run has begun; it will end at ``run.end``."""
+        """Schedule the end of a new run at ``run.end``."""
 
     def update_end(self, run: Run) -> None:
-        """A run is over, or will end at another time."""
+        """Reschedule or cancel the end of a run, which has changed or ended."""
 
     def schedule_requeue(self, job: JobState) -> None:
-        """A warned job has given up its nodes and is to be queued again in this instant."""
+        """Schedule the requeue, in this instant, of a job that has given up its nodes after a warning."""
 
 
 class System:
-    """State and transitions.
+    """The state of the machine and its transitions.
 
     Parameters
     ----------
     nodes
         Size of the machine.
     options
-        How it is operated.
+        How the machine is operated.
     log
-        Where events go.
+        Event log.
     timing
         Engine that drives it.
     decisions
-        Where the reasons go.
+        Recorder of decisions; None records nothing.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class System:
         self.decisions = decisions or Decisions()
         self._timing = timing
 
-    # What policies see.
+    # Interface of policies.
 
     @property
     def nodes(self) -> int:
@@ -113,11 +113,11 @@ class System:
     # Transitions.
 
     def submit(self, job: JobState, *, urgent: bool = False) -> None:
-        """A job enters the queue for the first time."""
+        """Put a job into the queue for the first time."""
         self.waiting.add(job, self.now, urgent=urgent)
 
     def requeue(self, job: JobState) -> None:
-        """A preempted job enters the queue again."""
+        """Put a preempted job into the queue again."""
         self.log(self.now, "requeue", job.job_id, 0, 0)
         self.waiting.add(job, self.now, urgent=job.type is ON_DEMAND)
 
@@ -129,7 +129,7 @@ class System:
         lenders: Mapping[Lender, int] | None = None,
         run: Run | None = None,
     ) -> Run:
-        """Start a job on nodes of these accounts; those of ``lenders`` are borrowed. ``run``: one that has begun."""
+        """Start a job on nodes of accounts; nodes of ``lenders`` are borrowed. ``run`` continues an existing run."""
         now, move = self.now, self.cluster.move
         if job.waiting:
             self.waiting.remove(job)
@@ -157,7 +157,7 @@ class System:
         return run
 
     def complete(self, run: Run) -> bool:
-        """A run reaches its end; its nodes are still to be given away. Returns whether its job is done."""
+        """Complete a run, which still holds its nodes; returns whether its job is done."""
         job = run.job
         done = run.complete(self.usage)
         self.leave(run)
@@ -171,7 +171,7 @@ class System:
         return done
 
     def resubmit(self, job: StochasticJob) -> None:
-        """A reservation is over and its job is not: the next one enters the queue."""
+        """Queue the next reservation of a job that the last one did not complete."""
         job.again(self.now)
         self.log(self.now, "submit", job.job_id, 0, 0, "next reservation")
         self.waiting.add(job, self.now)
@@ -184,20 +184,20 @@ class System:
         beneficiary: Reservation | None = None,
         failed: tuple[Account, int] | None = None,
     ) -> None:
-        """Preempt a run: a malleable one gets its warning, others give up their nodes and are queued at once.
+        """Preempt a run: a malleable job gets a warning, others give up their nodes and are queued at once.
 
         Parameters
         ----------
         run
             A running job that is not under warning.
         cause
-            Why.
+            Cause, for the event log.
         claim
-            An arrived job and how many of the nodes it gets.
+            An arrived job and the number of nodes that it gets.
         beneficiary
-            The reservation in whose plan this stands; it gets the nodes first.
+            The reservation that planned the preemption; it gets the nodes first.
         failed
-            Nodes that have failed, and their account. There is no warning then.
+            Number of failed nodes, and their account; there is no warning then.
         """
         job, now = run.job, self.now
         job.preemptions += 1
@@ -235,7 +235,7 @@ class System:
         self._expect(run)
 
     def vacate(self, run: Run) -> list[Gathering]:
-        """A warning is over: the nodes are given up. Returns the arrived jobs that now have all of theirs."""
+        """End a warning and give up the nodes; returns the arrived jobs that now have all their nodes."""
         self.lose_to_warning(run)
         self.log(self.now, "preempt", run.job_id, run.nodes, 0, "warning over")
         complete = self.hand_over(run)
@@ -243,16 +243,16 @@ class System:
         return complete
 
     def end_warning(self, run: Run) -> None:
-        """A run under warning has no nodes any more, so that its warning is over before its time."""
+        """End the warning of a run early, since it has no nodes left."""
         self.vacate(run)
         self._timing.update_end(run)
 
     def lose_to_warning(self, run: Run) -> None:
-        """Book the time that a run has been under warning."""
+        """Book the time of a run under warning."""
         self.usage.lose_to_warning(run.job, run.nodes * (self.warning - run.end + self.now), self.now)
 
     def hand_over(self, run: Run) -> list[Gathering]:
-        """End a run under warning, hand over its promised nodes, and return the jobs that now have all of theirs."""
+        """End a run under warning, hand over its promised nodes, and return the jobs that now have all their nodes."""
         complete = []
         for gathering, count in run.claims:
             self.cluster.move(run, gathering, count, self.now)
@@ -279,7 +279,7 @@ class System:
         self._timing.update_end(run)
 
     def give_away(self, run: Run) -> None:
-        """The nodes of a run that is over: borrowed ones return, a planned victim's go to its reservation first."""
+        """Distribute the nodes of an ended run: lenders get theirs back, a planned victim's go to its reservation."""
         if run.lenders:
             for lender, count in run.lenders.items():
                 del lender.tenants[run]
@@ -287,7 +287,7 @@ class System:
         beneficiary = run.beneficiary
         if beneficiary is not None:
             beneficiary.coming.pop(run, None)
-            # No circle is left behind: the loan knows the run.
+            # Break the reference cycle: the loan refers to the run.
             run.beneficiary = None
             taken = min(run.nodes, beneficiary.missing)
             if taken:
@@ -301,7 +301,7 @@ class System:
             cluster.move(run, cluster.pool, run.nodes, self.now)
 
     def release(self, source: Account) -> None:
-        """All nodes of an account go to open reservations, earliest notice first, then to the free pool."""
+        """Release all nodes of an account to open reservations, earliest notice first, then to the free pool."""
         if self.reservations and not self.waiting.on_demand_waits:
             for reservation in self.reservations:
                 if not source.nodes:
@@ -315,7 +315,7 @@ class System:
         self.reserve(reservation, self.cluster.pool, count)
 
     def stop_collecting(self, reservation: Reservation) -> None:
-        """The reservation gets no more released nodes, and its plan ends."""
+        """Stop assigning released nodes to a reservation and end its plan."""
         self.reservations.remove(reservation)
         for run in reservation.planned:
             if run.plan is reservation:
@@ -323,7 +323,7 @@ class System:
         reservation.planned.clear()
 
     def close(self, reservation: Reservation) -> None:
-        """Release idle nodes; tenants become ordinary jobs, and nodes on their way lose their reservation."""
+        """Close a reservation: idle nodes are released, and tenants and planned victims are detached from it."""
         if reservation in self.reservations:
             self.stop_collecting(reservation)
         reservation.open = False
@@ -334,21 +334,21 @@ class System:
         self.release(reservation)
 
     def dismiss_tenants(self, lender: Lender) -> None:
-        """Its tenants become ordinary jobs."""
+        """Turn the tenants of a lender into ordinary jobs."""
         for run in lender.tenants:
             del run.lenders[lender]
             self._expect(run)
         lender.tenants.clear()
 
     def reserve(self, lender: Lender, source: Account, count: int) -> None:
-        """Set nodes of an account aside."""
+        """Reserve nodes of an account for a lender."""
         if count:
             before = lender.nodes + lender.lent
             self.cluster.move(source, lender, count, self.now)
             self.log(self.now, "reserve", lender.job_id, before, lender.nodes + lender.lent)
 
     def take(self, lender: Lender, gathering: Gathering, count: int) -> None:
-        """An arrived job uses idle nodes that are set aside for another one."""
+        """Give idle nodes that are reserved for another job to an arrived job."""
         if count:
             before = lender.nodes + lender.lent
             self.cluster.move(lender, gathering, count, self.now)
@@ -364,7 +364,7 @@ class System:
             self.release(held)
 
     def leave(self, run: Run) -> None:
-        """A run is over; its nodes are still to be given away."""
+        """Remove an ended run, which still holds its nodes, from the running ones."""
         run.over = True
         run.plan = None
         del (self.leaving if run.warned else self.runs)[run.job_id]
@@ -374,5 +374,5 @@ class System:
             self.ledger.hold(run.job, 0, self.now)
 
     def is_preemptible(self, run: Run) -> bool:
-        """Whether a run goes on, may be preempted, and is not under warning."""
+        """Whether a run has not ended, may be preempted, and is not under warning."""
         return not run.over and not run.warned and run.type is not ON_DEMAND

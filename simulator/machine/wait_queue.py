@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Queue"]
 
-#: From so many waiting jobs on, columns of them are kept, until half as many wait: for orders whose keys change with
-#: time, and for those that need no more than to find the jobs that fit. Measured in processor time of replays at a load
-#: of 1.3: 5,000 jobs by WFP3 take 0.5 s with columns and 1.5 s without; 20,000 jobs by FCFS 1.5 s with columns from
-#: 1,024 jobs on, 1.2 s without, and if they are small 1.3 s and 1.5 s.
+#: Lengths of the queue from which columns are kept (until it has shrunk to half): for orders with keys that change over
+#: time, and for orders that use columns only to find fitting jobs. Processor time of replays at a load of 1.3: 5,000
+#: jobs by WFP3 take 0.5 s with columns and 1.5 s without; 20,000 jobs by FCFS take 1.5 s with columns from 1,024 jobs
+#: on and 1.2 s without; small jobs take 1.3 s and 1.5 s.
 DEEP, DEEP_SORTED = 192, 4096
 
-#: Whole numbers below that are floats, too, and so are their differences.
+#: Integers below this limit, and their differences, are exact as floats.
 _EXACT = 1 << 53
 
 _KEY = attrgetter("order_key")
@@ -43,40 +43,40 @@ class Queue:
     Parameters
     ----------
     order
-        The queue order of all but waiting on-demand jobs.
+        Queue order of all jobs except waiting on-demand jobs.
     name
-        What it is called where it fails.
+        Name of the order in error messages.
 
     Attributes
     ----------
     jobs, nodes
-        How many wait, and the sum of their requested sizes.
+        Number of waiting jobs, and the sum of their requested sizes.
     sizes
-        Theirs.
+        Sizes of the waiting jobs.
     """
 
     def __init__(self, order: Order, name: str = "given") -> None:
         self._order = order
         self._static = order.static
         self._name = name
-        #: Whether its parameters were chosen, so that a key that overflows is their fault.
+        #: Whether the user has set its parameters, which are then the cause if a key overflows.
         self._tuned = "=" in name
         self._urgent: list[JobState] = []
         self.sizes = Sizes()
-        #: All but the urgent jobs, in order where the order is static, from columns on in that of the columns.
+        #: All but the urgent jobs: sorted if the order is static; with columns, in the order of these.
         self._jobs: list[JobState] = ListQueue((), self.sizes)
         self._key = order.key
         self._ranking = order.ranking() if order.ranking is not None else None
         self._deep = DEEP_SORTED if order.static else DEEP if self._ranking is not None else inf
         self._columns: QueueColumns | None = None
-        #: What policies see, until a job joins or leaves; of an order that is not static, at one instant.
+        #: Cached view for policies, valid until a job joins or leaves; for a non-static order, for one instant.
         self._shown: ListQueue | ColumnQueue | None = None
         self._shown_at: int | None = None
         self.jobs = 0
         self.nodes = 0
 
     def keep_columns(self, count: float) -> None:
-        """Keep columns from so many waiting jobs on, where that is earlier, and the order allows for columns."""
+        """Keep columns from ``count`` waiting jobs on, if that is earlier and the order supports columns."""
         if self._deep < inf:
             self._deep = min(self._deep, count)
 
@@ -113,7 +113,7 @@ class Queue:
                 return ColumnQueue(columns, self._urgent, least, ranks)
         jobs = self._jobs if self._static else ListQueue(self._sort(view), self.sizes)
         if columns is None:
-            # Almost in order at the next instant, too, which makes sorting fast.
+            # The list is almost sorted at the next instant, which makes sorting fast.
             self._jobs = jobs
         return jobs if type(jobs) is ListQueue and not self._urgent else ListQueue([*self._urgent, *jobs], self.sizes)
 
@@ -142,21 +142,21 @@ class Queue:
         if self._tuned and isinstance(error, ArithmeticError):
             names = " and ".join(word.partition("=")[0] for word in self._name.split()[1:])
             return InputError(
-                f"the order {self._name} makes keys that are no numbers ({error}): choose a value of {names} nearer to "
+                f"the order {self._name} has keys that are not finite ({error}): choose a value of {names} nearer to "
                 "its default"
             )
         return InvariantError(f"the order {self._name} cannot sort the queue: {type(error).__name__}: {error}")
 
     def add(self, job: JobState, now: int, *, urgent: bool = False) -> None:
-        """Put a job in its place.
+        """Insert a job.
 
         Raises
         ------
         InvariantError
-            If it waits already.
+            If it is already in the queue.
         """
         if job.waiting:
-            raise InvariantError(f"job {job.job_id} is in the queue already")
+            raise InvariantError(f"job {job.job_id} is already in the queue")
         job.waiting = True
         self.jobs = count = self.jobs + 1
         self.nodes += job.nodes
@@ -192,7 +192,7 @@ class Queue:
             self._spread()
 
     def _spread(self) -> None:
-        """Keep columns of the jobs from now on."""
+        """Switch to columns."""
         from simulator.machine.queue_columns import QueueColumns
 
         jobs = self._jobs
@@ -205,18 +205,18 @@ class Queue:
         columns.insert(place, job, () if self._ranking is None else self._ranking.traits(job))
 
     def renew(self, job: JobState, now: int) -> None:
-        """What a waiting job asks for has changed, but neither its order nor its urgency."""
+        """Update a waiting job with a changed request; its place does not change."""
         if self._columns is not None and job not in self._urgent:
             self.remove(job)
             self.add(job, now)
 
     def remove(self, job: JobState) -> None:
-        """Take a job out.
+        """Remove a job.
 
         Raises
         ------
         InvariantError
-            If it does not wait.
+            If it is not in the queue.
         """
         if not job.waiting:
             raise InvariantError(f"job {job.job_id} is not in the queue")
@@ -227,7 +227,7 @@ class Queue:
         if sizes[size] > 1:
             sizes[size] -= 1
         else:
-            # Only the last job of the smallest size leaves the question open; it is answered when it is asked.
+            # Only when the last job of the smallest size leaves, the minimum is unknown; it is recomputed on access.
             del sizes[size]
             if size == sizes.least:
                 sizes.least = None if count else 0

@@ -23,7 +23,7 @@ def integral(levels: npt.NDArray[Any], spans: npt.NDArray[Any]) -> int:
     levels
         Nodes, at least 0, shape (n,).
     spans
-        For how many ticks each holds, at least 0, shape (n,).
+        Duration of each [ticks], at least 0, shape (n,).
 
     Examples
     --------

@@ -14,8 +14,8 @@ __all__ = ["Ranked"]
 class Ranked:
     """Values in ascending order.
 
-    Their quantiles are those of ``numpy.median`` and ``numpy.quantile`` to the bit, and NaN of no values. To sort once
-    takes a tenth of the time where the values are few, and a sweep asks for dozens of quantiles for each of its runs.
+    Quantiles equal ``numpy.median`` and ``numpy.quantile`` to the bit, and are NaN without values. Sorting once takes a
+    tenth of the time for few values, and a sweep computes dozens of quantiles for each run.
 
     Parameters
     ----------
@@ -28,12 +28,12 @@ class Ranked:
 
     @property
     def most(self) -> float:
-        """The largest."""
+        """The largest value."""
         return float(self._values[-1]) if len(self._values) else math.nan
 
     @property
     def median(self) -> float:
-        """That in the middle, or the mean of the two."""
+        """The middle value, or the mean of the two middle values."""
         values = self._values
         if not len(values):
             return math.nan
@@ -41,7 +41,7 @@ class Ranked:
         return float(values[half]) if odd else (float(values[half - 1]) + float(values[half])) / 2
 
     def quantile(self, share: float) -> float:
-        """By linear interpolation between the two values next to a share from 0 to 1.
+        """The quantile at a share from 0 to 1, by linear interpolation between adjacent values.
 
         >>> Ranked([1, 2, 10]).quantile(0.75)
         6.0
@@ -54,6 +54,6 @@ class Ranked:
         low = int(place)
         before, after = values[low].item(), values[min(low + 1, last)].item()
         part = place - low
-        # From the nearer of the two, as numpy does.
+        # Interpolated from the nearer value, as numpy does.
         step = after - before
         return float(before + step * part if part < 0.5 else after - step * (1 - part))

@@ -36,40 +36,40 @@ __all__ = [
 
 Column = NDArray[Any]
 
-#: Stands for None in 64-bit columns; in a column of objects None stands itself.
+#: Represents None in 64-bit columns; columns of objects hold None itself.
 ABSENT = -(2**63)
-#: The last tick of a simulation: tables hold no later one.
+#: The last tick of a simulation, which limits the times in tables.
 LAST_TICK = 2**63 - 1
-#: The types and the states of jobs, whose places stand in columns.
+#: Types and states of jobs; columns hold indices into these.
 TYPES = tuple(JobType)
 STATUSES = ("completed", "killed", "no_show", "cancelled")
 _TYPE = {kind: place for place, kind in enumerate(TYPES)}
 _STATUS = {status: place for place, status in enumerate(STATUSES)}
 
-#: Runtimes below this count as this in the bounded slowdown [ticks].
+#: Lower bound of runtimes in the bounded slowdown [ticks].
 SLOWDOWN_BOUND = 10 * SECOND
 
 
 class JobRecord(NamedTuple):
-    """What became of one job; times in ticks of the job table's clock.
+    """Outcome of one job; times in ticks of the job table's clock.
 
     Attributes
     ----------
     job_id, type, nodes
         As in the job table; under the baseline the type is only a label.
     submit, start, end
-        First submit (of an on-demand job the actual arrival), first start, completion; None of a no-show.
+        First submit (on-demand jobs: the actual arrival), first start, completion; None for a no-show.
     runtime
         Undisturbed runtime.
     preemptions, shrinks
-        How often.
+        Numbers of preemptions and of shrinks.
     status
-        ``completed``, ``killed`` (at its walltime), ``no_show``, or ``cancelled`` (withdrawn by its user: ``end`` is
-        when, and ``start`` is None if it waited).
+        ``completed``, ``killed`` (at its walltime), ``no_show``, or ``cancelled`` (by its user, at ``end``; ``start``
+        is None if it was still waiting).
     lost
-        Node-ticks that preemptions have cost, and of a stochastic job reservations without a good end.
+        Node-ticks lost to preemptions, and for a stochastic job also in reservations that saved nothing.
     eligible
-        When it became eligible, if that was after its submit; else None.
+        Time at which it became eligible, if after its submit; otherwise None.
     """
 
     job_id: int
@@ -87,27 +87,27 @@ class JobRecord(NamedTuple):
 
     @property
     def queued(self) -> int:
-        """When it entered the queue: it was eligible, and began to wait [ticks]; only of a job that came."""
-        return self.submit if self.eligible is None else self.eligible  # type: ignore[return-value]  # it came
+        """Time at which it entered the queue, being eligible [ticks]; only for a job that arrived."""
+        return self.submit if self.eligible is None else self.eligible  # type: ignore[return-value]  # it arrived
 
     @property
     def wait(self) -> int:
-        """From the time at which it was eligible to the first start [ticks]; only of a job that started."""
+        """Time from eligibility to the first start [ticks]; only for a job that started."""
         return self.start - self.queued  # type: ignore[operator]  # it started
 
     @property
     def turnaround(self) -> int:
-        """From the first submit to the completion [ticks]; only of a job that came."""
-        return self.end - self.submit  # type: ignore[operator]  # it came
+        """Time from the first submit to the completion [ticks]; only for a job that arrived."""
+        return self.end - self.submit  # type: ignore[operator]  # it arrived
 
     @property
     def bounded_slowdown(self) -> float:
-        """Turnaround over undisturbed runtime, short runtimes as the bound, at least 1 (docs/model.md, "Metrics")."""
+        """Turnaround over the undisturbed runtime or its lower bound, at least 1 (docs/model.md, "Metrics")."""
         return max(1.0, self.turnaround / max(self.runtime, SLOWDOWN_BOUND))
 
 
 def whole_column(values: Iterable[int | None]) -> Column:
-    """Whole numbers as 64-bit integers, with :data:`ABSENT` for None; as objects if one of them is larger.
+    """Column of 64-bit integers with :data:`ABSENT` for None, or of objects if a number is larger.
 
     >>> whole_column([1, None]).tolist() == [1, ABSENT], whole_column([2**70]).tolist() == [2**70]
     (True, True)
@@ -125,14 +125,14 @@ def whole_column(values: Iterable[int | None]) -> Column:
 
 
 class Records(ColumnRows[JobRecord]):
-    """What became of each job, in the order of the job table.
+    """Outcomes of all jobs, in the order of the job table.
 
     Parameters
     ----------
     columns
         The fields of :class:`JobRecord` as columns of shape (n,): 64-bit integers, :data:`ABSENT` where a record has
-        None; ``type`` and ``status`` are places in :data:`TYPES` and :data:`STATUSES`. Without ``preemptions``,
-        ``shrinks`` and ``lost`` these are 0, and without ``eligible`` no job was held.
+        None; ``type`` and ``status`` are indices into :data:`TYPES` and :data:`STATUSES`. Missing ``preemptions``,
+        ``shrinks`` and ``lost`` are 0; without ``eligible`` no job was held.
     """
 
     def __init__(self, **columns: Column) -> None:
@@ -143,7 +143,7 @@ class Records(ColumnRows[JobRecord]):
 
     @classmethod
     def of(cls, rows: Iterable[tuple[Any, ...]]) -> Records:
-        """The columns of records, or of tuples with their fields."""
+        """Make columns from records, or from tuples with their fields."""
         fields = list(zip(*rows, strict=True)) or [()] * len(JobRecord._fields)
         columns = dict(zip(JobRecord._fields, fields, strict=True))
         coded = {
@@ -170,7 +170,7 @@ class Records(ColumnRows[JobRecord]):
         return f"Records({len(self):,} jobs)"
 
     def column(self, name: str) -> Column:
-        """The column of a field, or ``queued``; in that of ``eligible`` :data:`ABSENT` of a job that was not held."""
+        """The column of a field, or ``queued``; ``eligible`` is :data:`ABSENT` for jobs that were not held."""
         if name == "queued":
             return self.queued
         if name == "eligible" and name not in self.columns:
@@ -178,16 +178,16 @@ class Records(ColumnRows[JobRecord]):
         return self.columns[name]
 
     def part(self, rows: Column | slice) -> Records:
-        """Some of them, by a mask, by places or by a slice."""
+        """Select records by a mask, indices or a slice."""
         return Records(**{name: column[rows] for name, column in self.columns.items()})
 
     def are(self, kind: JobType) -> Column:
-        """Which jobs are of a type, shape (n,)."""
+        """Mask of the jobs of a type, shape (n,)."""
         found: Column = self.columns["type"] == _TYPE[kind]
         return found
 
     def have(self, status: str) -> Column:
-        """Which jobs ended in that way, shape (n,)."""
+        """Mask of the jobs with a status, shape (n,)."""
         found: Column = self.columns["status"] == _STATUS[status]
         return found
 
@@ -198,42 +198,42 @@ class Records(ColumnRows[JobRecord]):
 
     @property
     def came(self) -> Column:
-        """Which jobs came."""
+        """Mask of the jobs that arrived."""
         found: Column = self.columns["submit"] != ABSENT
         return found
 
     @property
     def started(self) -> Column:
-        """Which jobs started."""
+        """Mask of the jobs that started."""
         found: Column = self.columns["start"] != ABSENT
         return found
 
     @property
     def ran(self) -> Column:
-        """Which jobs started, and were not cancelled."""
+        """Mask of the jobs that started and were not cancelled."""
         found: Column = self.started & (self.columns["end"] != ABSENT) & ~self.have("cancelled")
         return found
 
     @property
     def queued(self) -> Column:
-        """When each entered the queue, as :attr:`JobRecord.queued`."""
+        """:attr:`JobRecord.queued` of each job."""
         if not self.held:
             return self.columns["submit"]
         return np.where(self.columns["eligible"] == ABSENT, self.columns["submit"], self.columns["eligible"])
 
     @property
     def wait(self) -> Column:
-        """As :attr:`JobRecord.wait`, only of jobs that started."""
+        """:attr:`JobRecord.wait` of each job; valid only for jobs that started."""
         return self.columns["start"] - self.queued
 
     @property
     def turnaround(self) -> Column:
-        """As :attr:`JobRecord.turnaround`, only of jobs that came."""
+        """:attr:`JobRecord.turnaround` of each job; valid only for jobs that arrived."""
         return self.columns["end"] - self.columns["submit"]
 
     @property
     def bounded_slowdown(self) -> Column:
-        """As :attr:`JobRecord.bounded_slowdown`, only of jobs that came."""
+        """:attr:`JobRecord.bounded_slowdown` of each job; valid only for jobs that arrived."""
         return np.maximum(1.0, self.turnaround / np.maximum(self.columns["runtime"], SLOWDOWN_BOUND))
 
     def _make_rows(self, rows: slice) -> list[JobRecord]:
@@ -256,7 +256,8 @@ class Samples(ColumnRows[Sample]):
     Attributes
     ----------
     table
-        Time [ticks of the simulated clock], busy nodes, held nodes, waiting jobs, nodes they ask for; shape (n, 5).
+        Time [ticks of the simulated clock], busy nodes, held nodes, waiting jobs, nodes requested by these; shape (n,
+        5).
     """
 
     def __init__(self, table: NDArray[np.int64]) -> None:
@@ -264,8 +265,8 @@ class Samples(ColumnRows[Sample]):
 
     @classmethod
     def of(cls, rows: list[Sample]) -> Samples:
-        """The same of a list."""
-        # A third of the time that numpy takes for a list of tuples.
+        """Make samples from a list."""
+        # Three times as fast as numpy.array of a list of tuples.
         return cls(np.fromiter(chain.from_iterable(rows), np.int64, 5 * len(rows)).reshape(-1, 5))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Column:
@@ -297,7 +298,7 @@ class StochasticRecord(NamedTuple):
     runtime
         True runtime [ticks].
     known_plan
-        Its plan, and the cost that was expected of it (:attr:`planned`); None: not known.
+        Its plan and expected cost (:attr:`planned`); None: unknown.
     reservations
         In the order of their submits; the last one completed.
     """
@@ -311,12 +312,12 @@ class StochasticRecord(NamedTuple):
 
     @property
     def planned(self) -> Planned:
-        """Its plan, and the cost that was expected of it.
+        """Its plan and expected cost.
 
         Raises
         ------
         InputError
-            If this was read back from a directory, which does not hold it.
+            If the record was read from a directory, which does not contain plans.
         """
         if self.known_plan is None:
             raise InputError("a result read from a directory has no plans; simulate again")
@@ -329,16 +330,16 @@ class Accounting(NamedTuple):
     Attributes
     ----------
     compute, setup, checkpoint
-        Sums over all runs; the setup of a preempted run is lost.
+        Node-ticks of all runs; the setup of a preempted run counts as lost.
     lost, warning
-        To preemptions: setups, unsecured compute and partial dumps; to reservations that saved nothing; and the time
-        under warning.
+        Lost to preemptions (setups, compute time without checkpoint, partial dumps) and to reservations that saved
+        nothing; and time under warning.
     held
-        Reserved, or waiting for a warned victim.
+        Reserved, or gathered while others are under warning.
     idle
         Neither occupied nor held.
     down
-        Taken away by maintenance or failures.
+        Down for maintenance or by failures.
     """
 
     compute: int
@@ -351,12 +352,12 @@ class Accounting(NamedTuple):
     down: int = 0
 
     def by_state(self) -> dict[str, int]:
-        """By name; ``down`` only where nodes were."""
+        """Node-ticks by state; ``down`` only if there are any."""
         named = self._asdict()
         if not self.down:
             del named["down"]
         return named
 
 
-#: Where node-ticks go on a machine that is always there.
+#: States of nodes without outages.
 STATES = Accounting._fields[:-1]

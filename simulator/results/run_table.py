@@ -10,28 +10,28 @@ from simulator.results.recording import Recording, require_events
 
 __all__ = ["LoggedRun", "runs", "runs_by_job"]
 
-#: The events that change the nodes of a run (a warning leaves them as they are), and those that end it.
+#: Events that change the nodes of a run, with the warning, which leaves them unchanged; and events that end it.
 _CHANGES = frozenset({"shrink", "expand", "warn"})
 _ENDINGS = frozenset({"complete", "kill", "preempt", "expire", "cancel"})
 
 
 class LoggedRun(NamedTuple):
-    """One run of a job; it may have been as short as nothing.
+    """One run of a job; its duration may be zero.
 
     Attributes
     ----------
     job_id, number
-        Job, and number of its run, from 1. Each reservation of a stochastic job is a run.
+        Job, and number of the run, from 1. Each reservation of a stochastic job is a run.
     start, end
-        Ticks of the simulated clock; a warning is part of the run, and so is what was before the replay began.
+        Ticks of the simulated clock, including a warning and any time before the replay began.
     nodes
         At its start.
     pieces
-        (start, end, nodes) of its times with the same nodes, none of them empty; a warning begins a new one.
+        (start, end, nodes) of its periods with constant nodes, none of them empty; a warning begins a new period.
     warned
-        When its warning began; None: it had none.
+        Begin of its warning; None: there was none.
     cause, ending
-        Why it was started, and the event that ended it.
+        Cause of its start, and the event that ended it.
     """
 
     job_id: int
@@ -51,7 +51,7 @@ class LoggedRun(NamedTuple):
 
 
 class _OpenRun:
-    """A run that goes on."""
+    """A run that has not ended yet."""
 
     __slots__ = ("begun", "nodes", "pieces", "since", "start", "warned")
 
@@ -74,7 +74,7 @@ def runs(recording: Recording) -> Iterator[LoggedRun]:
     Parameters
     ----------
     recording
-        With its event log.
+        A recording with its event log.
 
     Raises
     ------
@@ -106,7 +106,7 @@ def runs(recording: Recording) -> Iterator[LoggedRun]:
 
 
 def runs_by_job(recording: Recording) -> dict[int, list[LoggedRun]]:
-    """The runs of each job that ever started, in the order of their starts; as :func:`runs`."""
+    """The :func:`runs` of each job that started, in the order of their starts."""
     found: dict[int, list[LoggedRun]] = {}
     for run in runs(recording):
         found.setdefault(run.job_id, []).append(run)

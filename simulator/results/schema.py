@@ -47,17 +47,18 @@ __all__ = [
     "timeline_schema",
 ]
 
-#: Whole numbers; texts; numbers; ticks, in tables seconds; times on the simulated clock, in tables on the job table's.
+#: Kinds of values: integers; texts; numbers; ticks (in tables: seconds); times on the simulated clock (in tables: on
+#: the job table's clock).
 Kind = Literal["whole", "text", "number", "ticks", "clock"]
-#: Below it [ticks] a 64-bit float holds every whole number.
+#: Below this [ticks], a 64-bit float represents every integer.
 _EXACT = 2**53
-#: Numbers of tables that :meth:`Field.parse_column` reads at once, one after the other.
+#: Number formats that :meth:`Field.parse_column` tries in turn.
 _USUAL = re.compile("[0-9.-]*", re.ASCII)
-#: What places in columns of records stand for.
+#: Values that the indices in columns of records refer to.
 _NAMES = {"type": np.array([kind.value for kind in TYPES], object), "status": np.array(STATUSES, object)}
-#: From here on [ticks] a 64-bit float of seconds no longer tells one tick from the next.
+#: From here on [ticks], adjacent ticks are the same 64-bit float of seconds.
 _INEXACT = 2**33 * SECOND
-#: The largest time of a result [s]: node-seconds of the largest machine over the largest time, some times over.
+#: The largest time of a result [s]: a multiple of the node-seconds of the largest machine over the longest time.
 LARGEST_SECONDS = 1e24
 
 
@@ -67,13 +68,13 @@ class Field(NamedTuple):
     Attributes
     ----------
     name
-        In the head of the table.
+        Name in the header of the table.
     kind
         Kind of its values.
     unit
-        In tables; empty: none.
+        Unit in tables; empty: none.
     source
-        Where the column comes from: a name or a place in the rows, or, if it is derived from others, a function of the
+        Source of the column: a name or an index in the rows or, if it is derived from others, a function of the
         recording and the rows.
     """
 
@@ -84,17 +85,17 @@ class Field(NamedTuple):
 
     @property
     def derived(self) -> bool:
-        """Whether it follows from other columns, so that nobody need read it."""
+        """Whether it is derived from other columns, so that readers can skip it."""
         return callable(self.source)
 
     def column(self, recording: Recording, rows: Any) -> Any:
-        """The column of some rows, shape (rows,).
+        """The column for some rows, shape (rows,).
 
         Returns
         -------
         numpy.ndarray or list
-            Whole numbers and ticks as :func:`~simulator.results.records.whole_column` has them; texts and numbers as a
-            list, with None.
+            Integers and ticks as from :func:`~simulator.results.records.whole_column`; texts and numbers as a list,
+            with None.
         """
         source: Any = self.source
         if callable(source):
@@ -110,13 +111,13 @@ class Field(NamedTuple):
             return values.tolist() if isinstance(values, np.ndarray) else values
         if not isinstance(values, np.ndarray):
             return whole_column(values)
-        # The smallest whole number is a job id here and there.
+        # A job id may be the smallest 64-bit integer.
         if self.name == "job_id" and len(values) and values.dtype != object and values.min() == ABSENT:
             return values.astype(object)
         return values
 
     def values(self, recording: Recording, rows: Any) -> Any:
-        """The column as it stands in tables, times in seconds; None, or NaN among floats, where there is no value."""
+        """The column as in tables, with times in seconds; missing values are None, or NaN among floats."""
         column = self.column(recording, rows)
         if self.kind in ("text", "number"):
             return column
@@ -135,10 +136,10 @@ class Field(NamedTuple):
         return seconds
 
     def cells(self, recording: Recording, rows: Any) -> tuple[str, list[Any] | None]:
-        """The cells of the column in a file, not quoted: a printf format, and what is put into it.
+        """The cells of the column in a file, not quoted: a printf format, and its values.
 
-        Without values all cells are alike. A line of formats is filled in two thirds of the time that it takes to make
-        a text of each cell and to join them. Ticks that no float of seconds holds are an exact decimal.
+        Without values, all cells are equal. Filling a line of formats takes two thirds of the time of formatting and
+        joining cells. Ticks that a float of seconds cannot represent are written as exact decimals.
         """
         column = self.column(recording, rows)
         if self.kind in ("text", "number"):
@@ -156,7 +157,7 @@ class Field(NamedTuple):
         return "%s", [self._text(value, recording) for value in optional(column)]
 
     def _text(self, value: int | None, recording: Recording) -> str:
-        """A cell of a whole number or of ticks."""
+        """A cell with an integer or ticks."""
         if value is None:
             return ""
         if self.kind == "whole":
@@ -166,9 +167,9 @@ class Field(NamedTuple):
         return format_seconds(value) if exact else repr(seconds)
 
     def parse_column(self, cells: Sequence[str]) -> Any:
-        """The values of all cells as :meth:`column` has them, None of an empty one, if they are written as usual.
+        """Parse all cells at once, if they are written as usual; an empty cell is None.
 
-        None where they are not: :meth:`parse` tells cell by cell what is wrong, if anything.
+        Returns values as :meth:`column`, or None if any cell is unusual: then :meth:`parse` checks cell by cell.
         """
         if self.kind == "text":
             return list(cells)
@@ -192,12 +193,12 @@ class Field(NamedTuple):
         return column
 
     def parse(self, text: str, name: str) -> Any:
-        """The value in a cell that is not empty; ticks exactly.
+        """Parse a non-empty cell; ticks exactly.
 
         Raises
         ------
         ValueError
-            With a sentence that says what is legal and what came.
+            With a sentence on the legal values and the one found.
         """
         if self.kind == "whole":
             return whole(text, name)
@@ -212,14 +213,14 @@ class Field(NamedTuple):
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns of a table, and what its rows are made from.
+    """The columns of a table, and the source of its rows.
 
     Attributes
     ----------
     fields
         In order.
     of
-        What each row is made from.
+        Source of the rows.
     """
 
     fields: tuple[Field, ...]
@@ -227,16 +228,16 @@ class Schema:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Head of the table."""
+        """Header of the table."""
         return tuple(item.name for item in self.fields)
 
     def extend(self, fields: Iterable[Field], *names: str) -> Self:
-        """The same with more columns, or with only those columns, in that order."""
+        """A schema with additional columns, restricted to ``names`` in their order if given."""
         known = {item.name: item for item in (*self.fields, *fields)}
         return type(self)(tuple(known[name] for name in names or known), self.of)
 
     def rows(self, recording: Recording) -> Iterator[dict[str, Any]]:
-        """The rows, one after the other."""
+        """Iterate over the rows."""
         rows = self.of(recording)
         columns = [item.values(recording, rows) for item in self.fields]
         lists = [column.tolist() if isinstance(column, np.ndarray) else column for column in columns]
@@ -248,7 +249,7 @@ class Schema:
             }
 
     def frame(self, recording: Recording) -> pd.DataFrame:
-        """All rows as a DataFrame, whose ``attrs["units"]`` tells the units of its columns."""
+        """All rows as a DataFrame; ``attrs["units"]`` holds the units of its columns."""
         import pandas as pd
 
         rows = self.of(recording)
@@ -261,30 +262,30 @@ class Schema:
 
 
 def _largest(column: Any) -> int:
-    """The largest distance from 0 in a 64-bit column."""
+    """The largest absolute value in a 64-bit column."""
     return max(int(column.max()), -int(column.min())) if len(column) else 0
 
 
 def optional(column: Any) -> list[int | None]:
-    """Whole numbers as Python has them, and None."""
+    """Python integers, with None for :data:`ABSENT`."""
     values = column.tolist()
     return values if column.dtype == object else [None if value == ABSENT else value for value in values]
 
 
 def _dtype(item: Field, values: Any) -> str:
-    """What a column of a DataFrame holds; a whole number that may be missing is a float, as pandas has it."""
+    """Type of a column of a DataFrame; integers that may be missing are floats, as in pandas."""
     if item.kind == "text":
         return "object"
     return "int64" if item.kind == "whole" and isinstance(values, np.ndarray) else "float64"
 
 
 def _where(there: Any, values: Any) -> Any:
-    """Values where there are any."""
+    """Values, with None where there is none."""
     return np.where(there, values, ABSENT)
 
 
 def instant_ticks(recording: Recording, instant_tolerance: float | None) -> int:
-    """How late an on-demand job may start and still count as started instantly [ticks]; None: by the warning."""
+    """Delay up to which a start of an on-demand job counts as instant [ticks]; None: the warning."""
     if instant_tolerance is None:
         instant_tolerance = recording.options.warning
     if not 0 <= instant_tolerance <= LARGEST_TIME:
@@ -293,12 +294,12 @@ def instant_ticks(recording: Recording, instant_tolerance: float | None) -> int:
 
 
 def job_schema(instant_tolerance: float | None = None) -> Schema:
-    """One row a job, as in ``jobs-*.csv``; None where a value is not defined.
+    """Schema with one row per job, as in ``jobs-*.csv``; undefined values are None.
 
     Parameters
     ----------
     instant_tolerance
-        How late an on-demand job may start and still count as started instantly [s]; None: the warning.
+        Delay up to which a start of an on-demand job counts as instant [s]; None: the warning.
     """
 
     def instant(recording: Recording, records: Records) -> Any:
@@ -325,14 +326,14 @@ def job_schema(instant_tolerance: float | None = None) -> Schema:
     )
 
 
-#: One row a job, with the warning as the tolerance of instant starts.
+#: One row per job, with the warning as the tolerance of instant starts.
 JOBS = job_schema()
-#: From when on a job waits. Tables of jobs have this column where any job became eligible after its submit.
+#: Time from which a job waits. Tables of jobs have this column if any job became eligible after its submit.
 ELIGIBLE = Field("eligible", "ticks", "s", "queued")
 
 
 def jobs_schema(recording: Recording, schema: Schema = JOBS) -> Schema:
-    """A table of jobs, with :data:`ELIGIBLE` after the submits where any job of the recording was held."""
+    """Schema of a table of jobs, with :data:`ELIGIBLE` after the submits if any job of the recording was held."""
     if not recording.records.held:
         return schema
     after = schema.names.index("submit") + 1
@@ -340,7 +341,7 @@ def jobs_schema(recording: Recording, schema: Schema = JOBS) -> Schema:
 
 
 def _of_job(name: str) -> Callable[[Recording, Records], Any]:
-    """A column of the job table, which has the jobs of the records in their order."""
+    """A column of the job table, which has the same order as the records."""
     return lambda recording, _: [getattr(job, name) for job in recording.table]
 
 
@@ -359,12 +360,12 @@ def _bounded_slowdown(_: Recording, records: Records) -> list[float | None]:
 
 
 def _ratios(records: Records, lengths: Any, there: Any) -> list[float | None]:
-    """Turnaround over a length, divided as Python divides whole numbers."""
+    """Turnaround over a length, divided as Python divides integers."""
     rows = zip(records.turnaround.tolist(), lengths.tolist(), there.tolist(), strict=True)
     return [turnaround / length if has else None for turnaround, length, has in rows]
 
 
-#: One row a job with all that a study needs: what was asked for, by whom, and what became of it.
+#: One row per job with all that a study needs: request, user and outcome.
 STUDIED_JOBS = JOBS.extend(
     (
         Field("user", "text", "", _of_job("user")),
@@ -394,7 +395,7 @@ STUDIED_JOBS = JOBS.extend(
     "lost_node_seconds",
 )
 
-#: One row a run, made from a :class:`~simulator.results.run_table.LoggedRun`.
+#: One row per run, made from a :class:`~simulator.results.run_table.LoggedRun`.
 RUNS = Schema(
     (
         Field("job_id", "whole", "", "job_id"),
@@ -428,7 +429,7 @@ def _idle(recording: Recording, samples: Samples) -> Any:
     return recording.nodes - samples.column(1) - samples.column(2) - down_at_samples(recording)
 
 
-#: The machine over time: a row for each instant, valid until the next.
+#: State of the machine over time: one row per instant, valid until the next.
 TIMELINE = Schema(
     (
         Field("time", "clock", "s", 0),
@@ -441,7 +442,7 @@ TIMELINE = Schema(
     lambda recording: recording.samples,
 )
 
-#: What was decided beside the event log.
+#: Recorded decisions.
 DECISIONS = Schema(
     (
         Field("time", "clock", "s", "time"),
@@ -461,8 +462,8 @@ def _applications(recording: Recording, items: Sequence[Any]) -> list[str]:
     return [recording.job[item.job_id].application for item in items]
 
 
-#: The reservations of stochastic jobs, job by job. The time of each went into ``restart``, ``work`` and ``checkpoint``;
-#: ``milestone`` is the work that the plan expected at its end, ``saved`` the work behind the last good checkpoint then.
+#: The reservations of stochastic jobs, job by job. ``restart``, ``work`` and ``checkpoint`` divide the time of each;
+#: ``milestone`` is the work that the plan expected at its end, ``saved`` the work secured by a checkpoint then.
 RESERVATIONS = Schema(
     (
         Field("job_id", "whole", "", "job_id"),
@@ -486,6 +487,6 @@ RESERVATIONS = Schema(
 
 
 def timeline_schema(recording: Recording) -> Schema:
-    """:data:`TIMELINE`, with the nodes that were down where any were."""
+    """:data:`TIMELINE`, with the nodes that were down if there were any."""
     down = Field("down", "whole", "nodes", lambda recording, _: down_at_samples(recording))
     return TIMELINE.extend([down] if has_down_nodes(recording) else [])

@@ -28,7 +28,7 @@ __all__ = [
 
 
 def describe(answer: object) -> str:
-    """An answer in short, e.g. ``Start(7, nodes=3)``."""
+    """Short text of an action, e.g. ``Start(7, nodes=3)``."""
     if isinstance(answer, Shrink) and answer.surplus:
         return f"Shrink({answer.job_id!r}, nodes={answer.nodes!r}, surplus={answer.surplus!r})"
     if isinstance(answer, Start | Shrink | Expand):
@@ -44,17 +44,17 @@ def _nodes(count: int) -> str:
 
 
 def answer_error(policy: str, answer: object, why: str) -> InvariantError:
-    """The error about an answer."""
+    """The error for an illegal action of a policy."""
     return InvariantError(f"the {policy} answered {describe(answer)}, but {why}")
 
 
 def check_list(policy: str, answers: Any) -> Sequence[Any]:
-    """The answers, if they are a list.
+    """Return the actions of a policy if they are a list.
 
     Raises
     ------
     InvariantError
-        If they are not.
+        If they are not a list.
     """
     if isinstance(answers, list | tuple):
         return answers
@@ -62,18 +62,18 @@ def check_list(policy: str, answers: Any) -> Sequence[Any]:
 
 
 def start_problem(start: Any, job: WaitingJob | None, waits: bool, free: int) -> str:
-    """Why a job cannot be started on ``free`` nodes; empty if it can.
+    """Reason why a job cannot be started on ``free`` nodes; empty if it can.
 
     Parameters
     ----------
     start
-        The answer.
+        The action.
     job
-        Job that it names; None if there is none.
+        Job that the action names; None if there is no such job.
     waits
-        Whether it is in the queue.
+        Whether the job is in the queue.
     free
-        Nodes that are left.
+        Number of free nodes.
     """
     if not isinstance(start, Start):
         return "that is no Start"
@@ -92,7 +92,7 @@ def start_problem(start: Any, job: WaitingJob | None, waits: bool, free: int) ->
 
 
 def tenant_problem(start: Start, idle: dict[int, int]) -> str:
-    """Why a tenant cannot draw from these idle nodes of reservations, by the id of their job; empty if it can."""
+    """Reason why a tenant cannot use these idle reserved nodes (by job id of the reservation); empty if it can."""
     draws = start.draws
     if not draws:
         return "a tenant must say from which reservations it draws"
@@ -107,7 +107,7 @@ def tenant_problem(start: Start, idle: dict[int, int]) -> str:
 
 
 def plan_problem(action: Any, run: Any, now: int) -> str:
-    """Why a run cannot be planned for a reservation, now and in this way; empty if it can."""
+    """Reason why a run cannot be planned for a reservation by this action; empty if it can."""
     if not isinstance(action, Hold | Expect | Preempt):
         return "a notice strategy answers with Hold, Expect and Preempt"
     if isinstance(action, Hold):
@@ -125,7 +125,7 @@ def plan_problem(action: Any, run: Any, now: int) -> str:
 
 
 def room_problem(action: Any, run: Any, missing: int) -> str:
-    """Why a run cannot make room in this way while ``missing`` nodes are missing; empty if it can."""
+    """Reason why this action cannot free nodes of a run while ``missing`` nodes are missing; empty if it can."""
     if not isinstance(action, Preempt | Shrink):
         return "an arrival strategy answers with Preempt and Shrink"
     if run is None:
@@ -140,7 +140,7 @@ def room_problem(action: Any, run: Any, missing: int) -> str:
         return "the nodes must be whole numbers of at least 0"
     if action.nodes + action.surplus < 1:
         return "the nodes must be a whole number of at least 1"
-    # What it borrows belongs to reservations.
+    # Borrowed nodes belong to reservations.
     spare = min(run.nodes - run.min_nodes, run.nodes - run.borrowed)
     if action.nodes + action.surplus > spare:
         return f"job {run.job_id} can give up {max(0, spare)} of its {_nodes(run.nodes)}"
@@ -150,7 +150,7 @@ def room_problem(action: Any, run: Any, missing: int) -> str:
 
 
 def growth_problem(action: Any, run: Any, free: int) -> str:
-    """Why a run cannot grow into ``free`` nodes in this way; empty if it can."""
+    """Reason why this action cannot expand a run into ``free`` nodes; empty if it can."""
     if not isinstance(action, Expand):
         return "an expansion answers with Expand"
     if run is None:
@@ -167,7 +167,7 @@ def growth_problem(action: Any, run: Any, free: int) -> str:
 
 
 def hold_problem(held: int, free: int, reservation: Reservation) -> str:
-    """Why a reservation cannot begin with ``free`` nodes; empty if it can."""
+    """Reason why a reservation cannot be opened with ``held`` of ``free`` nodes; empty if it can."""
     if type(held) is not int or held < 0:
         return "the nodes must be a whole number of at least 0"
     if held > reservation.requested:

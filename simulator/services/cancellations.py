@@ -27,11 +27,11 @@ class Reminders(Protocol):
         """Call :meth:`Withdrawals.withdraw` at that time."""
 
     def update_end(self, run: Run) -> None:
-        """A run is over before its time."""
+        """Cancel the end event of a run that has ended early."""
 
 
 class Withdrawals:
-    """Withdraws jobs when their time has come.
+    """Cancels jobs at the times given in the job table.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Withdrawals:
         self._system = system
         self._service = service
         self._reminders = reminders
-        # From the submit on, because a dependency may move that; of a job that never arrives from the notice on.
+        # Scheduled at the submit, which a dependency may postpone; for a job that never arrives, at the notice.
         self._patience = {
             job.job_id: max(0, to_ticks(job.job.cancelled_at) - to_ticks(since))
             for job in jobs
@@ -61,19 +61,19 @@ class Withdrawals:
         self._runs: dict[int, Run] = {}
 
     def expect(self, job: JobState) -> None:
-        """A job is submitted, or gives a notice that it will withdraw: its user has limited patience."""
+        """Schedule the cancellation of a job at its submit, or of a notice."""
         patience = self._patience.get(job.job_id)
         if patience is not None:
             since = job.submit if job.job.submit is not None else job.notice
             self._reminders.withdrawal(max(self._system.now, since + patience), job)
 
     def began(self, run: Run) -> None:
-        """A run has begun, which may be ended."""
+        """Register a new run, which may be cancelled."""
         if run.job_id in self._patience:
             self._runs[run.job_id] = run
 
     def withdraw(self, job: JobState) -> bool:
-        """The user withdraws the job; returns whether it was there to be withdrawn."""
+        """Cancel a job; returns whether there was anything to cancel."""
         system, run = self._system, self._runs.get(job.job_id)
         if job.job.submit is None:
             return self._service is not None and self._service.withdraw_notice(job.job_id)
@@ -100,7 +100,7 @@ class Withdrawals:
         return True
 
     def _end(self, run: Run) -> None:
-        """End the run of a job that is withdrawn."""
+        """End the run of a cancelled job."""
         system, service = self._system, self._service
         system.log(system.now, "cancel", run.job_id, run.nodes, 0, "under warning" if run.warned else "runs")
         if run.warned:

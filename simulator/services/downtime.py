@@ -16,7 +16,7 @@ __all__ = ["Booking", "Closure", "Closures"]
 
 
 class Booking(Lender):
-    """Nodes that an advance reservation has set aside; its jobs borrow them.
+    """Nodes reserved by an advance reservation, whose jobs borrow them.
 
     Parameters
     ----------
@@ -41,17 +41,17 @@ class Closure:
     Attributes
     ----------
     number
-        Its place in the list of outages, from 1.
+        Its number in the list of outages, from 1.
     outage
-        What it is.
+        The outage.
     drawn
-        Whether it comes of a rate, which has no end.
+        Whether it was drawn from a failure rate.
     start, end, announced
-        Ticks of the simulated clock. What began before the simulation begins with it.
+        Ticks of the simulated clock. An outage that began earlier begins with the simulation.
     account
-        Where its nodes are.
+        Account of its nodes.
     wanted
-        How many it should have; of a failure those that it has struck.
+        Number of nodes that it requires; for a failure, the number of failed nodes.
     release
         Its entry in the system's list of expected releases.
     """
@@ -71,23 +71,23 @@ class Closure:
 
     @property
     def name(self) -> str:
-        """As the event log names it."""
+        """Its name in the event log."""
         name = f"{self.outage.kind} {self.number}"
         return f"{name} ({self.outage.name})" if self.outage.name else name
 
     @property
     def is_window(self) -> bool:
-        """Whether it is known before."""
+        """Whether it is known before it begins."""
         return self.outage.kind is not OutageKind.FAILURE
 
     @property
     def nodes(self) -> int:
-        """How many it has, with those that an advance reservation has lent to its jobs."""
+        """Number of nodes that it has, including those that an advance reservation has lent to its jobs."""
         return self.account.nodes + (self.account.lent if isinstance(self.account, Booking) else 0)
 
     @property
     def missing(self) -> int:
-        """How many it should have and has not."""
+        """Number of nodes that it requires and does not have."""
         return self.wanted - self.nodes
 
 
@@ -97,22 +97,22 @@ class Closures:
     Parameters
     ----------
     given
-        Outages that are known.
+        Given outages.
     failures
-        More of them, at a rate; None: no more.
+        Rate of additional failures; None: none.
     nodes
         Size of the machine.
     origin
         Ticks of the job table's clock at which the simulated clock stands at 0.
     begin
-        When the simulation begins, on the simulated clock; later than 0 where it has a starting state.
+        Begin of the simulation on the simulated clock; later than 0 if it has a starting state.
 
     Attributes
     ----------
     begin
-        Likewise.
+        Begin of the simulation.
     outages
-        Those that are given, and those that have been drawn until now.
+        Given outages, and failures drawn so far.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Closures:
         self._failures = failures
         self._nodes = nodes
         self._origin = origin
-        # What is over before the simulation begins has no part in it.
+        # Outages that end before the simulation begins are left out.
         numbered = [Closure(number, outage, origin, begin) for number, outage in enumerate(given, start=1)]
         self._given = sorted(
             (closure for closure in numbered if closure.end > begin), key=attrgetter("start", "number")
@@ -131,12 +131,12 @@ class Closures:
 
     @property
     def rate(self) -> FailureRate | None:
-        """Failures that come at a rate; None: none do."""
+        """Rate of drawn failures; None: none are drawn."""
         return self._failures
 
     @property
     def windows(self) -> list[Closure]:
-        """Those that are known before they begin."""
+        """Outages that are known before they begin."""
         return [closure for closure in self._given if closure.is_window]
 
     def __iter__(self) -> Iterator[Closure]:

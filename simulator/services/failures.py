@@ -22,21 +22,21 @@ __all__ = ["open_gatherings", "strike"]
 
 
 def strike(system: System, closure: Closure, booked: Iterable[Booking]) -> tuple[int, list[Gathering]]:
-    """Let nodes fail.
+    """Carry out a node failure.
 
     Parameters
     ----------
     system
         The machine.
     closure
-        The failure; its account gets the nodes. Those that are down already do not fail again.
+        The failure; its account gets the nodes. Nodes that are already down do not fail again.
     booked
-        The advance reservations that go on.
+        Active advance reservations.
 
     Returns
     -------
     int, list of Gathering
-        How many nodes have failed, and the arrived on-demand jobs that now miss some.
+        Number of failed nodes, and the arrived on-demand jobs that now lack some.
     """
     short: dict[Gathering, None] = {}
     failed = 0
@@ -56,13 +56,13 @@ def strike(system: System, closure: Closure, booked: Iterable[Booking]) -> tuple
 
 
 def open_gatherings(system: System) -> list[Gathering]:
-    """The arrived jobs that still gather their nodes, by job id."""
+    """Arrived jobs that still gather their nodes, by job id."""
     found = {gathering: None for run in system.leaving.values() for gathering, _ in run.claims}
     return sorted(found, key=lambda gathering: gathering.job.rank)
 
 
 def _hits(system: System, closure: Closure, booked: Iterable[Booking]) -> list[tuple[Account, int]]:
-    """Number of nodes that each account loses; nodes that are down come last, and are not lost again."""
+    """Number of nodes that each account loses; nodes that are already down come last and do not count."""
     nodes = system.nodes
     first = int((closure.outage.place or 0.0) * nodes)
     last = first + closure.outage.nodes
@@ -73,7 +73,7 @@ def _hits(system: System, closure: Closure, booked: Iterable[Booking]) -> list[t
         count = min(end, last) - max(at, first)
         if count > 0:
             hits.append((account, count))
-        # After the last node comes the first.
+        # The first node follows the last.
         if at < last - nodes:
             again = min(end, last - nodes) - at
             if count > 0:
@@ -90,7 +90,7 @@ def _hits(system: System, closure: Closure, booked: Iterable[Booking]) -> list[t
 
 
 def _in_order(system: System, booked: Iterable[Booking]) -> Iterator[Account]:
-    """All that have nodes which are not down. Most failures find theirs before the jobs have to be sorted."""
+    """Accounts with nodes that are up, generated lazily: most failures do not need the jobs, which must be sorted."""
     yield system.cluster.pool
     yield from system.reservations
     yield from booked
@@ -99,7 +99,7 @@ def _in_order(system: System, booked: Iterable[Booking]) -> Iterator[Account]:
 
 
 def _strike_run(system: System, closure: Closure, run: Run, count: int) -> list[Gathering]:
-    """Nodes of a job fail; returns the on-demand jobs that now miss nodes."""
+    """Let nodes of a job fail; returns the on-demand jobs that now lack nodes."""
     account, cause = closure.account, closure.name
     if run.warned:
         return _strike_leaving(system, run, count, account, cause)
@@ -111,7 +111,7 @@ def _strike_run(system: System, closure: Closure, run: Run, count: int) -> list[
     if run.type is not JobType.ON_DEMAND:
         system.preempt(run, cause, failed=(account, count))
         return []
-    # It keeps what it has, and is the first to get what it now misses.
+    # The job keeps its other nodes, and is the first to get replacements.
     gathering = Gathering(run.job, system.now)
     system.preempt(run, cause, claim=(gathering, run.nodes - count), failed=(account, count))
     return [gathering]
@@ -136,20 +136,20 @@ def _strike_leaving(system: System, run: Run, count: int, account: Account, caus
     run.claims = claims
     before = run.nodes
     system.cluster.move(run, account, count, system.now)
-    # Those that fail have been under warning until now.
+    # The failing nodes have been under warning until now.
     warned = system.now - (run.end - system.warning)
     system.usage.lose_to_warning(run.job, count * warned, system.now)
     system.log(system.now, "shrink", run.job_id, before, run.nodes, cause)
     if run.nodes:
         system.expected.expect(run)
     else:
-        # There is nothing left to give up: it need not wait for the end of its warning.
+        # No node is left to give up, so that the warning ends now.
         system.end_warning(run)
     return short
 
 
 def _cut_loans(run: Run, count: int) -> None:
-    """Let borrowed nodes fail; their lender does not get them back."""
+    """Remove failed nodes from the borrowed ones; their lender does not get them back."""
     for lender in list(run.lenders):
         if count <= 0:
             break

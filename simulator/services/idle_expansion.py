@@ -12,15 +12,15 @@ __all__ = ["Growth"]
 
 
 class Growth:
-    """Expands running malleable jobs once the pass of an instant is over.
+    """Expands running malleable jobs after the pass of an instant.
 
     Parameters
     ----------
     name
-        The expansion.
+        Name of the expansion policy.
     rule
-        Backfilling rule; its promises are kept. A rule without promises allows growth only while the
-        queue is empty.
+        Backfilling rule, whose promises are kept. Under a rule without promises, jobs expand only while the queue is
+        empty.
     """
 
     def __init__(self, name: str, rule: Backfilling) -> None:
@@ -29,7 +29,7 @@ class Growth:
         self._promises = getattr(rule, "promises", None)
 
     def __call__(self, system: System) -> None:
-        """Expand the jobs that the expansion names."""
+        """Carry out the expansions that the policy returns."""
         if not system.waiting.jobs:
             promises = []
         elif self._promises is not None:
@@ -41,4 +41,4 @@ class Growth:
             problem = growth_problem(action, run, system.free)
             if problem or not is_malleable(run):
                 raise answer_error(self._name, action, problem)
-            system.resize(run, system.cluster.pool, action.nodes, "nobody else can use them")
+            system.resize(run, system.cluster.pool, action.nodes, "idle: no waiting job fits")

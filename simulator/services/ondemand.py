@@ -32,7 +32,7 @@ class Timers(Protocol):
         """Call :meth:`OnDemandService.carry_out` at that time."""
 
     def time_out(self, reservation: Reservation) -> None:
-        """Call :meth:`OnDemandService.time_out` when the reservation has waited long enough."""
+        """Call :meth:`OnDemandService.time_out` when the reservation times out."""
 
 
 class OnDemandService:
@@ -47,7 +47,7 @@ class OnDemandService:
     timers
         Clock that wakes it.
     options
-        What arriving jobs may take, and how lenders get nodes back.
+        Options on the nodes that arriving jobs may take, and on how lenders get nodes back.
     """
 
     def __init__(self, system: System, mechanism: Mechanism, timers: Timers, options: Options) -> None:
@@ -58,7 +58,7 @@ class OnDemandService:
         self._on_notice = mechanism.on_notice
         arrival = mechanism.on_arrival
         self._on_arrival: ArrivalStrategy = getattr(arrival, "begin", lambda: arrival)()
-        # What they are called where they fail.
+        # Names of the strategies in error messages.
         self._noticing, self._arriving = f"notice strategy {mechanism.notice}", f"arrival strategy {mechanism.arrival}"
         self._timers = timers
         self._reservations: dict[int, Reservation] = {}
@@ -66,14 +66,14 @@ class OnDemandService:
         self._gatherings: dict[int, Gathering] = {}
 
     def notice(self, job: JobState) -> bool:
-        """A notice comes; returns whether anything follows from it."""
+        """Process a notice; returns whether it had an effect."""
         system = self._system
         actions = check_list(self._noticing, self._on_notice(system, job))
         held = [action for action in actions if isinstance(action, Hold)]
         if not held:
             if actions:
                 raise answer_error(
-                    self._noticing, actions[0], "a plan needs a reservation: a Hold must be among the answers"
+                    self._noticing, actions[0], "a plan needs a reservation: the actions must include a Hold"
                 )
             return False
         reservation = Reservation(job)
@@ -99,20 +99,20 @@ class OnDemandService:
         return True
 
     def carry_out(self, run: Run, reservation: Reservation) -> bool:
-        """A planned preemption is due; void if its reservation or its run is gone, dropped if nothing is missing."""
+        """Carry out a planned preemption; void if its reservation or run is gone, dropped if no node is missing."""
         if not reservation.open or run.plan is not reservation or not self._system.is_preemptible(run):
             return False
         missing = reservation.missing - reservation.on_their_way
         if missing <= 0:
             run.plan = None
             self._system.decisions.record_drop(self._system.now, run.job_id, reservation.job_id)
-            # Dropped is not void: reservation and run are there, so that a pass follows.
+            # A dropped preemption is not void: its reservation and run exist, so that a pass follows.
             return True
         self._system.preempt(run, f"planned for {reservation.job_id}", beneficiary=reservation)
         return True
 
     def time_out(self, reservation: Reservation) -> bool:
-        """The job did not come in time: it is later treated as one without notice."""
+        """Close the reservation of a job that did not arrive in time; it is later treated as a job without notice."""
         if not reservation.open:
             return False
         self._system.log(self._system.now, "time-out", reservation.job_id, reservation.nodes + reservation.lent, 0)
@@ -130,17 +130,17 @@ class OnDemandService:
         return job.nodes - self._system.free - self._takeable(reservation) - own
 
     def arrive(self, job: JobState) -> None:
-        """An on-demand job arrives: it gets its nodes, or waits at the front of the queue."""
+        """Process an arrival: the job gets its nodes, or waits at the front of the queue."""
         system = self._system
         reservation = self._reservations.get(job.job_id)
-        # First the sum, before anything moves; the strategy is only asked where it is needed.
+        # Sum up first, before anything moves; the strategy is called only if needed.
         lacking = self.lacking(job)
         room = self._on_arrival.room(system, job) if lacking > 0 else 0
         if lacking > 0:
             system.decisions.lacks(system.now, job.job_id, lacking, room)
         if room < lacking:
             system.log(system.now, "wait", job.job_id, 0, 0, "not enough nodes could be freed")
-            # It waits from here on, so that what its reservation releases becomes free.
+            # It is queued first, so that the nodes of its reservation become free.
             system.submit(job, urgent=True)
             if reservation is not None:
                 self._forget(reservation)
@@ -163,7 +163,7 @@ class OnDemandService:
                 if promised:
                     system.promise(run, gathering, promised)
                     missing -= promised
-                    # A victim of its plan lends what is really taken of it; a tenant is no lender.
+                    # A planned victim lends the nodes that are actually taken from it; a tenant does not lend.
                     if run in lenders:
                         self._lend(self._loans[job.job_id], job.job_id, Loan(run, promised, was_shrunk=False))
         missing = self._take_idle(gathering, missing)
@@ -184,7 +184,7 @@ class OnDemandService:
         system.cluster.move(system.cluster.pool, gathering, taken, system.now)
         missing -= taken
         if missing and self._takes_reserved:
-            # The latest notice has the most time to collect others, ties by id as everywhere.
+            # The reservation with the latest notice has the most time to collect others; ties by id as everywhere.
             for other in sorted(system.reservations, key=lambda item: (-item.notice, item.job_id)):
                 taken = min(missing, other.nodes)
                 system.take(other, gathering, taken)
@@ -201,7 +201,7 @@ class OnDemandService:
             self.launch(gathering)
 
     def launch(self, gathering: Gathering) -> None:
-        """An arrived job has all its nodes."""
+        """Start an arrived job that has all its nodes."""
         system = self._system
         if gathering.nodes != gathering.job.nodes:
             raise InvariantError(
@@ -212,7 +212,7 @@ class OnDemandService:
         system.start(gathering.job, [(gathering, gathering.nodes)], "arrival")
 
     def replace(self, gathering: Gathering) -> None:
-        """Nodes that an arrived job had, or was promised, have failed: find others, or let it wait with none."""
+        """Replace failed nodes of an arrived job, gathered or promised; if impossible, it waits with none."""
         system, job = self._system, gathering.job
         missing = job.nodes - gathering.nodes - gathering.promised_nodes
         lacking = missing - system.free - self._takeable(None)
@@ -229,7 +229,7 @@ class OnDemandService:
         self._launch_or_wait(gathering)
 
     def give_up(self, gathering: Gathering, cause: str) -> None:
-        """An arrived job that gathers its nodes waits with none at the front of the queue."""
+        """Move a gathering job to the front of the queue, without nodes."""
         system, job = self._system, gathering.job
         system.log(system.now, "wait", job.job_id, 0, 0, cause)
         if not job.waiting:
@@ -238,7 +238,7 @@ class OnDemandService:
         system.release(gathering)
 
     def _disperse(self, gathering: Gathering) -> None:
-        """Close a gathering; nodes promised to it are free of the promise."""
+        """Close a gathering and cancel the promises to it."""
         expected = self._system.expected
         self._gatherings.pop(gathering.job.job_id, None)
         expected.forget(gathering.release)
@@ -247,7 +247,7 @@ class OnDemandService:
             expected.expect(run)
 
     def complete(self, run: Run) -> None:
-        """An on-demand job ends: its nodes go back to the lenders, in the order of lending."""
+        """Return the nodes of an ended on-demand job to the lenders, in the order of lending."""
         self._give_back(run, run.job_id)
 
     def is_gathering(self, job_id: int) -> bool:
@@ -255,7 +255,7 @@ class OnDemandService:
         return job_id in self._gatherings
 
     def dissolve(self, job_id: int) -> None:
-        """An arrived job that does not run is withdrawn: what it has gathered goes back to the lenders."""
+        """Cancel an arrived job that gathers its nodes: these return to the lenders."""
         gathering = self._gatherings.get(job_id)
         if gathering is None:
             self._loans.pop(job_id, None)
@@ -264,7 +264,7 @@ class OnDemandService:
         self._give_back(gathering, job_id)
 
     def withdraw_notice(self, job_id: int) -> bool:
-        """A job that has given notice will not come, and says so; void if its reservation is gone."""
+        """Cancel a notice; void if its reservation is gone."""
         reservation = self._reservations.get(job_id)
         if reservation is None:
             return False
@@ -297,9 +297,9 @@ class OnDemandService:
         system.release(account)
 
     def _dismiss_tenants(self, reservation: Reservation, gathering: Gathering) -> dict[Run, int]:
-        """Preempt the tenants; returns the nodes under warning that are the arrived job's own.
+        """Preempt the tenants; returns the nodes under warning that belong to the arrived job.
 
-        What tenants give up and belongs to no other reservation is the job's own first: those of its reservation, and
+        Nodes of tenants that belong to no other reservation go to the arrived job first: those of its reservation, and
         those of lenders that are gone.
         """
         system = self._system
@@ -320,7 +320,7 @@ class OnDemandService:
         return coming
 
     def _make_room(self, job: JobState, gathering: Gathering, missing: int) -> None:
-        """Let the arrival strategy find the missing nodes; the jobs that give them up become lenders."""
+        """Let the arrival strategy free the missing nodes; the jobs that give them up become lenders."""
         system = self._system
         loans = self._loans.setdefault(job.job_id, [])
         cause = f"for {job.job_id}"
@@ -343,7 +343,7 @@ class OnDemandService:
                     system.resize(run, surplus, -action.surplus, f"beside what {job.job_id} takes")
             else:
                 count = min(run.nodes - run.borrowed, missing)
-                # A tenant is no lender.
+                # A tenant does not lend.
                 if not run.borrowed:
                     self._lend(loans, job.job_id, Loan(run, count, was_shrunk=False))
                 system.preempt(run, cause, claim=(gathering, count))
@@ -351,7 +351,7 @@ class OnDemandService:
         if missing > 0:
             raise InvariantError(
                 f"the {self._arriving} found {needed - missing} of the {needed} nodes that job {job.job_id} misses, "
-                f"but had said that there was room"
+                f"but had reported enough room"
             )
         if surplus.nodes:
             system.release(surplus)
@@ -361,5 +361,5 @@ class OnDemandService:
         self._system.decisions.lent(self._system.now, loan.job_id, borrower, loan.nodes)
 
     def _forget(self, reservation: Reservation) -> None:
-        """No reservation any more; with it go the loans that were made for it."""
+        """Delete a reservation and its loans."""
         del self._reservations[reservation.job_id]

@@ -1,8 +1,8 @@
-"""Outages: what the begin and the end of a window, and a failure, lead to.
+"""Effects of outages: the begin and end of windows, and failures.
 
-A window takes free nodes, then idle reserved ones (latest notice first), then has running jobs preempted or waits for
-what they give up. What it does not find at once it takes from whatever becomes free while it lasts. Where a failure
-strikes is decided by :mod:`simulator.services.failures`.
+A window takes free nodes, then idle reserved ones (latest notice first), then preempts running jobs or waits for the
+nodes that they give up. Nodes that it still lacks are taken from those that become free while it lasts. The nodes of a
+failure are chosen by :mod:`simulator.services.failures`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["OutageService"]
 
 
 class OutageService:
-    """Carries outages out.
+    """Carries out outages.
 
     Parameters
     ----------
@@ -36,9 +36,9 @@ class OutageService:
     Attributes
     ----------
     closures
-        Likewise.
+        The outages.
     course
-        (time, nodes that are down) from each change on.
+        (time, nodes that are down) at each change.
     """
 
     def __init__(self, system: System, on_demand: OnDemandService | None, closures: Closures) -> None:
@@ -47,7 +47,7 @@ class OutageService:
         self._system = system
         self._on_demand = on_demand
         self._announced: list[Closure] = []
-        # Windows that go on.
+        # Active windows.
         self._windows: list[Closure] = []
         for closure in closures.windows:
             if closure.announced <= closures.begin:
@@ -55,14 +55,14 @@ class OutageService:
         self._tell()
 
     def announce(self, closure: Closure) -> bool:
-        """A window becomes known; nothing can start because of that."""
+        """Announce a window; no job can start because of it."""
         self._system.log(self._system.now, "announce", -closure.number, 0, closure.outage.nodes, closure.name)
         self._announced.append(closure)
         self._tell()
         return False
 
     def begin(self, closure: Closure) -> bool:
-        """An outage begins; returns whether anything follows from it."""
+        """Begin an outage; returns whether it had an effect."""
         for held in list(self._system.kept.values()):
             self._system.let_go(held.job)
         if not closure.is_window:
@@ -80,14 +80,14 @@ class OutageService:
         return True
 
     def end(self, closure: Closure) -> bool:
-        """An outage is over, and its nodes are there again."""
+        """End an outage and return its nodes."""
         system, account = self._system, closure.account
         if closure.is_window:
             self._windows.remove(closure)
         system.expected.forget(closure.release)
         nodes = closure.nodes
         if isinstance(account, Booking):
-            # Jobs that have not ended in time, which only the failure of one of their nodes can cause, go on.
+            # Jobs that have not ended in time continue; only the failure of one of their nodes can cause this.
             system.dismiss_tenants(account)
         system.log(system.now, "close" if account.kind == Kind.HELD else "up", -closure.number, nodes, 0, closure.name)
         system.release(account)
@@ -95,9 +95,9 @@ class OutageService:
         return True
 
     def collect(self) -> None:
-        """After an event: windows that still miss nodes take what has become free."""
+        """After an event, assign nodes that have become free to windows that lack some."""
         for closure in self._windows:
-            # What ends in this instant needs no more.
+            # Windows that end in this instant need no more nodes.
             if closure.missing and closure.end > self._system.now:
                 self._take(closure)
                 self._tell()
@@ -117,7 +117,7 @@ class OutageService:
                     system.start(job, [(booking, size)], f"in {closure.name}", {booking: size})
 
     def _strike(self, closure: Closure) -> None:
-        """Nodes fail."""
+        """Carry out a failure."""
         system = self._system
         booked = [other.account for other in self._windows if isinstance(other.account, Booking)]
         closure.wanted, waiting = strike(system, closure, booked)
@@ -132,7 +132,7 @@ class OutageService:
         self._tell()
 
     def _take(self, closure: Closure) -> None:
-        """Take free nodes, then idle reserved ones, as far as they are missing."""
+        """Take free nodes, then idle reserved ones, up to the number missing."""
         system, before = self._system, closure.nodes
         self._move(system.cluster.pool, closure)
         for reservation in sorted(system.reservations, key=lambda item: (-item.notice, item.job_id)):
@@ -149,9 +149,9 @@ class OutageService:
         return count
 
     def _make_way(self, closure: Closure) -> None:
-        """Preempt running jobs in ascending preemption overhead; on-demand jobs last, those that gather before them."""
+        """Preempt running jobs by ascending preemption overhead, then gathering jobs, then running on-demand jobs."""
         system = self._system
-        # A job with a walltime that ends just in time ends within a tick, and its nodes are taken then.
+        # A job with a walltime that ends just in time ends within a tick; its nodes are taken then.
         soon = system.now + TOLERANCE
         missing = closure.missing - sum(_yields(run) for run in system.runs.values() if run.expected_end <= soon)
         others = [run for run in system.runs.values() if run.expected_end > soon and _yields(run)]
@@ -166,13 +166,13 @@ class OutageService:
                 missing = self._dismiss(waiting, closure, missing)
             if missing <= 0:
                 return
-            # A malleable job has its warning first: its nodes come, and are taken, when that is over.
+            # A malleable job first has its warning; its nodes are taken when the warning ends.
             missing -= _yields(run)
             system.preempt(run, closure.name)
         self._dismiss(waiting, closure, missing)
 
     def _dismiss(self, waiting: list[Gathering], closure: Closure, missing: int) -> int:
-        """Let arrived jobs that gather their nodes wait without any; returns what is then still missing."""
+        """Take the nodes of gathering jobs, which are queued; returns the number of nodes still missing."""
         while waiting and missing > 0 and self._on_demand is not None:
             gathering = waiting.pop(0)
             missing -= gathering.nodes + gathering.promised_nodes
@@ -186,13 +186,13 @@ class OutageService:
         self._expect(closure)
 
     def _expect(self, closure: Closure) -> None:
-        """Enter, or enter anew, when its nodes are expected back."""
+        """Insert or update the expected return of its nodes."""
         self._system.expected.forget(closure.release)
         closure.release = (closure.end, -closure.number, closure.nodes)
         insort(self._system.releases, closure.release)
 
     def _tell(self) -> None:
-        """Show policies what they must leave alone, and note what is down."""
+        """Publish the windows that policies must respect, and record the nodes that are down."""
         system = self._system
         windows = [Window(item.start, item.end, item.outage.nodes) for item in self._announced]
         windows += [Window(item.start, item.end, item.missing) for item in self._windows if item.missing]
@@ -203,6 +203,6 @@ class OutageService:
 
 
 def _yields(run: Run) -> int:
-    """Nodes that come of a preemption for a window: those that belong to no advance reservation."""
+    """Number of nodes that a window gains by a preemption: those that belong to no advance reservation."""
     booked = sum(count for lender, count in run.lenders.items() if isinstance(lender, Booking)) if run.lenders else 0
     return run.nodes - booked

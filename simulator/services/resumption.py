@@ -1,4 +1,4 @@
-"""Resumption: nodes that come back to a preempted job are held for it until it can resume.
+"""Resumption of preempted jobs on nodes that are returned to them and held until they suffice.
 
 Source: Fan et al., IPDPS 2022, sections III-B.3 and V-A (observation 2); docs/model.md, parameter
 ``preempted_lenders``.
@@ -24,10 +24,10 @@ def keep(system: System, job: JobState, source: Account, count: int) -> None:
 
 
 def resume(system: System) -> None:
-    """Start the jobs for which nodes are held, the earliest first, where these and the free ones suffice.
+    """Start the jobs for which nodes are held, earliest first, if these and the free nodes suffice.
 
-    If they do not, a job takes nodes that are held for later ones, the latest first. Without that, jobs of which each
-    has a part of the machine would wait for each other for ever.
+    If they do not, a job takes nodes that are held for later ones, latest first. Otherwise, jobs that each hold a part
+    of the machine would deadlock.
     """
     for job_id in list(system.kept):
         held = system.kept.get(job_id)
@@ -59,7 +59,7 @@ def resume(system: System) -> None:
 
 
 def _give(system: System, other: Kept, count: int, job_id: int) -> None:
-    """Some of the nodes that are held for a job are about to be used by an earlier one."""
+    """Free nodes held for a job, which an earlier job is about to use."""
     if count:
         other.job.kept = left = other.nodes - count
         system.log(system.now, "reserve", other.job.job_id, other.nodes, left, f"taken by {job_id}")

@@ -1,8 +1,8 @@
-"""The starting state: jobs that run already when the replay begins.
+"""Starting state of a replay: jobs that are already running when it begins.
 
-The replay begins at the latest start of such a job, or at a later time that is given. They run on from then with their
-recorded starts, so that what they still have to do, when their walltimes end and what a preemption would cost follow
-from those; but nothing of what was before is booked. Jobs submitted by then that do not run wait.
+The replay begins at the latest recorded start of such a job, or at a later time that is given. Remaining work, ends of
+walltimes and preemption overheads follow from the recorded starts, but time before the replay is not booked. Jobs
+submitted earlier that do not run are queued.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ __all__ = ["StartingState", "early_run", "find_starting_state"]
 
 
 class StartingState:
-    """Jobs that run when the replay begins.
+    """Jobs that are running when the replay begins.
 
     Parameters
     ----------
     running
-        States with their starts [ticks of the simulated clock].
+        Starts [ticks of the simulated clock] and states.
     begin
-        When the replay begins, not before the latest of these starts [ticks]; None: at it.
+        Begin of the replay, not before the latest of these starts [ticks]; None: the latest start.
 
     Attributes
     ----------
     begin
-        When the replay begins.
+        Begin of the replay.
     jobs
         Their ids.
     """
@@ -45,7 +45,7 @@ class StartingState:
         self.jobs = frozenset(job.job_id for _, job in running)
 
     def enter(self, system: System) -> list[JobState]:
-        """Put them on their nodes; returns them in the order of their starts."""
+        """Allocate nodes to the jobs; returns them in the order of their starts."""
         for since, job in self._running:
             if isinstance(job, StochasticJob):
                 raise InvariantError(f"job {job.job_id} cannot have been running before the replay begins")
@@ -54,9 +54,9 @@ class StartingState:
         return [job for _, job in self._running]
 
     def comes(self, job: JobState) -> bool:
-        """Whether a notice can still be of use: one that was given before comes at the beginning.
+        """Whether the notice of a job still has an effect; a notice given earlier is processed at the beginning.
 
-        Not if its job has arrived by then, or was expected by then, or it has been withdrawn.
+        It has none if the job has arrived or was expected by then, or if the notice has been withdrawn.
         """
         if job.notice >= self.begin:
             return True
@@ -70,7 +70,7 @@ class StartingState:
 
 
 def find_starting_state(jobs: Sequence[JobState], origin: int, begin: int | None = None) -> StartingState | None:
-    """The starting state of a table; None: it begins with an empty machine, at the first submit.
+    """Find the starting state of a table; None: the replay begins with an empty machine at the first submit.
 
     Parameters
     ----------
@@ -79,19 +79,19 @@ def find_starting_state(jobs: Sequence[JobState], origin: int, begin: int | None
     origin
         Ticks of the table's clock at which the simulated clock stands at 0.
     begin
-        When the replay begins [ticks of the simulated clock]; None: the jobs decide.
+        Begin of the replay [ticks of the simulated clock]; None: the latest start of a running job.
     """
     running = [(to_ticks(job.job.running_since) - origin, job) for job in jobs if job.job.running_since is not None]
     return StartingState(running, begin) if running or begin is not None else None
 
 
 def early_run(job: JobState, since: int, begin: int) -> JobRun:
-    """A run of a job that has been running since that time, in a replay that begins later."""
+    """Create a run that began at ``since``, before the replay."""
     return (_EarlyMalleableRun if job.type is MALLEABLE else _EarlyFixedRun)(job, since, begin)
 
 
 class _EarlyFixedRun(JobRun):
-    """A run of one size that began before the replay, which books what it does from then on."""
+    """A fixed-size run that began before the replay; only time within the replay is booked."""
 
     __slots__ = ("_begin",)
 
@@ -111,7 +111,7 @@ class _EarlyFixedRun(JobRun):
 
     def stop(self, now: int, usage: Usage) -> None:
         job, before = self.job, self.time_breakdown(self._begin)
-        # What is secured is all that was done up to the last checkpoint, and what lies before the replay comes first.
+        # Checkpoints secure all work before them; work before the replay is not booked.
         secured = self.secure(now)
         dumped = secured // job.interval * job.cost if job.interval else 0
         compute = secured - min(before.compute, secured)

@@ -1,9 +1,9 @@
-"""Survival: whether any job can still end while nodes fail at a rate.
+"""Checks that jobs can still complete while nodes fail at a rate.
 
-Failures at a rate do not end. If a job fails again and again before it has gained anything, neither does the
-simulation, and each of its failures leads to a pass over the queue. A table in which that is all but sure is refused
-before it is simulated, whatever else it holds; what only the course of a simulation shows is refused as soon as it
-shows. All bounds favour the jobs.
+Failures at a rate never cease. If a job fails again and again before it makes progress, the simulation does not end
+either, and each failure causes a pass over the queue. A table for which this is almost certain is refused before it is
+simulated; cases that appear only in the course of a simulation are refused as soon as they are detected. All bounds
+favour the jobs.
 """
 
 from __future__ import annotations
@@ -24,40 +24,41 @@ from workloads.table.job import MALLEABLE
 
 __all__ = ["Patience", "check_starts", "mean_starts"]
 
-#: Failures at a rate during which some job must end, whatever the chances are.
+#: Number of failures during which at least one job must end, whatever the estimated chances are.
 MOST_FAILURES = 100_000
-#: From so many failures without the end of a job on, and after so many more each, chances are looked at.
+#: Interval, in failures without the end of a job, between estimates of the chances.
 _FIRST, _EVERY = 300, 100
-#: A job that would have to be started more often than this to end once does not.
+#: A job that needs more starts than this on average counts as unable to end.
 _MOST_STARTS = 1000
-#: Starts that a job may need on average; all together may need so many, and the second number more for each of them.
+#: Starts that a job may need on average. All jobs together may need that number, plus the second number per job.
 _STARTS, _STARTS_A_JOB = 10_000, 100
-#: e to that power is no overflow, also in a sum of some million.
+#: Largest exponent of e that does not overflow, even in a sum of some million terms.
 _LARGEST = 650.0
-#: So many looks in a row must find no job with a better chance: one may be between two places at one of them.
+#: Consecutive estimates that must find no job with a chance, because a job may be in transition during one of them.
 _LOOKS = 3
-#: So many must find none among the running jobs: those with a chance wait behind jobs that start again and again.
+#: Consecutive estimates that must find none among the running jobs: others may wait behind jobs that fail repeatedly.
 _LOOKS_AT_RUNS = 10
 
 
 def check_starts(jobs: Iterable[JobState], rate: FailureRate) -> None:
-    """Refuse a table whose jobs have to be started too often until all have ended.
+    """Refuse a table that needs too many starts of its jobs until all have ended.
 
-    A run that fails before it has computed anything that it keeps leaves its job as it was, so that a job with the
-    probability p of a better one is started 1 / p times on average until then.
+    A run that fails before it has saved any work leaves its job unchanged: if a run saves work with probability p, the
+    job is started 1 / p times on average until then.
 
     Parameters
     ----------
     jobs
-        States of the jobs before the simulation. Those that may be cancelled, that run already, or that never arrive
-        need not start.
+        States of the jobs before the simulation. Jobs that may be cancelled, are already running, or never arrive do
+        not count.
     rate
         The failures.
 
     Raises
     ------
     InputError
-        If one of them needs more than ``_STARTS`` starts, or all together ``_STARTS_A_JOB`` more for each of them.
+        If one of them needs more than ``_STARTS`` starts, or all together more than that plus ``_STARTS_A_JOB`` per
+        job.
     """
     most, needed, worst, worst_id = float(_STARTS), 0.0, 0.0, 0
     for job in jobs:
@@ -74,17 +75,17 @@ def check_starts(jobs: Iterable[JobState], rate: FailureRate) -> None:
 
 
 def mean_starts(job: JobState, rate: FailureRate) -> float:
-    """Lower bound of the mean number of starts until a job has computed something that it keeps."""
+    """Lower bound of the mean number of starts until a job has saved some work."""
     return math.exp(min(_exponent(job, rate), _LARGEST))
 
 
 class Patience:
-    """Counts the failures since a job has ended, and gives up where no job has a chance.
+    """Counts the failures since the last end of a job, and ends the simulation if no job has a chance.
 
     Parameters
     ----------
     rate
-        The failures; None: none come at a rate.
+        Failure rate; None: no failures at a rate.
     """
 
     def __init__(self, rate: FailureRate | None) -> None:
@@ -93,16 +94,16 @@ class Patience:
         self._hopeless = self._blocked = 0
 
     def renew(self) -> None:
-        """A job has ended."""
+        """Reset the count, because a job has ended."""
         self._failures = self._hopeless = self._blocked = 0
 
     def strain(self, system: System) -> None:
-        """A failure comes.
+        """Count a failure.
 
         Raises
         ------
         InputError
-            If no job has ended during ``MOST_FAILURES``, or none that is there can be expected to.
+            If no job has ended during ``MOST_FAILURES`` failures, or none of the present jobs can be expected to end.
         """
         self._failures += 1
         self._all += 1
@@ -117,7 +118,7 @@ class Patience:
             )
 
     def _look_at_reservations(self, system: System, rate: FailureRate) -> None:
-        """Refuse a stochastic job whose present reservation, unknown before it was planned, needs too many starts."""
+        """Refuse a stochastic job if its current reservation, unknown before it was planned, needs too many starts."""
         for job in chain((run.job for run in system.runs.values()), system.queue):
             if isinstance(job, StochasticJob) and job.job.cancelled_at is None:
                 starts = mean_starts(job, rate)
@@ -137,7 +138,7 @@ class Patience:
             return
         if running:
             self._blocked += 1
-        # Where no job is there, one comes later.
+        # If no job is present, one will arrive later.
         if any(map(is_hopeful, others)) or not (running or others):
             self._hopeless = 0
         else:
@@ -145,16 +146,16 @@ class Patience:
 
 
 def _survival(job: JobState, rate: FailureRate) -> float:
-    """Upper bound of the probability that a run of a job computes something that it keeps."""
+    """Upper bound of the probability that a run of a job saves some work."""
     return math.exp(-_exponent(job, rate))
 
 
 def _exponent(job: JobState, rate: FailureRate) -> float:
-    """Lower bound of the failures that are expected in a run's nodes before it computes something that it keeps."""
+    """Lower bound of the expected number of failures among a run's nodes before it saves some work."""
     if isinstance(job, StochasticJob):
         stretch = job.shortest_gain()
     elif job.type is MALLEABLE:
-        stretch = job.setup  # what it has computed stays
+        stretch = job.setup  # all computed work is kept
     else:
         stretch = job.setup + (min(job.interval, job.compute) if job.dumps else job.compute)
     return job.min_nodes * stretch / (rate.mtbf * SECOND)
@@ -163,19 +164,19 @@ def _exponent(job: JobState, rate: FailureRate) -> float:
 def _refusal(rate: FailureRate, job_id: int, starts: float, beside: str = "") -> InputError:
     return InputError(
         f"nodes fail too often, each every {rate.mtbf:,.10g} s on average, for all jobs to end: job {job_id} "
-        f"must be started {_in_words(starts)} times on average before failures let it get on{beside}"
+        f"must be started {_in_words(starts)} times on average until it makes progress{beside}"
     )
 
 
 def _in_words(starts: float) -> str:
-    """A number of starts; large ones as a power of 10."""
+    """Format a number of starts; large ones as a power of 10."""
     if starts < 1e9:
         return f"{starts:,.0f}"
     return f"{'more than ' if starts >= math.exp(_LARGEST) else ''}10^{math.log10(starts):.0f}"
 
 
 def _most_up(rate: FailureRate, system: System) -> float:
-    """How many nodes can be expected to be up together, now or later."""
+    """Largest number of nodes that can be expected to be up at the same time."""
     share = rate.mtbf / (rate.mtbf + rate.repair)
     later = system.nodes * share + 6 * math.sqrt(system.nodes * share * (1 - share)) + 1
     return max(later, system.nodes - system.cluster.totals[Kind.DOWN])

@@ -26,9 +26,9 @@ __all__ = ["PresentJob", "Sketch", "can_sketch"]
 
 Ints = npt.NDArray[np.int64]
 
-#: Orders that look at a job's request and submit alone.
+#: Orders that depend only on a job's request and submit.
 _STATIC = frozenset({"fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3", "f4"})
-#: Pairs of a waiting job and any other that cost a simulation as much as an inner step costs a planner.
+#: Number of pairs of a waiting job and any other that takes as long as an inner step of a planner.
 _LOOKS = 8
 
 
@@ -44,7 +44,7 @@ class PresentJob(NamedTuple):
     walltime
         Requested walltime.
     start
-        When it started; None: it has not.
+        Start time; None: it waits.
     """
 
     submit: int
@@ -54,7 +54,7 @@ class PresentJob(NamedTuple):
 
 
 def can_sketch(options: Options) -> bool:
-    """Whether a sketch starts jobs as a full simulation with these options does, without outages."""
+    """Whether a sketch gives the start times of a full simulation with these options and without outages."""
     if options.order not in _STATIC or options.passes != "instant" or options.backfill_length != "walltime":
         return False
     rule = BACKFILLING[options.backfilling]
@@ -67,7 +67,7 @@ class Sketch:
     Parameters
     ----------
     jobs
-        The running and the waiting jobs. Where two are equal in the order of the queue, the first one goes first.
+        Running and waiting jobs; ties in the queue order are broken by position.
     nodes
         Size of the machine.
     begin
@@ -75,7 +75,7 @@ class Sketch:
     options
         Order and backfilling rule.
     simulations
-        How many are expected: for many large ones compiled code is loaded.
+        Expected number of simulations: for many large ones, compiled code is loaded.
     """
 
     def __init__(
@@ -93,9 +93,9 @@ class Sketch:
         self._key = key
         self._queue = sorted((key(jobs[place], jobs[place].submit), place) for place in waiting)
         self._places = np.array([place for _, place in self._queue], dtype=np.int64)
-        #: How many of the jobs to come were submitted in the longest simulation so far.
+        #: Largest number of future jobs that were submitted in a simulation so far.
         self._likely = 0
-        #: What they are expected to cost; counted in the process that simulates.
+        #: Expected cost of the simulations; counted in the process that simulates.
         self._steps = simulations * len(waiting) * len(jobs) // _LOOKS
 
     def starts(
@@ -105,33 +105,33 @@ class Sketch:
         awaited: Collection[int],
         tried: Sequence[int] = (),
     ) -> tuple[Ints, list[tuple[int, bool]]]:
-        """Simulate until certain jobs have started.
+        """Simulate until selected jobs have started.
 
         Parameters
         ----------
         runtimes
-            Runtimes of the jobs, shape (jobs,) [ticks]; that of a waiting one is at most its walltime.
+            Runtimes of the jobs, shape (jobs,) [ticks]; waiting jobs: at most the walltime.
         coming
-            The jobs that are submitted later, by submit, in pieces of any size: submits, nodes, walltimes and runtimes,
-            shape (4, jobs of the piece). Few more are taken than needed.
+            Jobs that are submitted later, sorted by submit, in pieces of any size: submits, nodes, walltimes and
+            runtimes, shape (4, jobs of the piece). The iterator is consumed little further than needed.
         awaited
-            Places of waiting jobs in the sequence of jobs.
+            Indices of the selected waiting jobs in the sequence of jobs.
         tried
-            Walltimes that the only awaited job is tried with, ascending [ticks]; the job's own is not looked at. The
-            order must not look at it either. None given: the job has its own.
+            Walltimes to try for the single awaited job, ascending [ticks]; its own is ignored, and the order must not
+            depend on it. Empty: the job's own walltime.
 
         Returns
         -------
         tuple
-            The start of each awaited job, by place, shape (jobs,); other values mean nothing. And start and whether it
-            was backfilled for each of the walltimes tried.
+            Starts, shape (jobs,), valid for the awaited jobs; and for each tried walltime the start, and whether the
+            job was backfilled.
 
         Raises
         ------
         InvariantError
             If an awaited job can never start.
         """
-        # Without backfilling nobody passes those who wait, if they stand in the order of their submits.
+        # Without backfilling, and in the order of submits, no later job passes a waiting one.
         pieces = iter(coming if self._backfills or self._key is not fcfs else ())
         later = np.empty((4, 0), dtype=np.int64)
         wanted = self._likely
@@ -148,7 +148,7 @@ class Sketch:
     def _replay(
         self, runtimes: Ints, later: Ints, complete: bool, awaited: Collection[int], tried: Sequence[int]
     ) -> tuple[int, Ints, list[tuple[int, bool]]]:
-        """What the loop returns, the starts, and those of the walltimes tried."""
+        """Run the loop; returns its result, the starts, and the starts for the tried walltimes."""
         present, running = len(runtimes), self._running
         submits, nodes, walltimes = np.concatenate((self._requests, later[:3]), axis=1)
         runtimes = np.concatenate((runtimes, later[3]))
@@ -159,7 +159,7 @@ class Sketch:
         if tried:
             (on_trial,) = awaited
             walltimes[on_trial] = tried[0]
-        # Of runs in the course of the simulation: ends, limits, and their places by both.
+        # Working arrays for runs: ends, limits, and their order by both.
         ends, limits, by_end, by_limit = np.zeros((4, count), dtype=np.int64)
         ends[running] = self._started + runtimes[running]
         limits[running] = self._started + np.maximum(walltimes[running], runtimes[running])
@@ -183,12 +183,12 @@ class Sketch:
         return ending, starts[:present], trials
 
     def _ranks(self, later: Ints) -> Ints:
-        """Places in the order of the queue, of waiting and later jobs; others have none."""
+        """Queue ranks of waiting and later jobs; other jobs have none."""
         present, count = self._requests.shape[1], later.shape[1]
         ranks = np.zeros(present + count, dtype=np.int64)
         order = self._places
         if self._key is fcfs:
-            # Who comes later stands behind.
+            # Later jobs rank behind.
             order = np.concatenate((order, np.arange(present, present + count)))
         elif count:
             jobs = (PresentJob(*job) for job in zip(*later[:3].tolist(), strict=True))
@@ -199,7 +199,7 @@ class Sketch:
 
 
 def _more(later: Ints, pieces: Iterator[Ints], wanted: int) -> tuple[Ints, bool]:
-    """At least so many jobs to come, and whether they are all."""
+    """Extend ``later`` to at least ``wanted`` jobs; returns it, and whether these are all jobs."""
     taken = [later]
     while sum(piece.shape[1] for piece in taken) < wanted:
         piece = next(pieces, None)

@@ -28,10 +28,10 @@ __all__ = ["SteppedArrivals"]
 
 
 class _Answers:
-    """An arrival strategy that was chosen for each job."""
+    """An arrival strategy that delegates to the strategy chosen for each job."""
 
     def __init__(self, strategy: ArrivalStrategy) -> None:
-        # Where a job lacks nothing, and later its nodes fail, the answer is that of the job before.
+        # If a job lacks nothing, but its nodes fail later, the strategy of the previous job is used.
         self.last = strategy
         self._of: dict[int, ArrivalStrategy] = {}
 
@@ -47,7 +47,7 @@ class _Answers:
 
 @dataclass(frozen=True)
 class _Answered(Mechanism):
-    """A mechanism with arrivals that are answered one by one."""
+    """A mechanism whose arrival strategy is chosen for each job."""
 
     answers: _Answers
 
@@ -57,10 +57,10 @@ class _Answered(Mechanism):
 
 
 class SteppedArrivals(Stepped):
-    """A replay in which the caller chooses how each arrival of an on-demand job is answered.
+    """A replay in which the caller chooses the arrival strategy for each on-demand job.
 
-    It is the engine of :func:`simulator.simulation.simulate`, and stops before an on-demand job arrives that lacks
-    nodes, beyond free nodes and its own reservation, where at least one answer would find enough of them.
+    It uses the engine of :func:`simulator.simulation.simulate`, and stops before the arrival of an on-demand job that
+    lacks nodes beyond free ones and its own reservation, if at least one strategy would free enough of them.
 
     Parameters
     ----------
@@ -71,18 +71,18 @@ class SteppedArrivals(Stepped):
     notice
         Notice strategy.
     answers
-        Names of arrival strategies, two or more.
+        Names of two or more arrival strategies.
     events
         Whether the event log is kept.
     checked
-        Whether the jobs are known to be legal.
+        Whether the jobs have already been validated.
     **options
         Fields of :class:`simulator.options.Options`.
 
     Attributes
     ----------
     strategies
-        The answers.
+        The strategies to choose from.
 
     Raises
     ------
@@ -119,7 +119,7 @@ class SteppedArrivals(Stepped):
             raise ParameterError("answers", "the names of two or more arrival strategies", answers)
         _ = NOTICES[notice]
         if any(job.type is JobType.STOCHASTIC for job in table):
-            raise InputError("no job may be stochastic where arrivals are answered one by one")
+            raise InputError("jobs must not be stochastic where the strategy of each arrival is chosen")
         self.strategies = [ARRIVALS[name] for name in answers]
         self._answers = _Answers(self.strategies[0])
         asking = Asking(about=self._is_due)
@@ -135,7 +135,7 @@ class SteppedArrivals(Stepped):
         Raises
         ------
         InvariantError
-            If none does.
+            If no job arrives.
         """
         job = self._asking.job
         if job is None:
@@ -144,22 +144,22 @@ class SteppedArrivals(Stepped):
 
     @property
     def lacking(self) -> int:
-        """How many nodes it lacks."""
+        """Number of nodes that the job lacks."""
         return self._missing_nodes(self._asking.job)
 
     @property
     def enough(self) -> list[bool]:
-        """Which answers find enough nodes; with another one the job waits at the front of the queue."""
+        """Whether each strategy would free enough nodes; with another one, the job waits at the front of the queue."""
         view, request, lacking = self.view, self.request, self.lacking
         return [strategy.room(view, request) >= lacking for strategy in self.strategies]
 
     def answer(self, place: int) -> None:
-        """Answer the arrival, and go on to the next one.
+        """Choose the strategy for the arrival and continue to the next one.
 
         Raises
         ------
         ParameterError
-            If there is no such answer.
+            If there is no such strategy.
         InvariantError
             If no job arrives.
         """

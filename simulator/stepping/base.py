@@ -17,19 +17,19 @@ __all__ = ["Stepped"]
 
 
 class Stepped:
-    """A simulation that asks its driver for decisions.
+    """A simulation that requests decisions from its caller.
 
     Parameters
     ----------
     setup
-        What it is made of.
+        Inputs and components of the simulation.
     asking
-        What the driver is asked.
+        Kinds of decisions that it requests.
 
     Attributes
     ----------
     asks
-        Whether a decision is due; else the simulation has come to its end.
+        Whether a decision is pending; otherwise the simulation is over.
     """
 
     asks: bool
@@ -42,14 +42,14 @@ class Stepped:
         self._result: Result | None = None
 
     def _launch(self) -> None:
-        """Go on to the first decision."""
+        """Run to the first decision."""
         self._engine.launch()
         self.asks = self._engine.advance()
 
     def _submit(self) -> None:
-        """Submit the job that the driver was asked about, and go on to the next decision."""
+        """Submit the job of the pending decision and run to the next one."""
         submissions = self._engine.submissions
-        assert isinstance(submissions, AskingSubmissions)  # the engine was set up to ask
+        assert isinstance(submissions, AskingSubmissions)  # the engine was set up for such decisions
         submissions.answer()
         self.asks = self._engine.advance()
 
@@ -60,19 +60,19 @@ class Stepped:
 
     @property
     def origin(self) -> int:
-        """Ticks of the table's clock where that of the simulation begins."""
+        """Ticks of the table's clock at which the simulated clock stands at 0."""
         return self._setup.origin
 
     def result(self) -> Result:
-        """The result, once nothing is to be decided any more.
+        """The result, available once the simulation is over.
 
         Raises
         ------
         InvariantError
-            If a decision is due.
+            If a decision is pending.
         """
         if self.asks:
-            raise InvariantError("the simulation is not over: a decision is due")
+            raise InvariantError("the simulation is not over: a decision is pending")
         if self._result is None:
             self._result = make_result(self._setup, self._engine, perf_counter() - self._began)
         return self._result

@@ -29,9 +29,9 @@ __all__ = ["SteppedSimulation"]
 class SteppedSimulation(Stepped):
     """A replay of rigid jobs in which the caller chooses the job that goes first.
 
-    It is the engine of :func:`simulator.simulation.simulate`, and stops wherever two or more jobs wait and one of them
-    fits. The chosen job starts if it fits, and the next one is chosen in the same instant; else it is the first of the
-    queue until the next choice, and the backfilling rule starts what does not delay it.
+    It uses the engine of :func:`simulator.simulation.simulate`, and stops whenever two or more jobs wait and one of
+    them fits. The chosen job starts if it fits, and the next one is chosen in the same instant. Otherwise it is the
+    first of the queue until the next choice, and the backfilling rule starts jobs that do not delay it.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class SteppedSimulation(Stepped):
     events
         Whether the event log is kept.
     checked
-        Whether the jobs are known to be legal.
+        Whether the jobs have already been validated.
     **options
         Fields of :class:`simulator.options.Options`; ``backfilling`` is ``easy`` or ``none``.
 
@@ -67,16 +67,16 @@ class SteppedSimulation(Stepped):
     ) -> None:
         settings, table = Options.of(**options), list(jobs) if checked else checked_table(jobs, nodes).rows()
         if settings.backfilling not in ("easy", "none"):
-            raise ParameterError("backfilling", "easy or none, where jobs are chosen one by one", settings.backfilling)
+            raise ParameterError("backfilling", "easy or none if jobs are chosen one by one", settings.backfilling)
         if any(job.type is not JobType.RIGID for job in table):
-            raise InputError("jobs that are chosen one by one must be rigid: prepare the trace with as_rigid")
+            raise InputError("jobs must be rigid to be chosen one by one: prepare the trace with as_rigid")
         asking = Asking(order=True)
         origin = clock_origin(table)
         super().__init__(
             Setup(table, nodes, None, settings, EventLog(events), Decisions(False), origin, asking=asking), asking
         )
         self._system = self._engine.system
-        # The jobs that rows() has returned, less the chosen ones, and their rows.
+        # The jobs last returned by rows() without those chosen since, and their rows.
         self._known: list[JobState] = []
         self._rows = np.empty(0, np.intp)
         self._launch()
@@ -88,7 +88,7 @@ class SteppedSimulation(Stepped):
 
     @property
     def waiting(self) -> int:
-        """How many jobs wait."""
+        """Number of waiting jobs."""
         return self._system.waiting.jobs
 
     def rows(self, most: int) -> npt.NDArray[np.intp]:
@@ -98,7 +98,7 @@ class SteppedSimulation(Stepped):
         if len(self._rows) < most:
             self._rows = np.empty(most, np.intp)
             count = 0
-        # Mostly no other job than the chosen one has left, and others have joined at the end.
+        # Usually only the chosen job has left, and others have joined at the end.
         elif jobs[:count] != known:
             count = 0
         if count < len(jobs):
@@ -107,18 +107,18 @@ class SteppedSimulation(Stepped):
         return self._rows[: len(jobs)]
 
     def choose(self, place: int) -> None:
-        """Let the job at this place of the queue go first, and go on to the next choice.
+        """Let the job at a place of the queue go first, and continue to the next choice.
 
         Raises
         ------
         ParameterError
             If there is no such place.
         InvariantError
-            If nothing is to be chosen.
+            If no choice is pending.
         """
         scheduler, waiting = self._engine.scheduler, self._system.waiting.jobs
         if not self.asks or not isinstance(scheduler, AskingScheduler):
-            raise InvariantError("the simulation is over: no job is to be chosen")
+            raise InvariantError("the simulation is over: no choice is pending")
         if not is_whole(place, 0) or place >= waiting:
             raise ParameterError("place", f"from 0 to {waiting - 1}", place)
         scheduler.answer(int(place))

@@ -35,8 +35,8 @@ __all__ = ["SteppedPlans"]
 class SteppedPlans(Stepped):
     """A replay in which the caller chooses the plan of each stochastic job when it is submitted.
 
-    It is the engine of :func:`simulator.simulation.simulate`, and stops before a stochastic job is submitted for which
-    two or more offers differ. While too few runs of its application have completed they do not.
+    It uses the engine of :func:`simulator.simulation.simulate`, and stops before the submit of a stochastic job for
+    which at least two offers differ. They do not differ while too few runs of its application have completed.
 
     Parameters
     ----------
@@ -46,16 +46,16 @@ class SteppedPlans(Stepped):
         Size of the machine.
     offers
         ``own``: the plan that the job table names; ``walltime``: one reservation as long as the walltime of the job
-        table; ``quantile q=0.9``: one as long as this quantile of the fitted law; or a planning strategy with its
-        parameters. A job that outlives its plan asks for longer reservations.
+        table; ``quantile q=0.9``: one as long as this quantile of the fitted distribution; or a planning strategy with
+        its parameters. A job that exceeds its plan requests longer reservations.
     mechanism
         How on-demand jobs are served.
     planner, plans
-        As of :func:`simulator.simulation.simulate`.
+        As for :func:`simulator.simulation.simulate`.
     events
         Whether the event log is kept.
     checked
-        Whether the jobs are known to be legal.
+        Whether the jobs have already been validated.
     **options
         Fields of :class:`simulator.options.Options`.
 
@@ -101,12 +101,12 @@ class SteppedPlans(Stepped):
 
     @property
     def job(self) -> StochasticJob:
-        """The job that is submitted.
+        """The job that is about to be submitted.
 
         Raises
         ------
         InvariantError
-            If none is.
+            If there is none.
         """
         job = self._asking.job
         if not isinstance(job, StochasticJob):
@@ -114,7 +114,7 @@ class SteppedPlans(Stepped):
         return job
 
     def choose(self, place: int) -> None:
-        """Give the job an offered plan, and go on to the next job.
+        """Assign an offered plan to the job and continue to the next one.
 
         Raises
         ------
@@ -140,7 +140,7 @@ class SteppedPlans(Stepped):
         offered = self._book.offer_plans(asked)
         first = next(item for item in offered if item is not None)
         if all(item is None or item is first or _same(item, first) for item in offered):
-            # The own plan comes with the rest of the record of the job.
+            # The job's own plan is part of its record.
             self._book.chosen = None if OWN in self._names else first
             return False
         self.offered = offered
@@ -148,7 +148,7 @@ class SteppedPlans(Stepped):
 
 
 def _same(one: Planned, other: Planned) -> bool:
-    """Whether two plans ask for the same reservations, on one law and at one price."""
+    """Whether two plans have the same reservations, distribution and prices."""
     a, b = one.plan, other.plan
     return (
         np.array_equal(a.milestones, b.milestones)

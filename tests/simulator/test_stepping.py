@@ -76,7 +76,7 @@ def test_without_backfilling_a_chosen_job_that_does_not_fit_is_waited_for() -> N
 
 def test_what_cannot_be_stepped_is_refused() -> None:
     jobs = crowd(1)
-    with pytest.raises(InputError, match="easy or none, where jobs are chosen one by one"):
+    with pytest.raises(InputError, match="easy or none if jobs are chosen one by one"):
         SteppedSimulation(jobs, NODES, backfilling="conservative")
     with pytest.raises(InputError, match="must be rigid"):
         SteppedSimulation([Job(1, JobType.ON_DEMAND, 0.0, 1, 1.0, 1.0)], NODES)

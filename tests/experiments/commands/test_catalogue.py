@@ -96,7 +96,7 @@ def test_checking_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert main(["policies", "--check", "my_checked:good", "--scenarios", "20"]) == 0
     assert "order my_checked:good: keeps the contract in 20 scenarios" in capsys.readouterr().out
     assert main(["policies", "--check", "my_checked:bad", "--kind", "order"]) == 1
-    assert "looks at the true runtime" in capsys.readouterr().out
+    assert "reads the true runtime" in capsys.readouterr().out
     assert main(["policies", "--check", "my_checked:rule", "--kind", "backfilling", "--easy"]) == 1
     assert "starts no job" in capsys.readouterr().out
     assert main(["policies", "--check", "my_checked:rule"]) == 2

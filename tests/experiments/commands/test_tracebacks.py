@@ -122,7 +122,7 @@ def test_keys_that_overflow_name_the_parameter() -> None:
         jobs = [rigid(n, 0, 2, 60) for n in range(1, 4)]
         for power in (2, 3):
             with pytest.raises(
-                InputError, match=rf"mine power={power} makes keys that are no numbers .* of power nearer"
+                InputError, match=rf"mine power={power} has keys that are not finite .* of power nearer"
             ):
                 simulate(jobs, 2, order=f"mine power={power}")
         with pytest.raises(ParameterError, match="power must be a number from -1e"):

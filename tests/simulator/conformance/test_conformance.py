@@ -210,14 +210,14 @@ def _fill(view: Any) -> list[Expand]:
 
 
 BROKEN: list[tuple[str, Any, str, str, str]] = [
-    ("NaN", nan_key, "order", "key", "is nan, which is neither before nor after any other"),
+    ("NaN", nan_key, "order", "key", "is nan, which cannot be ordered"),
     ("None", nothing, "order", "key", "is None"),
     ("mixed", mixed_keys, "order", "compare", "cannot be compared: '<' not supported between"),
-    ("runtime", by_runtime, "order", "runtime", "looks at the true runtime, which no scheduler knows"),
-    ("random", at_random, "order", "deterministic", "is not deterministic: asked again it answers"),
+    ("runtime", by_runtime, "order", "runtime", "reads the true runtime, which no scheduler knows"),
+    ("random", at_random, "order", "deterministic", "is not deterministic: the second call returns"),
     ("state", Remembering, "order", "state", "keeps state between calls"),
-    ("static", Order(ageing, static=True), "order", "static", "says that its keys never change, but that of job"),
-    ("set", renaming, "order", "view", "changes what it sees: cannot assign to field 'submit'"),
+    ("static", Order(ageing, static=True), "order", "static", "declares that its keys never change, but that of job"),
+    ("set", renaming, "order", "view", "modifies what it sees: cannot assign to field 'submit'"),
     ("raises", failing, "order", "raises", "raises ZeroDivisionError"),
     ("overfull", _overfull, "backfilling", "start", "free"),
     ("twice", Variant(_first_of_the_rest), "backfilling", "start", "twice"),
@@ -233,14 +233,14 @@ BROKEN: list[tuple[str, Any, str, str, str]] = [
     ("idle", lambda view: [], "backfilling", "idle", "starts no job although jobs wait and all nodes are free"),
     ("head", Promising(), "backfilling", "head", "the first that must wait: from"),
     ("promise", Promising(), "backfilling", "promise", "at the latest, and after its own starts at"),
-    ("sorts", _sorts_the_queue, "backfilling", "view", "changes what it sees: the view's queue"),
+    ("sorts", _sorts_the_queue, "backfilling", "view", "modifies what it sees: the view's queue"),
     ("every other", _every_other, "backfilling", "deterministic", "is not deterministic"),
-    ("too little", Arrival(make_room=_too_little), "arrival", "room", "says that there is room for"),
+    ("too little", Arrival(make_room=_too_little), "arrival", "room", "reports room for"),
     ("anybody", Arrival(make_room=_anybody), "arrival", "victim", "may not be preempted"),
     ("below", Arrival(make_room=_below), "arrival", "victim", "can give up"),
-    ("all room", Arrival(room=_all_room), "arrival", "room", "says that there is room for"),
+    ("all room", Arrival(room=_all_room), "arrival", "room", "reports room for"),
     ("half room", Arrival(room=lambda view, request: 0.5), "arrival", "room", "must be a whole number of nodes"),
-    ("held more", _held_more, "notice", "hold", "nodes, and "),
+    ("held more", _held_more, "notice", "hold", " are free"),
     ("held while waiting", _held_while_waiting, "notice", "hold", "while an on-demand job waits"),
     ("planned twice", _planned_twice, "notice", "plan", "planned twice"),
     ("planned by others", _planned_by_others, "notice", "plan", "is in a plan already"),
@@ -251,7 +251,7 @@ BROKEN: list[tuple[str, Any, str, str, str]] = [
     ("grows rigid", lambda view, promises: [Expand(run.job_id, 1) for run in view.running], "expansion", "growth", ""),
     ("grows too far", lambda view, promises: [Expand(run.job_id, 99) for run in _malleable(view)],
      "expansion", "growth", "more than its"),
-    ("delays", lambda view, promises: _fill(view), "expansion", "promise", "to which a start was promised: from"),
+    ("delays", lambda view, promises: _fill(view), "expansion", "promise", "beyond its promised start: from"),
     ("double draws", _double_draws, "tenants", "start", ""),
 ]  # fmt: skip
 
@@ -325,7 +325,7 @@ class TestStrategies:
 
     def test_a_plan_for_other_costs(self) -> None:
         found = self._found(lambda law, costs: ReservationPlan([3600.0], False, CostModel(alpha=7.0)))
-        assert "and was asked for" in found["costs"]
+        assert "instead of" in found["costs"]
 
     def test_milestones_that_fall(self) -> None:
         found = self._found(lambda law, costs: ReservationPlan([3600.0, 1800.0], False, costs))
@@ -341,14 +341,14 @@ class TestStrategies:
                 runs.sort()
             return ReservationPlan([3600.0], False, costs)
 
-        assert "changes the runs" in self._found(sorting)["view"]
+        assert "modifies the runs" in self._found(sorting)["view"]
 
     def test_more_arguments(self) -> None:
         def demanding(law: Any, costs: CostModel, weather: str) -> ReservationPlan:
             return ReservationPlan([3600.0], False, costs)
 
         assert self._found(demanding) == {
-            "arguments": "needs weather beside a distribution and costs, which no option can give it"
+            "arguments": "needs weather in addition to a distribution and costs, which no option can set"
         }
 
 
@@ -386,7 +386,7 @@ class TestReports:
     def test_the_text(self) -> None:
         report = check_policy(by_runtime, "order")
         text = str(report)
-        assert text.startswith("order by_runtime: breaks 1 rule of the contract\n- looks at the true runtime")
+        assert text.startswith("order by_runtime: breaks 1 rule of the contract\n- reads the true runtime")
         assert "\n    it answered: " in text
         assert str(check_policy("saf", scenarios=5)) == "order saf: keeps the contract in 5 scenarios"
         assert isinstance(report, Report)

@@ -132,7 +132,7 @@ def _arrival(make_room: Callable[[Any], Any]) -> Any:
         ([Shrink(2, 0)], "at least 1"),
         ([Preempt(1), Preempt(2)], "but nothing is missing any more"),
         ([Expand(2, 1)], "answers with Preempt and Shrink"),
-        ([Shrink(2, 2)], "found 2 of the 4 nodes that job 4 misses, but had said that there was room"),
+        ([Shrink(2, 2)], "found 2 of the 4 nodes that job 4 misses, but had reported enough room"),
         ([Preempt(1), Preempt(1)], "job 1 does not run"),
     ],
 )
