@@ -248,28 +248,38 @@ def test_a_terminal_without_the_characters() -> None:
     assert "Traceback" not in done.stderr
 
 
-#: Tells when the handlers stand, which is before the imports.
-INTERRUPTED = """import os, signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
+#: Writes when the handlers stand, and which modules were imported before from files.
+INTERRUPTED = """import os, sys, _signal
+_signal.signal(_signal.SIGINT, _signal.default_int_handler)
 sys.argv = ["holdfast", "info", "a.swf"]
-install = signal.signal
-def told(number, handler):
-    before = install(number, handler)
-    if number == signal.SIGHUP:
-        signal.signal = install
-        os.write(1, b".")
-    return before
-signal.signal = told
+install, before = _signal.signal, set(sys.modules)
+def note(number, handler):
+    former = install(number, handler)
+    if number == _signal.SIGHUP:
+        _signal.signal = install
+        new = sorted(set(sys.modules) - before - {"holdfast", "_signal"})
+        os.write(1, f"{new}\\n".encode())
+    return former
+_signal.signal = note
 from holdfast import main
 sys.exit(main())
 """
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no hangup")
+def test_signals_are_handled_before_anything_is_imported() -> None:
+    Path("a.swf").write_text(LOG.format("ü"))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run([sys.executable, "-c", INTERRUPTED], capture_output=True, text=True, env=environment)
+    assert run.stdout.startswith("[]\n")
+    assert run.returncode == 0
 
 
 @pytest.mark.system
 @pytest.mark.skipif(not hasattr(os, "killpg"), reason="no process groups")
 @pytest.mark.parametrize("times", [12, pytest.param(150, marks=pytest.mark.slow)])
 def test_signals_at_any_moment_leave_no_traceback(times: int) -> None:
-    """From the first line of ours on; what Python itself does before is out of reach."""
+    """From the moment on at which handlers stand; what Python itself does before is out of reach."""
     Path("a.swf").write_text(LOG.format("ü"))
     ended = 0
     for number in range(times):
@@ -281,7 +291,7 @@ def test_signals_at_any_moment_leave_no_traceback(times: int) -> None:
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
         assert run.stdout is not None
-        run.stdout.read(1)
+        run.stdout.readline()
         time.sleep(0.5 * number / times)
         os.killpg(run.pid, signal.SIGINT)
         told = run.communicate()[1].decode()

@@ -1,0 +1,751 @@
+"""The public interface: what ``import holdfast`` offers, and the entry of the command line.
+
+It stands apart from the package so that signals are handled before this is compiled.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from holdfast import _IS_COMMAND, _end_at_signals
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    import experiments.figures as figures
+    import experiments.learning as gym
+    import workloads.laws as distributions
+    from experiments.exports import export_result as export
+    from experiments.forecast.advice import Advice as Advice
+    from experiments.forecast.advice import advise as advise
+    from experiments.forecast.forecasts import forecast as forecast
+    from experiments.forecast.history import read_history as read_history
+    from experiments.forecast.machine_state import MachineState as MachineState
+    from experiments.forecast.machine_state import SeenJob as SeenJob
+    from experiments.forecast.machine_state import state_at as state_at
+    from experiments.forecast.sources import result_trace as as_log
+    from experiments.gantt.page import write_gantt as write_gantt
+    from experiments.paper_readings import READINGS as READINGS
+    from experiments.paper_readings import Reading as Reading
+    from experiments.paper_readings import find_reading as reading
+    from experiments.recordings.archive import read_recording as read_result
+    from experiments.recordings.paired_comparison import Gains
+    from experiments.recordings.streamed_replay import stream_log as stream
+    from experiments.recordings.time_windows import Window as Window
+    from experiments.stories.story import Stories as Stories
+    from experiments.stories.story import explain as explain
+    from experiments.sweeps import SweepResult
+    from experiments.timelines.phases import use_of_time as use_of_time
+    from policies.arrival import ARRIVALS as ARRIVALS
+    from policies.backfilling import BACKFILLING as BACKFILLING
+    from policies.notice import NOTICES as NOTICES
+    from policies.order import ORDERS as ORDERS
+    from policies.order import Order as Order
+    from policies.planning.costs import CostModel as CostModel
+    from policies.planning.memory_execution import execute as execute
+    from policies.planning.plan import ReservationPlan as ReservationPlan
+    from policies.planning.plan_book import Planner as Planner
+    from policies.planning.strategies import STRATEGIES as STRATEGIES
+    from policies.planning.waits.fitting import fit_waits as fit_waits
+    from simulator import Options as Options
+    from simulator import Result as Result
+    from simulator.conformance import check_policy as check_policy
+    from workloads.ground.errors import HoldfastError as HoldfastError
+    from workloads.ground.errors import InputError as InputError
+    from workloads.ground.trust import trust as trust
+    from workloads.hybrid.assignment import as_rigid as as_rigid
+    from workloads.hybrid.assignment import assign as prepare
+    from workloads.hybrid.checkpointing import checkpoint_cost as checkpoint_cost
+    from workloads.hybrid.checkpointing import checkpoint_interval as checkpoint_interval
+    from workloads.laws import Law as Distribution
+    from workloads.logs.one_pool import caveats as caveats
+    from workloads.logs.readers import read_trace as read_trace
+    from workloads.logs.swf import write_swf as write_swf
+    from workloads.logs.trace import Trace as Trace
+    from workloads.machines.machine import Machine as Machine
+    from workloads.machines.machine_file import make_machine as make_machine
+    from workloads.machines.machine_file import read_machine as read_machine
+    from workloads.machines.machine_file import write_machine as write_machine
+    from workloads.machines.request import ResourceRequest as ResourceRequest
+    from workloads.outages.failures import FailureRate as FailureRate
+    from workloads.outages.outage import Outage as Outage
+    from workloads.requests.log_requests import LogRequests as LogRequests
+    from workloads.requests.log_requests import read_requests as read_requests
+    from workloads.table.job import Job as Job
+    from workloads.table.job import JobType as JobType
+    from workloads.table.job_table import JobTable as JobTable
+    from workloads.table.job_table import read_job_table as read_job_table
+    from workloads.table.job_table import write_job_table as write_job_table
+
+#: The packages that must stand beside this module.
+_PACKAGES = ("workloads", "policies", "simulator", "experiments")
+
+#: Names that are imported when they are first used: ``module:name``, or a module alone.
+_LAZY = {
+    # workloads
+    "read_trace": "workloads.logs.readers:read_trace",
+    "caveats": "workloads.logs.one_pool:caveats",
+    "write_swf": "workloads.logs.swf:write_swf",
+    "Trace": "workloads.logs.trace:Trace",
+    "prepare": "workloads.hybrid.assignment:assign",
+    "as_rigid": "workloads.hybrid.assignment:as_rigid",
+    "checkpoint_cost": "workloads.hybrid.checkpointing:checkpoint_cost",
+    "checkpoint_interval": "workloads.hybrid.checkpointing:checkpoint_interval",
+    "Job": "workloads.table.job:Job",
+    "JobType": "workloads.table.job:JobType",
+    "JobTable": "workloads.table.job_table:JobTable",
+    "read_job_table": "workloads.table.job_table:read_job_table",
+    "write_job_table": "workloads.table.job_table:write_job_table",
+    "Machine": "workloads.machines.machine:Machine",
+    "make_machine": "workloads.machines.machine_file:make_machine",
+    "read_machine": "workloads.machines.machine_file:read_machine",
+    "write_machine": "workloads.machines.machine_file:write_machine",
+    "ResourceRequest": "workloads.machines.request:ResourceRequest",
+    "LogRequests": "workloads.requests.log_requests:LogRequests",
+    "read_requests": "workloads.requests.log_requests:read_requests",
+    "Outage": "workloads.outages.outage:Outage",
+    "FailureRate": "workloads.outages.failures:FailureRate",
+    # simulation
+    "READINGS": "experiments.paper_readings:READINGS",
+    "Reading": "experiments.paper_readings:Reading",
+    "reading": "experiments.paper_readings:find_reading",
+    "Options": "simulator:Options",
+    "Result": "simulator:Result",
+    "stream": "experiments.recordings.streamed_replay:stream_log",
+    "read_result": "experiments.recordings.archive:read_recording",
+    "explain": "experiments.stories.story:explain",
+    "Stories": "experiments.stories.story:Stories",
+    "use_of_time": "experiments.timelines.phases:use_of_time",
+    "export": "experiments.exports:export_result",
+    "write_gantt": "experiments.gantt.page:write_gantt",
+    "Window": "experiments.recordings.time_windows:Window",
+    "figures": "experiments.figures",
+    # policies
+    "ORDERS": "policies.order:ORDERS",
+    "Order": "policies.order:Order",
+    "BACKFILLING": "policies.backfilling:BACKFILLING",
+    "NOTICES": "policies.notice:NOTICES",
+    "ARRIVALS": "policies.arrival:ARRIVALS",
+    "STRATEGIES": "policies.planning.strategies:STRATEGIES",
+    "check_policy": "simulator.conformance:check_policy",
+    # planning
+    "distributions": "workloads.laws",
+    "Distribution": "workloads.laws:Law",
+    "CostModel": "policies.planning.costs:CostModel",
+    "ReservationPlan": "policies.planning.plan:ReservationPlan",
+    "Planner": "policies.planning.plan_book:Planner",
+    "execute": "policies.planning.memory_execution:execute",
+    "fit_waits": "policies.planning.waits.fitting:fit_waits",
+    # forecasts
+    "as_log": "experiments.forecast.sources:result_trace",
+    "MachineState": "experiments.forecast.machine_state:MachineState",
+    "SeenJob": "experiments.forecast.machine_state:SeenJob",
+    "state_at": "experiments.forecast.machine_state:state_at",
+    "read_history": "experiments.forecast.history:read_history",
+    "forecast": "experiments.forecast.forecasts:forecast",
+    "advise": "experiments.forecast.advice:advise",
+    "Advice": "experiments.forecast.advice:Advice",
+    # learning
+    "gym": "experiments.learning",
+    # files
+    "trust": "workloads.ground.trust:trust",
+    # errors
+    "HoldfastError": "workloads.ground.errors:HoldfastError",
+    "InputError": "workloads.ground.errors:InputError",
+}
+
+__all__ = [
+    "ARRIVALS",
+    "BACKFILLING",
+    "NOTICES",
+    "ORDERS",
+    "READINGS",
+    "STRATEGIES",
+    "Advice",
+    "CostModel",
+    "Distribution",
+    "FailureRate",
+    "HoldfastError",
+    "InputError",
+    "Job",
+    "JobTable",
+    "JobType",
+    "LogRequests",
+    "Machine",
+    "MachineState",
+    "Options",
+    "Order",
+    "Outage",
+    "Planner",
+    "Reading",
+    "ReservationPlan",
+    "ResourceRequest",
+    "Result",
+    "SeenJob",
+    "Stories",
+    "Trace",
+    "Window",
+    "advise",
+    "as_log",
+    "as_rigid",
+    "caveats",
+    "check_policy",
+    "checkpoint_cost",
+    "checkpoint_interval",
+    "compare",
+    "distributions",
+    "execute",
+    "explain",
+    "export",
+    "figures",
+    "fit",
+    "fit_waits",
+    "forecast",
+    "generate",
+    "gym",
+    "make_machine",
+    "plan",
+    "prepare",
+    "read_history",
+    "read_job_table",
+    "read_machine",
+    "read_requests",
+    "read_result",
+    "read_trace",
+    "reading",
+    "simulate",
+    "simulate_each",
+    "state_at",
+    "stream",
+    "sweep",
+    "trust",
+    "use_of_time",
+    "write_gantt",
+    "write_job_table",
+    "write_machine",
+    "write_swf",
+]
+
+
+def _fault() -> str | None:
+    """What is wrong if packages of the same names stand before ours on the path, in one sentence; None: nothing.
+
+    Common folder names such as ``simulator`` may belong to the user's own project.
+    """
+    here = Path(__file__).resolve().parent.parent
+    for name in _PACKAGES:
+        loaded = sys.modules.get(name)
+        spec = find_spec(name) if loaded is None else loaded.__spec__
+        places = [spec.origin] if spec and spec.origin else list((spec and spec.submodule_search_locations) or ())
+        found = Path(str(places[0])).resolve() if places else None
+        if found != here / name / "__init__.py":
+            other = "none" if found is None else f"{found.parent if found.name == '__init__.py' else found} first"
+            return (
+                f"Holdfast needs its own package {name!r} in {here}, and Python finds {other}: "
+                "rename that one, or start Python elsewhere"
+            )
+    return None
+
+
+_FAULT = _fault()
+# The command says it without a traceback.
+if _FAULT and not _IS_COMMAND:
+    raise ImportError(_FAULT)
+
+
+if not TYPE_CHECKING:  # with it, type checkers would take every name for legal, and of any type
+
+    def __getattr__(name: str) -> Any:
+        """Import a name when it is first used."""
+        if name not in _LAZY:
+            raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
+        module, _, attribute = _LAZY[name].partition(":")
+        value = import_module(module)
+        if attribute:
+            value = getattr(value, attribute)
+        globals()[name] = value
+        return value
+
+
+def generate(*, jobs: int | None = None, seed: int = 0, preset: str = "default", **parameters: Any) -> Trace:
+    """Generate a trace like a year of Theta.
+
+    Parameters
+    ----------
+    jobs
+        Number of jobs; by default 37,298, a year.
+    seed
+        Seed of all random choices, >= 0.
+    preset
+        Calibrated parameters, by a name of :data:`workloads.theta.presets.PRESETS`, or several joined by ``+``.
+    **parameters
+        Other fields of :class:`workloads.theta.year.ThetaYear`, such as ``nodes``.
+
+    Returns
+    -------
+    Trace
+        Jobs sorted by submit time; the same for the same arguments.
+
+    Raises
+    ------
+    InputError
+        If a value is not legal.
+    """
+    from dataclasses import replace
+
+    from workloads.ground.errors import UnknownNameError
+    from workloads.theta.generator import generate as generated
+    from workloads.theta.presets import preset_year
+    from workloads.theta.year import ThetaYear
+
+    given = parameters if jobs is None else {"jobs": jobs, **parameters}
+    strange = sorted(set(given) - set(ThetaYear.__dataclass_fields__))
+    if strange:
+        raise UnknownNameError("parameter", strange[0], list(ThetaYear.__dataclass_fields__))
+    return generated(replace(preset_year(preset), **given), seed)
+
+
+def simulate(
+    workload: Trace | JobTable | LogRequests | pd.DataFrame | Iterable[Job],
+    nodes: int | None = None,
+    mechanism: str = "baseline",
+    *,
+    machine: Machine | None = None,
+    requests: Sequence[ResourceRequest] | None = None,
+    placement: str = "pack",
+    **options: Any,
+) -> Result:
+    """Simulate a workload on a machine.
+
+    Parameters
+    ----------
+    workload
+        A job table, or a trace, whose jobs then all are rigid and without overheads (:func:`as_rigid`). Either may be a
+        DataFrame with a row for each job: with the columns of the job table, or, without ``type``, with ``submit``,
+        ``nodes``, ``runtime`` and best ``walltime``, ``user`` and ``project``; seconds, or datetimes and timedeltas.
+        Columns of :attr:`Result.jobs` that tell what became of a job are not read. :func:`read_requests` gives the
+        jobs of a log with what they asked of a machine.
+    nodes
+        Size of the machine; by default the one that the trace names.
+    mechanism
+        ``baseline`` (FCFS with EASY backfilling, every job rigid), or a notice and an arrival strategy: ``CUA-SPAA``.
+    machine
+        A machine with partitions, shared nodes, GPUs, memory and limits (:func:`read_machine`), which replays rigid
+        jobs; ``nodes`` and ``mechanism`` are then left out. Sizes of the result count nodes if each partition is
+        exclusive, else cores.
+    requests
+        What each job asks of this machine, in the order of the jobs; None: as the log says, or the size in nodes, the
+        partition, the QOS, and the project as account.
+    placement
+        How nodes of this machine are chosen: ``pack``, ``spread`` or ``slurm``.
+    **options
+        ``order``, ``backfilling``, ``tenants``, ``expansion``, ``warning``, ``outages``, ``failures``, ``planner``,
+        ``events`` and all others of :func:`simulator.simulation.simulate`.
+
+    Returns
+    -------
+    Result
+        ``.summary()``; ``.jobs``, ``.runs``, ``.reservations``, ``.events`` and ``.timeline()``, which are DataFrames;
+        ``.plot()``.
+
+    Raises
+    ------
+    InputError
+        If the workload, the machine, the mechanism or an option is not legal.
+
+    Examples
+    --------
+    >>> import holdfast as hf
+    >>> wide = hf.Job(1, hf.JobType.RIGID, submit=0, nodes=4, runtime=3600, walltime=7200)
+    >>> urgent = hf.Job(2, hf.JobType.ON_DEMAND, submit=600, nodes=2, runtime=600, walltime=600)
+    >>> hf.simulate([wide, urgent], nodes=4, mechanism="N-PAA").jobs[["job_id", "start", "end", "preemptions"]]
+       job_id  start     end  preemptions
+    0       1    0.0  4800.0            1
+    1       2  600.0  1200.0            0
+    """
+    from simulator import simulate as simulated
+    from workloads.ground.errors import InputError, ParameterError
+    from workloads.hybrid.assignment import as_rigid
+    from workloads.logs.trace import Trace
+    from workloads.table.job_table import JobTable
+
+    pandas = sys.modules.get("pandas")
+    if pandas is not None and isinstance(workload, pandas.DataFrame):
+        from simulator.results.schema import STUDIED_JOBS
+        from workloads.table.data_frames import jobs_of_frame
+
+        workload = jobs_of_frame(workload, ignored=STUDIED_JOBS.names)
+    jobs: Any
+    if machine is not None:
+        if nodes is not None:
+            raise ParameterError("nodes", "left out with a machine, which has them", nodes)
+        return _simulated_on(workload, machine, requests, placement, mechanism=mechanism, **options)
+    if requests is not None or placement != "pack":
+        raise ParameterError("requests" if requests is not None else "placement", "left out without machine", placement)
+    if isinstance(workload, Trace):
+        jobs, nodes = as_rigid(workload), workload.nodes if nodes is None else nodes
+    else:
+        jobs = workload.jobs if isinstance(workload, JobTable) else workload
+    if not isinstance(jobs, Iterable):
+        raise ParameterError("workload", "a trace, a job table, a DataFrame, or jobs", workload)
+    if nodes is None:
+        message = "give nodes: this workload does not name the size of its machine"
+        if isinstance(workload, Trace):
+            from workloads.logs.machine_size import with_assumed_size
+
+            assumed = with_assumed_size(workload)
+            message += f" (its jobs held {assumed.nodes:,} {assumed.unit})" if assumed.nodes else ""
+        raise InputError(message)
+    return simulated(jobs, nodes, mechanism, **options)
+
+
+def _simulated_on(
+    workload: Any, machine: Machine, requests: Sequence[ResourceRequest] | None, placement: str, **options: Any
+) -> Result:
+    """The result of a workload on a machine with partitions."""
+    from simulator import simulate as simulated
+    from workloads.ground.errors import InputError, ParameterError
+    from workloads.hybrid.assignment import as_rigid
+    from workloads.logs.trace import Trace
+    from workloads.machines.machine_workload import machine_size
+    from workloads.requests.fitted_trace import fit_jobs_to_machine, fit_log_to_machine
+    from workloads.requests.log_requests import LogRequests
+    from workloads.table.job_table import JobTable
+
+    jobs: Any
+    if isinstance(workload, LogRequests):
+        if requests is not None:
+            raise ParameterError("requests", "left out with the requests of a log", requests)
+        trace, served = fit_log_to_machine(workload, machine, placement=placement)
+        if not trace.jobs:
+            raise InputError(f"no job of {workload.title} fits the machine")
+        jobs = as_rigid(trace)
+    else:
+        unit = workload.unit if isinstance(workload, Trace) else "nodes"
+        rows = as_rigid(workload) if isinstance(workload, Trace) else workload
+        rows = rows.jobs if isinstance(rows, JobTable) else rows
+        if not isinstance(rows, Iterable):
+            raise ParameterError("workload", "a trace, a job table, a DataFrame, or jobs", workload)
+        jobs, served = fit_jobs_to_machine(rows, machine, requests, placement=placement, unit=unit)
+    return simulated(jobs, machine_size(machine), on_machine=served, **{"events": False, **options})
+
+
+def simulate_each(
+    workload: Trace | JobTable | pd.DataFrame | Iterable[Job],
+    nodes: int | Sequence[int] | None = None,
+    mechanism: str | Sequence[str] = "baseline",
+    **options: Any,
+) -> dict[str, Result]:
+    """Simulate a workload once for each combination of values, as ``holdfast run`` does with lists.
+
+    Parameters
+    ----------
+    workload
+        As of :func:`simulate`.
+    nodes, mechanism
+        One value, or a list of those to try.
+    **options
+        As of :func:`simulate`; each field of :class:`Options` may be a list of values.
+
+    Returns
+    -------
+    dict
+        Results by label, in the order of the lists; a label names what sets a result apart, and only that.
+
+    Raises
+    ------
+    InputError
+        If a value is not legal, a list is empty, or two combinations have one label.
+
+    Examples
+    --------
+    >>> import holdfast as hf
+    >>> jobs = [hf.Job(i, hf.JobType.RIGID, submit=i, nodes=3, runtime=60 * i, walltime=600) for i in (3, 2, 1)]
+    >>> results = hf.simulate_each(jobs, 4, order=["fcfs", "sjf"], backfilling=["easy", "none"])
+    >>> list(results)
+    ['fcfs / easy', 'fcfs / none', 'sjf / easy', 'sjf / none']
+    """
+    from dataclasses import fields, replace
+    from itertools import product
+
+    from experiments.recordings.variants import in_label_order, make_label
+    from simulator.options import Options
+    from workloads.ground.errors import InputError, ParameterError
+
+    given = {**options, "nodes": nodes, "mechanism": mechanism}
+    listed = {"nodes", "mechanism", "placement", *(item.name for item in fields(Options))}
+    axes = {name: list(given[name]) for name in given if name in listed and isinstance(given[name], list | tuple)}
+    for name, values in axes.items():
+        if not values:
+            raise ParameterError(name, "a value, or a list of at least one", given[name])
+    names = in_label_order(axes)
+    results: dict[str, Result] = {}
+    for combination in product(*(axes[name] for name in names)):
+        chosen = dict(zip(names, combination, strict=True))
+        label = make_label({name: value for name, value in chosen.items() if len(axes[name]) > 1})
+        result = replace(simulate(workload, **{**given, **chosen}), label=label)
+        if result.name in results:
+            raise InputError(f"two of these simulations are {result.name!r}: give each value once")
+        results[result.name] = result
+    return results
+
+
+@overload
+def compare(results: Mapping[str, Result] | Sequence[Result], /, *metrics: str) -> pd.DataFrame: ...
+
+
+@overload
+def compare(results: Result, other: Result, /, *, by: str | None = None) -> Gains: ...
+
+
+def compare(
+    results: Mapping[str, Result] | Sequence[Result] | Result, /, *others: Any, by: str | None = None
+) -> pd.DataFrame | Gains:
+    """Compare results side by side, or two results of the same jobs job by job.
+
+    Parameters
+    ----------
+    results
+        Results by label, or in a sequence; then each has its own label, or that of its mechanism. Or the first of two
+        results.
+    *others
+        Metrics of :meth:`Result.summary` to show, by default all of them; or the second of two results.
+    by
+        What groups the jobs of two results: ``user``, ``project``, ``size``, ``type`` or ``week``; None: nothing.
+
+    Returns
+    -------
+    pandas.DataFrame or Gains
+        A row for each result and a column for each metric; of two results a
+        :class:`~experiments.recordings.paired_comparison.Gains`: paired differences, second less first, with 95 %
+        intervals, and the groups that gain and lose (``print``, ``.frame``, ``figures.plot_gains``).
+
+    Raises
+    ------
+    InputError
+        If there is no such metric, two results have the same label, or two results are not of the same jobs.
+
+    Examples
+    --------
+    >>> import holdfast as hf
+    >>> trace = hf.generate(jobs=100, seed=1)
+    >>> fcfs, sjf = (hf.simulate(trace, order=order) for order in ("fcfs", "sjf"))
+    >>> hf.compare([fcfs], "wait_h", "utilization").index.tolist()
+    ['baseline']
+    >>> len(hf.compare(fcfs, sjf, by="type").of("wait_h"))  # all jobs, and the rigid ones
+    2
+    """
+    import pandas as pd
+
+    from simulator.results.result import Result
+    from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+
+    if isinstance(results, Result):
+        from experiments.recordings.paired_comparison import gains
+
+        if len(others) != 1 or not isinstance(others[0], Result):
+            raise InputError("give two results to compare job by job, or several as a list or a dict")
+        return gains(results, others[0], by)
+    if by is not None:
+        raise ParameterError("by", "left out unless two results are compared job by job", by)
+    metrics = others
+    labelled = list(results.items()) if isinstance(results, Mapping) else [(item.name, item) for item in results]
+    labels = [label for label, _ in labelled]
+    twice = next((label for label in labels if labels.count(label) > 1), None)
+    if twice is not None:
+        raise InputError(f"two results are labelled {twice!r}: give them as a dict of label: result")
+    table = pd.DataFrame([dict(result.summary()) for _, result in labelled], index=labels).drop(columns="mechanism")
+    for metric in metrics:
+        if metric not in table.columns:
+            raise UnknownNameError("metric", metric, list(table.columns))
+    return table[list(metrics)] if metrics else table
+
+
+def sweep(
+    directory: str | Path,
+    configuration: str | Path | None = None,
+    *,
+    workers: int | None = None,
+    store: str | Path | None = None,
+    against: str = "",
+    **tables: Any,
+) -> SweepResult:
+    """Carry out a grid of simulations; what ``directory`` holds already is not computed again.
+
+    Parameters
+    ----------
+    directory
+        Directory of the tables and the stored runs.
+    configuration
+        A TOML file (docs/sweeps.md), or None: the tables are given as keywords.
+    workers
+        Processes; by default one for each core.
+    store
+        Directory of the results of runs, which several sweeps may share; by default ``directory/store``.
+    against
+        Configuration that the others are compared with, such as ``"order=fcfs"``.
+    **tables
+        The tables of the file, such as ``workload={"seeds": "0:3"}`` and ``mechanisms="all"``.
+
+    Returns
+    -------
+    SweepResult
+        ``.frame`` is the summary, a row for each run; ``.aggregates`` has mean, 95 % interval and n of each
+        configuration over the seeds, ``.differences`` the paired differences from ``against``.
+
+    Raises
+    ------
+    InputError
+        If a key or a value is not legal.
+    """
+    from experiments.sweeps import make_sweep, read_sweep, run_sweep
+    from workloads.ground.errors import InputError
+
+    if configuration is not None and tables:
+        raise InputError(f"give either a configuration file or its tables ({', '.join(sorted(tables))}), not both")
+    asked = make_sweep(**tables) if configuration is None else read_sweep(configuration)
+    return run_sweep(asked, directory, workers=workers, store=store, against=against)
+
+
+def plan(
+    distribution: Distribution | ArrayLike,
+    strategy: str = "optimal",
+    *,
+    checkpoint: float | None = None,
+    restart: float = 0.0,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    gamma: float = 0.0,
+    **parameters: Any,
+) -> ReservationPlan:
+    """Plan the reservations of a job whose runtime is only known as a distribution.
+
+    Parameters
+    ----------
+    distribution
+        Distribution of the runtime (:data:`distributions`, :func:`fit`), or runtimes of past runs, in any unit.
+    strategy
+        A name of :data:`STRATEGIES`.
+    checkpoint, restart
+        Time to write a checkpoint and to read it, in the same unit. Without ``checkpoint`` there are no checkpoints:
+        ``optimal`` is then ``no-ckpt``.
+    alpha, beta, gamma
+        Cost of a unit of time asked for, of a unit used, and of each reservation.
+    **parameters
+        Parameters of the strategy, such as ``n`` or ``k``.
+
+    Returns
+    -------
+    ReservationPlan
+        ``.length``, ``.checkpointed`` and ``.expected_cost(distribution)``.
+
+    Raises
+    ------
+    InputError
+        If a value is not legal, or the strategy writes checkpoints and their time is not given.
+
+    Notes
+    -----
+    "Reservation and Checkpointing Strategies for Stochastic Jobs", sections 2 and 3.
+
+    Examples
+    --------
+    >>> import holdfast as hf
+    >>> hf.plan([1.0, 1.0, 1.0, 9.0], checkpoint=0.1, restart=0.1).length
+    array([1.1, 8.1])
+    """
+    from policies.planning.costs import CostModel
+    from policies.planning.planner import refuse_checkpoints, strategy_without_checkpoints
+    from policies.planning.strategies import STRATEGIES
+
+    costs = CostModel(alpha=alpha, beta=beta, gamma=gamma, checkpoint=checkpoint or 0.0, restart=restart)
+    name = strategy_without_checkpoints(strategy) if checkpoint is None else strategy
+    made: ReservationPlan = STRATEGIES[name](distribution, costs, **parameters)
+    if checkpoint is None:
+        refuse_checkpoints(made, "checkpoint")
+    return made
+
+
+def fit(
+    runs: ArrayLike, method: str = "auto", *, checkpoint: float | None = None, restart: float = 0.0
+) -> Distribution:
+    """Fit a distribution to the runtimes of past runs.
+
+    Parameters
+    ----------
+    runs
+        Runtimes, the newest last; shape (n,).
+    method
+        ``discrete``, ``usual``, ``usual-least-squares``, ``polynomial``, ``interpolated``, ``kernel``, or ``auto``: the
+        one whose plans cost least on runs that the fit has not seen.
+    checkpoint, restart
+        Time to write a checkpoint and to read it, which ``auto`` plans with; without ``checkpoint`` its plans have no
+        checkpoints.
+
+    Returns
+    -------
+    Distribution
+        What :func:`plan` takes.
+
+    Raises
+    ------
+    InputError
+        If the runs are no positive numbers, or no distribution of that kind fits them.
+
+    Notes
+    -----
+    "Making Speculative Scheduling Robust to Incomplete Data", section IV.
+    """
+    import numpy as np
+
+    from policies.planning.costs import CostModel
+    from policies.planning.planner import fit_runs, strategy_without_checkpoints
+
+    costs = CostModel(checkpoint=checkpoint or 0.0, restart=restart)
+    strategy = "optimal" if checkpoint is not None else strategy_without_checkpoints("optimal")
+    return fit_runs(np.asarray(runs, float), method, costs, strategy, {}).chosen.good()
+
+
+def main() -> int:
+    """Run the command line ``holdfast``; returns its exit status."""
+    if _FAULT:
+        print(f"holdfast: {_FAULT}", file=sys.stderr)
+        return 2
+    _open_streams()
+    try:
+        from experiments.cli import main as command_line
+    except Exception as error:  # an incomplete installation, no memory
+        print(f"holdfast: cannot start: {type(error).__name__}: {error}", file=sys.stderr)
+        return 2
+    try:
+        status = command_line()
+    except SystemExit as stop:  # argparse
+        status = stop.code if isinstance(stop.code, int) else 2
+    if _IS_COMMAND:
+        _end_at_signals(status)
+    return status
+
+
+def _open_streams() -> None:
+    """Replace closed standard streams by the null device, and print what the terminal has no character for as ``?``.
+
+    A file that is opened while a standard stream is closed would get its descriptor, and whatever is printed.
+    """
+    for descriptor, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        stream = getattr(sys, name)
+        if stream is None:
+            with suppress(OSError):
+                os.fstat(descriptor)
+                continue
+            opened = os.open(os.devnull, os.O_RDWR)  # the lowest that is free, which is this one
+            setattr(sys, name, os.fdopen(opened, mode))
+        elif name == "stdout" and getattr(stream, "errors", "") == "strict":
+            stream.reconfigure(errors="replace")
