@@ -1,4 +1,4 @@
-"""Reservations while many jobs wait: the plan of :func:`policies.reservation_depth.plan_queue`, made as machine code.
+"""Compiled planning passes for long queues: the plan of :func:`policies.reservation_depth.plan_queue` as machine code.
 
 Each pass makes a new plan. Keeping the plan while everything happens as planned does not pay in general: a replay of
 KTH-SP2 under conservative backfilling takes 2.0 s of processor time without kept plans and 2.3 s with them. Only
@@ -46,7 +46,7 @@ class ManyJobs:
 
     def __init__(self, outlook: Outlook) -> None:
         self._outlook = outlook
-        #: What the loop reads and writes. Addresses are kept, because it takes numpy a microsecond to tell one.
+        #: Buffers of the loop. Addresses are kept, because numpy takes a microsecond to return one.
         self._rows = np.empty((14, 0), np.int64)
         self._addresses: list[int] = []
 

@@ -1,4 +1,4 @@
-"""Arrival strategies: how to find the nodes that an arriving on-demand job still misses.
+"""Arrival strategies: where an arriving on-demand job gets the nodes that it still lacks.
 
 Source: Fan et al., IPDPS 2022, section III-B.2; docs/model.md, "The six mechanisms". ``KNAPSACK`` and ``SKNAPSACK`` go
 beyond the paper: they find the least loss, which PAA and SPAA approach greedily.
@@ -151,7 +151,7 @@ class WaitAtArrival:
 
 @dataclass(frozen=True)
 class LeastLossAtArrival:
-    """Preempt the running jobs whose preemption loses least in sum: a covering knapsack, solved exactly.
+    """Preempt the set of running jobs with the least total loss: a covering knapsack, solved exactly.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The profile of a machine's future: how many nodes will be free from when on, by the walltimes.
+"""The availability profile: the number of free nodes at each future time, assuming that jobs run until their walltimes.
 
 Source: Mu'alem & Feitelson, "Utilization, predictability, workloads, and user runtime estimates in scheduling the IBM
 SP2 with backfilling", IEEE TPDS 12(6), 2001: a list of times with the nodes that are free between them.

@@ -1,4 +1,4 @@
-"""Backfilling: one scheduling pass over the queue.
+"""Backfilling rules. A rule makes one scheduling pass over the queue.
 
 Sources: Mu'alem & Feitelson, IEEE TPDS 12(6), 2001; docs/model.md, "Backfilling", also on malleable jobs.
 """
@@ -22,11 +22,11 @@ from workloads.ground.units import LARGEST_SIZE
 
 __all__ = ["BACKFILLING", "Backfilling", "Conservative", "Easy", "Strict", "backfilling"]
 
-#: The jobs to start now, in this order: one scheduling pass. A rule may also have a method ``promises(view)``, which
-#: returns the :class:`~policies.port.Promise` of each job that holds a reservation; no pass needs it. With a method
-#: ``begin()`` it makes the rule of one simulation, which may keep what it has worked out from one pass to the next. If
-#: that has a method ``inherit(places)``, it is told before the first pass which nodes jobs have that run already, and a
-#: mapping ``placements`` of it is kept with the result (:class:`policies.slurm_backfill.NamedMachine`).
+#: A scheduling pass: returns the jobs to start now, in order. A rule may also have a method ``promises(view)``, which
+#: returns the :class:`~policies.port.Promise` of each job that holds a reservation; scheduling does not need it. A
+#: method ``begin()`` returns the rule for one simulation, which may keep state between passes. If that rule has a
+#: method ``inherit(places)``, it is called before the first pass with the nodes of the jobs that already run, and its
+#: mapping ``placements`` is kept with the result (:class:`policies.slurm_backfill.NamedMachine`).
 Backfilling = Callable[[SystemView], "list[Start]"]
 
 

@@ -1,12 +1,12 @@
 """Expansion: running malleable jobs grow into nodes that no queued job can use.
 
-Called when an instant's pass is over and free nodes are left. Sources: Prabhakaran et al., "A batch system with
-efficient adaptive scheduling for malleable and evolving applications", IPDPS 2015, where Torque and Maui expand
-malleable jobs into idle nodes; docs/model.md, "Expansion".
+Expansion follows the scheduling pass of an instant if nodes are still free. Sources: Prabhakaran et al., "A batch
+system with efficient adaptive scheduling for malleable and evolving applications", IPDPS 2015, where Torque and Maui
+expand malleable jobs into idle nodes; docs/model.md, "Expansion".
 
-An expanded job ends earlier and gives back more, but until then it has nodes that were counted as free. Like a
-backfilled job it may therefore have only such as no reservation and no window needs before its walltime's new end.
-Nodes that open reservations still miss are not given either: they come first.
+An expanded job ends earlier and gives back more nodes, but until then it holds nodes that were counted as free. Like a
+backfilled job, it may therefore take only nodes that no reservation or window needs before the new end of its walltime.
+Nodes that open reservations still lack are not available to it either.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _spare(run: RunningJob) -> int:
 
 
 def _profile_with_promises(view: SystemView, promises: Sequence[Promise]) -> Profile:
-    """What is left of the future beside the reservations."""
+    """The availability profile with the reservations of waiting jobs."""
     profile = availability_profile(view)
     waiting = {job.job_id: job for job in view.queue} if promises else {}
     for promise in promises:
@@ -89,7 +89,7 @@ def _profile_with_promises(view: SystemView, promises: Sequence[Promise]) -> Pro
 
 
 def _harmless(profile: Profile, now: int, run: RunningJob, nodes: int) -> int:
-    """The most nodes, up to that many, that are free until the run would end with them; they are then taken."""
+    """Take as many nodes, up to ``nodes``, as stay free until the run would end with them; returns their number."""
     ready = max(now, run.start + run.setup)
     work = (run.expected_end - ready) * run.nodes
     while nodes > 0:

@@ -1,4 +1,4 @@
-"""The covering knapsack: enough nodes at the least cost, all or nothing of each job; exact.
+"""An exact solver of the covering knapsack: at least a given number of nodes at the least cost, from indivisible items.
 
 Nemhauser & Ullmann's dynamic programming over undominated states (Management Science 15(9), 1969), cut down by the
 bound of the linear relaxation (Martello & Toth, "Knapsack Problems", 1990, chapters 2 and 3): a state that cannot be
@@ -38,7 +38,7 @@ _State = tuple[int, int]
 
 
 def cheapest_cover(items: Sequence[Item], demand: int) -> list[Item]:
-    """The items of least total cost whose weights sum up to at least the demand.
+    """The items of least total cost with a total weight of at least the demand.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ def cheapest_cover(items: Sequence[Item], demand: int) -> list[Item]:
     Returns
     -------
     list of Item
-        Ascending. Ties go to the selection with the fewest items, and among these to the one whose sorted keys
-        come first.
+        Ascending. Ties go to the selection with the fewest items, and among these to the one with the
+        lexicographically smallest sorted keys.
     """
     if demand <= 0:
         return []

@@ -1,6 +1,7 @@
-"""Answering an arrival: what each arrival strategy would do to the running jobs, and a network that chooses one.
+"""An arrival strategy learned by a network, which chooses one of the other strategies at each arrival.
 
-A network scores each answer by its consequences (:data:`CONSEQUENCES`), which it sees through the port as any policy.
+The network scores each strategy by its consequences for the running jobs (:data:`CONSEQUENCES`), which it sees through
+the port like any policy.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The queue as a rule asks it, where the waiting jobs stand in a list.
+"""The waiting queue as a plain list of jobs.
 
-A queue is the sequence of the waiting jobs, first to last, and answers :class:`policies.port.WaitingQueue`'s questions.
-While many jobs wait, the simulator keeps their numbers in arrays and answers from these; no rule need know of it.
+A queue is the sequence of the waiting jobs in queue order, with the searches of :class:`policies.port.WaitingQueue`.
+While many jobs wait, the simulator keeps their sizes and walltimes in arrays and searches these instead; rules work
+with either.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ __all__ = ["ListQueue", "Sizes", "as_queue"]
 
 
 class Sizes(dict[int, int]):
-    """How many waiting jobs can start on so many nodes, and no fewer.
+    """The number of waiting jobs by their minimum number of nodes.
 
     Attributes
     ----------
@@ -63,7 +64,7 @@ class ListQueue(list[Any]):
         return sizes.least or sizes.smallest()
 
     def fitting(self, after: int, nodes: int) -> Candidates:
-        """The jobs behind the first ``after``, among them all that can start on so many nodes."""
+        """The jobs after the first ``after``, including all that can start on ``nodes`` nodes."""
         return _Rest(self, after)
 
     def numbers(self) -> None:

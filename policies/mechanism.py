@@ -1,4 +1,4 @@
-"""Mechanisms: a notice strategy times an arrival strategy.
+"""Mechanisms, which combine a notice strategy and an arrival strategy.
 
 Source: hybrid-workload-scheduling, section III-B: {N, CUA, CUP} x {PAA, SPAA}.
 """

@@ -1,9 +1,10 @@
-"""Windows: how many nodes they leave, while nodes are about to be taken away, or set aside for others.
+"""Node counts that announced windows leave to jobs: maintenance and advance reservations.
 
-A window needs its nodes at each of its instants. A job may start if, counting all that runs by its walltime, every
-window that its own walltime reaches still finds them: the machine drains before a window, as far as the window goes.
-Backfilling respects windows through its profile (:mod:`policies.availability_profile`). The functions here
-serve where no pass is made: when tenants start, and when borrowed nodes are given back.
+A window needs its nodes at each of its instants. A job may start if every window that its walltime reaches still finds
+its nodes, assuming that all running jobs use their full walltimes: the machine drains before a window by as many nodes
+as the window needs. Backfilling respects windows through its profile (:mod:`policies.availability_profile`). The
+functions here serve outside scheduling passes: when jobs are backfilled on reserved nodes, and when borrowed nodes are
+returned.
 """
 
 from __future__ import annotations

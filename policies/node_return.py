@@ -1,4 +1,4 @@
-"""Lending: how a completed on-demand job's nodes go back to the jobs that gave them up.
+"""Return of borrowed nodes: a completed on-demand job gives its nodes back to the jobs that lent them.
 
 Source: Fan et al., IPDPS 2022, section III-B.3; docs/model.md, "The six mechanisms".
 """

@@ -1,8 +1,8 @@
-"""Notice strategies: what to do when an on-demand job announces itself.
+"""Notice strategies, which prepare nodes when an on-demand job gives advance notice.
 
-Source: Fan et al., IPDPS 2022, section III-B.1; docs/model.md, "The six mechanisms". A strategy answers with a ``Hold``
-to open a reservation, which then collects what finished jobs release, and with a plan; without a ``Hold`` the notice is
-ignored. ``WEIGH`` goes beyond the paper.
+Source: Fan et al., IPDPS 2022, section III-B.1; docs/model.md, "The six mechanisms". A strategy returns a ``Hold`` to
+open a reservation, which then collects the nodes of jobs that end, and a plan. Without a ``Hold`` the notice
+is ignored. ``WEIGH`` goes beyond the paper.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ _NEVER = 1 << 90
 
 
 def _pieces(nodes: int, cost: int) -> list[Item]:
-    """So many nodes as pieces of which any number can be put together."""
+    """Split nodes into pieces of 1, 2, 4, ... nodes, with sums that give every number up to ``nodes``."""
     pieces: list[Item] = []
     while nodes > 0:
         piece = min(nodes, 1 << len(pieces))

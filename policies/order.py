@@ -1,7 +1,7 @@
-"""Queue orders: which queued job is first.
+"""Queue orders, which decide the order of the waiting jobs.
 
-An order is a key function of a waiting job and the time; the queue is sorted by it, ties by the row order of the
-input. On-demand jobs that could not start always stand before all others (docs/model.md, "Queue orders").
+An order is a key function of a waiting job and the time. The queue is sorted by the key, with ties in the row order of
+the input. On-demand jobs that could not start always precede all others (docs/model.md, "Queue orders").
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Order:
         time: the size of the machine, or what projects have used. They may look at those parts of the view that do not
         change within an instant. None: ``key`` is the order.
     half_life
-        The order asks for ``view.group_usage``, in which a node-second counts half after so many seconds; None: it does
-        not, and nobody keeps it. An object with ``at`` may have an attribute ``needs_usage``: False is None here.
+        Half-life [s] of past node-seconds in ``view.group_usage``, which the order uses; None: it does not use it, and
+        the simulator does not keep it. An object with ``at`` may have an attribute ``needs_usage``: False is None here.
     ranking
         Makes the :class:`~policies.port.Ranking` of a simulation: the same order for many jobs at a time. None: the
         whole queue is sorted by ``key``.

@@ -1,7 +1,8 @@
-"""The port of the policies: what they see of the machine, and the actions that they may answer with.
+"""The interface between policies and the simulator: the view of the machine, and the actions that a policy may return.
 
-All times are ticks of the simulated clock (:data:`workloads.ground.units.SECOND` of them in a second), all sizes nodes,
-all losses node-ticks. A view is live and read-only: a policy must not keep it, nor anything of it, between calls.
+All times are ticks of the simulated clock (one second is :data:`workloads.ground.units.SECOND` ticks), all sizes are in
+nodes, all losses in node-ticks. A view is live and read-only: a policy must not keep the view or any part of it between
+calls.
 """
 
 from __future__ import annotations
@@ -94,8 +95,8 @@ class Candidates(Protocol):
     def __bool__(self) -> bool: ...
     def __iter__(self) -> Iterator[WaitingJob]: ...
     def narrow(self, free: int, latest: int, extra: int) -> None:
-        """From here on those may be left out that need more than ``free`` nodes, or whose walltime is greater than
-        ``latest`` and that need more than ``extra`` nodes."""
+        """Allow the iteration to skip jobs that need more than ``free`` nodes, and jobs with a walltime greater than
+        ``latest`` that need more than ``extra`` nodes."""
 
 
 class WaitingQueue(Protocol):
@@ -109,7 +110,7 @@ class WaitingQueue(Protocol):
     def __iter__(self) -> Iterator[WaitingJob]: ...
     def __getitem__(self, place: int) -> WaitingJob: ...
     def fitting(self, after: int, nodes: int) -> Candidates:
-        """The jobs behind the first ``after`` that can start on so many nodes."""
+        """The jobs after the first ``after`` that can start on ``nodes`` nodes."""
 
     def numbers(self) -> tuple[NDArray[np.int64], NDArray[np.intp]] | None:
         """Their numbers, where they are at hand, and where the first, second, ... job stands among them.
@@ -366,7 +367,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Hold:
-    """Open a reservation for the on-demand job that gave notice, with that many free nodes to begin with."""
+    """Open a reservation for the on-demand job that gave notice, initially with ``nodes`` free nodes."""
 
     nodes: int
     reason: str = field(default="", repr=False, compare=False)

@@ -1,8 +1,9 @@
-"""Reserving: a pass in which several waiting jobs hold reservations, on one profile of the future.
+"""A scheduling pass in which several waiting jobs hold reservations on one availability profile.
 
-The queue is walked in its order. Jobs start as long as they find their nodes; the first that does not, and others after
-it, are given the earliest time at which they can run through, beside all that was planned before; the others
-start if they can run through beside these starts. Sources: see :mod:`policies.backfilling`.
+The pass visits the jobs in queue order. Jobs start as long as enough nodes are free. The first job that does not fit,
+and the following ones up to the reservation depth, receive the earliest time at which they can run to their walltimes
+beside all earlier reservations. The remaining jobs start if they fit beside these reservations. Sources: see
+:mod:`policies.backfilling`.
 """
 
 from __future__ import annotations

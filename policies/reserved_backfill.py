@@ -1,4 +1,4 @@
-"""Tenants: queued jobs that run on idle reserved nodes until the on-demand job comes.
+"""Backfilling on idle reserved nodes: such jobs ("tenants") run until the on-demand job arrives.
 
 Source: Fan et al., IPDPS 2022, section III-B and Fig. 2; docs/model.md, parameter ``tenants``.
 """
@@ -34,7 +34,7 @@ def _any(view: SystemView, job: WaitingJob, idle: list[tuple[Reservation, int]])
 
 
 def _fits(view: SystemView, job: WaitingJob, idle: list[tuple[Reservation, int]]) -> tuple[int, list[int]] | None:
-    """Only on nodes of reservations whose estimated arrival the job's walltime does not pass.
+    """Use only reservations with an estimated arrival after the end of the job's walltime.
 
     A larger malleable job ends earlier and so has more reservations to draw from: of the sizes that hold, the largest.
     """
@@ -90,5 +90,5 @@ def _tenancy(admit: Admission) -> Tenancy:
 
 TENANCIES: Registry[Tenancy] = Registry("tenants rule", "holdfast.tenancies", function_adapter("the view"))
 TENANCIES.add("any", _tenancy(_any), "any job that fits on the idle reserved nodes")
-TENANCIES.add("fits", _tenancy(_fits), "a job whose walltime ends before the estimated arrival")
+TENANCIES.add("fits", _tenancy(_fits), "a job with a walltime that ends before the estimated arrival")
 TENANCIES.add("none", _no_tenants, "no jobs: reserved nodes stay idle")

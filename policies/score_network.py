@@ -1,4 +1,4 @@
-"""A small network that scores whatever is to be chosen from; the highest score is chosen."""
+"""A small neural network that scores alternatives; the alternative with the highest score is chosen."""
 
 from __future__ import annotations
 
@@ -123,28 +123,28 @@ class ScoringNetwork:
 
     @classmethod
     def for_policy(cls, model: str, *, features: int, scores: str) -> ScoringNetwork:
-        """The network of a policy, which has the file as its parameter ``model``.
+        """Load the network of a policy and check that it was trained for that policy.
 
         Parameters
         ----------
         model
             The file.
         features
-            Numbers that the network must see of each thing.
+            Number of features that the network must have as input.
         scores
-            What it must score: ``waiting jobs`` or ``answers to arrivals``.
+            What it must score,  ``waiting jobs`` or ``answers to arrivals``.
 
         Raises
         ------
         InputError
-            If the file holds none, or one that was trained for something else.
+            If the file holds no network, or one that was trained for another purpose.
         """
         if not model:
             raise InputError("names no network: give its file, as in 'learned model=FILE.npz'")
         network = cls.load(model)
-        told, own = "answers to arrivals" if network.answers else "waiting jobs", len(network.inner)
-        if told != scores or own != features:
-            raise InputError(f"{model}: the network scores {told} by {own} numbers, not {scores} by {features}")
+        purpose, own = "answers to arrivals" if network.answers else "waiting jobs", len(network.inner)
+        if purpose != scores or own != features:
+            raise InputError(f"{model}: the network scores {purpose} by {own} numbers, not {scores} by {features}")
         return network
 
 

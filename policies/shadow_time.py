@@ -1,4 +1,4 @@
-"""Shadow time: when the head of the queue will find its nodes."""
+"""The shadow time: the earliest time at which enough nodes are free for the first waiting job."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Named nodes: a plan of the queue in which each job has nodes of its own, as Slurm's backfill scheduler makes it.
+"""Slurm's backfill scheduler, which plans each job on particular nodes.
 
-A rule that counts nodes knows how many will be free. Slurm plans for nodes with names: a job may have to wait although
-enough nodes are free for as long as it needs, because no set of nodes is. Sources: slurm.schedmd.com, sched_config and
-slurm.conf (``SchedulerParameters``); select/cons_tres and sched/backfill of Slurm 22.05, and the plans that it logs
-(``DebugFlags=Backfill``). Nodes are numbers, and sets of them the bits of a whole number.
+A rule that only counts nodes knows how many will be free. Slurm plans on particular nodes: a job may have to wait
+although enough nodes are free at every time, because no set of nodes stays free for as long as the job runs. Sources:
+slurm.schedmd.com, sched_config and slurm.conf (``SchedulerParameters``); select/cons_tres and sched/backfill of Slurm
+22.05, and the plans that it logs (``DebugFlags=Backfill``). Nodes are numbered, and a set of nodes is an integer with
+one bit for each node.
 """
 
 from __future__ import annotations
@@ -75,8 +76,8 @@ class SlurmBackfill:
         Seconds that Slurm needs between two starts: a job that would end just when a reservation begins starts only
         if it is the first to start.
     precision
-        Running jobs that end within so many seconds of the first one are taken to end together, at the last of them.
-        The seconds double until the next end is among them, and so on: the further from the first end, the coarser.
+        Running jobs that end within this time [s] of the first end are treated as ending together, at the last of
+        them. The time doubles for later groups: the further from the first end, the coarser.
     busy
         Whether plans prefer nodes that are in use (1: ``bf_busy_nodes``), or the best fit (0).
     window
@@ -88,7 +89,7 @@ class SlurmBackfill:
 
     Notes
     -----
-    Only rigid jobs on a machine whose nodes are all free or in use are planned so. Where nodes are reserved for
+    This plan covers only rigid jobs on a machine where all nodes are free or in use. Where nodes are reserved for
     on-demand jobs, taken away or set aside, and where malleable jobs wait, the rule is ``conservative``.
     """
 
@@ -406,7 +407,7 @@ def _find_place(
 def _given_back(
     count: int, now: int, allowed: int, in_use: int, ends: Sequence[tuple[int, int]], rule: SlurmBackfill
 ) -> tuple[int, int]:
-    """From when on so many of the nodes are given back, and which are taken; no nodes: never.
+    """The time at which ``count`` of the nodes are returned, and the nodes that are taken; no nodes: never.
 
     Ends are looked at in windows that are counted from the first one and double until they hold the next one: the
     further an end is from the first, the coarser.
@@ -489,7 +490,7 @@ def _busy_first(free: int, count: int, in_use: int) -> int:
 
 
 def _lowest(nodes: int, count: int) -> int:
-    """So many of the nodes, the first ones."""
+    """The ``count`` nodes with the lowest numbers."""
     low, high = 0, nodes.bit_length()
     while low < high:
         middle = (low + high) // 2

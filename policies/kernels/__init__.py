@@ -1,6 +1,6 @@
-"""Loops over whole numbers that plan and replay: plain sources, which run as machine code or interpreted.
+"""Planning and replay loops over integers, which run either as machine code or as plain Python.
 
-A loop takes numbers and one-dimensional arrays of 64-bit integers, changes the arrays in place, asks none for its
-length and allocates nothing, so that its object code needs no library (:mod:`workloads.ground.object_code`). Authors of
-plug-ins need none of them.
+A loop takes numbers and one-dimensional arrays of 64-bit integers and changes the arrays in place. It never takes the
+length of an array and allocates nothing, so its object code needs no library (:mod:`workloads.ground.object_code`).
+Authors of plug-ins do not need these modules.
 """

@@ -1,4 +1,4 @@
-"""Two ways to run a loop: object code, or the plain source where there is little to do or nothing to compile with."""
+"""Choice between compiled code and plain Python for a loop, by the amount of work and the compilers available."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workloads.ground.object_code import object_code
 
 __all__ = ["COMPILE_FROM", "LOAD_FROM", "compiled_loop", "run"]
 
-#: Inner steps, all that a process asks of a loop together, from which loading its code takes less than going on.
+#: Total inner steps of a loop in a process from which loading its code is faster than running plain Python.
 LOAD_FROM = 10_000
 #: The same where the code must be compiled in each process, because there is no place to keep it.
 COMPILE_FROM = 1_000_000
@@ -21,7 +21,7 @@ _steps: Counter[str] = Counter()
 
 
 def compiled_loop(loop: Callable[..., int], kinds: str, steps: int) -> Callable[..., int] | None:
-    """The object code of a loop, if it is worth loading for so many inner steps more.
+    """The object code of a loop, if the steps so far and ``steps`` more justify loading it.
 
     Parameters
     ----------

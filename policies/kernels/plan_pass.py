@@ -1,6 +1,6 @@
-"""One pass that plans: each job in its turn starts, if it can run through beside what is planned, or is reserved nodes.
+"""One planning pass: each job either starts, if it fits beside all reservations, or receives a reservation.
 
-It makes the plan of :func:`policies.reservation_depth.plan_queue` for many jobs in arrays, as machine code.
+It computes the plan of :func:`policies.reservation_depth.plan_queue` for many jobs in arrays, as machine code.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from policies.kernels.timeline import earliest, put_back, reach, room, take
 
 __all__ = ["BOUNDS", "KINDS", "plan", "plan_pass"]
 
-#: So many of the places that were found are remembered, to begin the next searches there. Measured: half the time of
+#: Number of remembered places from which later searches begin. Measured: half the time of
 #: conservative backfilling while thousands wait (20,000 jobs at a load of 1.3: 0.9 s, and 2.2 s without).
 BOUNDS = 32
 #: What the arguments of :func:`plan_pass` are (:func:`workloads.ground.object_code.object_code`).
@@ -102,7 +102,7 @@ def plan(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer
         depth -= 1
         size = least[job]
         several = largest and size < nodes[job]
-        # At any of its sizes it needs at least so many nodes for at least so long.
+        # Lower bounds of its nodes and its walltime over all its sizes.
         longest = limit(nodes[job], walltimes[job], setups[job], works[job], size)
         length = longest
         if several:

@@ -1,4 +1,4 @@
-"""A replay of rigid jobs that keeps nothing but starts.
+"""A replay of rigid jobs that records only start times.
 
 Source of the rules: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001; as in :mod:`policies.backfilling`.
 """
@@ -37,7 +37,7 @@ def end_run(runs: Any, limits: Any, by_end: Any, by_limit: Any) -> Any:
 
 
 def begin_run(job: Any, runs: Any, ends: Any, limits: Any, by_end: Any, by_limit: Any) -> None:
-    """Enter a run, whose end and limit are known, beside ``runs`` others."""
+    """Enter a run with known end and limit beside ``runs`` others."""
     place = runs
     while place > 0 and ends[by_end[place - 1]] < ends[job]:
         by_end[place] = by_end[place - 1]
@@ -67,14 +67,14 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
     There are ``count`` jobs. They are numbered: those before ``present`` run or wait, the others are submitted later,
     ordered by submit. ``ranks`` are their places in the order of the queue, ``awaited`` is 1 for those that are waited
     for, and ``queue`` holds the ``waiting`` ones in their order. ``depth`` is how many jobs that must wait hold a
-    reservation: 0 without backfilling, 1 under EASY, ``count`` where all do. ``complete`` tells that no other jobs
-    come. With the job ``on_trial`` (-1: none; ``depth`` is then at most 1) each of the ``choices`` walltimes ``tried``
-    is tried, the first of which it has: ``found`` gets the starts, and ``how`` 1 for each that is backfilled.
+    reservation: 0 without backfilling, 1 under EASY, ``count`` where all do. ``complete`` means that no other
+    jobs come. If ``on_trial`` is a job (-1: none; ``depth`` is then at most 1), each of the ``choices`` walltimes in
+    ``tried`` is tried for it, beginning with its own: ``found`` gets the starts, and ``how`` 1 for each backfilled one.
 
-    ``ends`` and ``limits`` (ends of walltimes) are given for the running jobs, whose number is ``runs``; ``by_end``
-    holds these, the last end first, and ``by_limit`` the first limit first. ``starts`` gets the starts of the others.
-    ``after`` and ``before`` are buffers for the links of the queue, with a place more for both of its ends. The last
-    ones are buffers of :func:`policies.kernels.plan_pass.plan`, which are used where ``depth`` is greater than 1.
+    ``ends`` and ``limits`` (ends of walltimes) are given for the ``runs`` running jobs; ``by_end`` holds these jobs by
+    descending end, and ``by_limit`` by ascending limit. ``starts`` gets the starts of the others. ``after`` and
+    ``before`` are buffers for the links of the queue, with one more place for both of its ends. The last arguments are
+    buffers of :func:`policies.kernels.plan_pass.plan`, which are used if ``depth`` is greater than 1.
     """
     top = count
     left = 0

@@ -1,8 +1,8 @@
-"""The plan over time: how many nodes are free from when on, in which jobs are placed.
+"""The availability profile in arrays: how many nodes are free at each future time.
 
-``times`` and ``levels`` are arrays with ``steps`` entries in use: from ``times[k]`` on, until the next one,
-``levels[k]`` nodes are free. :class:`policies.availability_profile.Profile` is the same in Python's lists, for few
-jobs, and searches by these functions, too. Levels are compared and subtracted here alone: they are node counts.
+``times`` and ``levels`` are arrays with ``steps`` entries in use: from ``times[k]`` to the next time, ``levels[k]``
+nodes are free. :class:`policies.availability_profile.Profile` holds the same in Python lists, for few jobs, and
+searches with these functions, too. Levels are compared and subtracted only here: they are node counts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def room(times: Any, levels: Any, steps: Any, place: Any, end: Any, enough: Any)
 
 
 def earliest(times: Any, levels: Any, steps: Any, place: Any, nodes: Any, length: Any) -> Any:
-    """The first step, at ``place`` or behind it, from whose time on so many nodes are free; ``steps`` if none is."""
+    """The first step from ``place`` on at which ``nodes`` are free for ``length``; ``steps`` if there is none."""
     while place < steps:
         if levels[place] >= nodes:
             begin = place
@@ -39,7 +39,7 @@ def earliest(times: Any, levels: Any, steps: Any, place: Any, nodes: Any, length
 
 
 def reach(times: Any, steps: Any, at: Any) -> Any:
-    """How many steps begin at that time or before."""
+    """The number of steps that begin at or before ``at``."""
     low = 0
     high = steps
     while low < high:

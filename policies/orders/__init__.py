@@ -1,4 +1,5 @@
-"""Queue orders: functions and dataclasses from a waiting job to a key, the smallest of which goes first.
+"""Built-in queue orders: functions and dataclasses that map a waiting job to a key; the smallest key is first.
 
-They know what a scheduler may know: sizes, walltimes and submits, never runtimes. :mod:`policies.order` registers them.
+They use what a scheduler may know: sizes, walltimes and submit times, never runtimes. :mod:`policies.order` registers
+them.
 """

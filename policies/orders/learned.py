@@ -1,10 +1,10 @@
-"""Orders that were learned from simulations: F1 to F4.
+"""The queue orders F1 to F4, which were learned from simulations.
 
 Source: Carastan-Santos and de Camargo, "Obtaining dynamic scheduling policies with simulation and machine learning",
-SC 2017: the four nonlinear functions that fitted best, of the processing time r [s], the size n and the submit s [s];
-the smallest goes first. r is the walltime here, because the runtime is not known; s counts from the first event of the
-table, as it did in the simulations that they were learned from. Times below a second count as one, so that
-log10 is never below 0. The same formulas stand in the public code of RLScheduler (DIR-LAB/deep-batch-scheduler).
+SC 2017: the four nonlinear functions that fitted best, of the processing time r [s], the size n and the submit time s
+[s]; the job with the smallest value goes first. Here r is the walltime, because the runtime is not known, and s counts
+from the first event of the table, as in the simulations of that paper. Times below one second count as one second, so
+that log10 is never negative. The public code of RLScheduler (DIR-LAB/deep-batch-scheduler) has the same formulas.
 """
 
 from __future__ import annotations

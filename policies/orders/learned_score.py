@@ -1,4 +1,4 @@
-"""An order that was learned: a small network scores each waiting job, and the highest score goes first."""
+"""A learned queue order: a small network scores each waiting job, and the job with the highest score goes first."""
 
 from __future__ import annotations
 

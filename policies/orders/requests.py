@@ -1,9 +1,9 @@
-"""Orders by what a job asks for: time, nodes, or both. Their keys never change while a job waits.
+"""Queue orders by requested time, requested nodes, or both. The key of a job does not change while it waits.
 
 Sources: shortest and smallest first as in Krueger, Lai and Dixit-Radiya, "Job scheduling is more important than
 processor allocation for hypercube computers", IEEE TPDS 5(5), 1994; smallest area first as in Carastan-Santos, de
 Camargo, Trystram and Zrigui, "One can only gain by replacing EASY backfilling: a simple scheduling policies case
-study", CCGrid 2019. All judge by the requested walltime, because the runtime is not known.
+study", CCGrid 2019. All use the requested walltime, because the runtime is not known.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Orders by a utility that grows while a job waits: WFP, UNICEP, and the score of the ALCF.
+"""Queue orders by a utility that grows while a job waits: WFP, UNICEP, and the score of the ALCF.
 
-All of them raise the "unitless waiting time", the wait over the requested walltime: to wait an hour is worse for a
-job of 20 minutes than for one of six hours. Walltimes below a second count as one, so that nothing is divided by zero.
+All of them use a power of the "unitless waiting time", the wait divided by the requested walltime: an hour of waiting
+is worse for a job of 20 minutes than for one of six hours. Walltimes below one second count as one second, which avoids
+a division by zero.
 """
 
 from __future__ import annotations

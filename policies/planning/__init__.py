@@ -1,1 +1,1 @@
-"""Planning: from a law of the runtime and the platform's costs to a sequence of reservations to ask for."""
+"""Reservation planning: from a runtime distribution and the costs of the platform to a sequence of reservations."""

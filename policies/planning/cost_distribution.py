@@ -1,4 +1,4 @@
-"""The law of what a plan costs."""
+"""The probability distribution of the cost of a plan."""
 
 from __future__ import annotations
 

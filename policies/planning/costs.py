@@ -1,4 +1,4 @@
-"""What a reservation costs: the platform's prices, and the time that checkpoints and restarts take."""
+"""Costs of a reservation: the prices of the platform, and the times of checkpoints and restarts."""
 
 from __future__ import annotations
 

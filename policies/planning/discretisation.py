@@ -1,4 +1,4 @@
-"""What a strategy is given, a law or past runs, as what it works on."""
+"""Conversion of a distribution or past runs to the input of a planning strategy."""
 
 from __future__ import annotations
 

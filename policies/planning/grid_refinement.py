@@ -1,4 +1,4 @@
-"""Grids that grow: where a plan uses up its cells, a finer grid, until its cost settles."""
+"""Refinement of the planning grid: if a plan uses all cells, the grid is doubled until the cost settles."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ USED_UP = 0.4
 SETTLED = 1e-3
 #: A gain that rounding explains.
 NOTHING = 1e-12
-#: The grid grows no further than that many cells: the time of the best plan grows with their square.
+#: Maximum number of cells: the time to compute the best plan grows with their square.
 ENOUGH = 8000
 
 
@@ -52,7 +52,7 @@ class Growth:
     settled: bool
 
     def describe(self) -> str:
-        """It in a sentence."""
+        """The refinement as a sentence."""
         why = f"The grid of {self.first:,} cells was used up and grew to {self.cells:,}"
         if self.settled:
             return f"{why}: the last doubling made the plan cheaper by {100 * self.gain:.2g} %"
@@ -74,7 +74,7 @@ def grow_grid(
     Parameters
     ----------
     plan_of
-        Makes the plan on that many cells, and says how many of these have any probability.
+        Makes the plan on a given number of cells, and returns how many of these have any probability.
     law
         Law of the runtime, with a bounded support; the cost is the expectation under it.
     costs

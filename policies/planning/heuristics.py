@@ -1,4 +1,4 @@
-"""Plans by rule of thumb, from past runs."""
+"""Planning heuristics that need only past runs."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""The loops of the planner: one plain-Python source, also compiled by numba for large plans.
+"""The loops of the planner: one plain-Python source, which numba also compiles for large plans.
 
-The functions below use loops, numbers and indexing only, on whatever is indexed: lists where they run as they are
-(faster there than arrays), arrays where numba compiles them. They allocate nothing; the caller passes the buffers.
-docs/planner.md says what they compute, and why it is right. Throughout, index 0 is "no work done yet" with
-value 0 and survival 1, values ascend strictly, and the checkpoint cost at the last value n is 0: a checkpoint there
-saves nothing. Lines have the slopes and intercepts (m, b); a lower envelope is queried at x = survival.
+The functions below use only loops, numbers and indexing. Their arguments are lists where they run as plain Python
+(faster there than arrays), and arrays where numba compiles them. They allocate nothing; the caller passes the buffers.
+docs/planner.md describes the algorithm and proves it. Throughout, index 0 means "no work done yet", with value 0 and
+survival 1; values ascend strictly; and the checkpoint cost at the last value n is 0, because a checkpoint there saves
+nothing. Lines are given by slope and intercept (m, b); a lower envelope is evaluated at x = survival.
 
-Inserting a line and querying the envelope are written out in each loop: as functions they would cost the plain source
-up to a third of its speed, and numba would have to know them.
+Each loop contains its own copy of the code that inserts a line and evaluates the envelope: as functions, these would
+slow down the plain source by up to a third, and numba would have to compile them, too.
 
-:func:`runner` picks between the two ways to run a function.
+:func:`runner` chooses between the two ways to run a function.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def sweep(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
                 # Insert the line of j = c + 1 into the envelope that all rows share.
                 slope = alpha * (v[j] + ckpt[j])
                 height = diagonal[j] + beta * ckpt[j] * s[j]
-                # A line that does not arrive with a smaller slope than the one before it lies above it everywhere.
+                # A line with a slope that is not smaller than that of its predecessor lies above it everywhere.
                 if tail2 == head2 or slope < m2[tail2 - 1]:
                     while tail2 - head2 >= 2 and (height - b2[tail2 - 2]) * (m2[tail2 - 2] - m2[tail2 - 1]) <= (
                         b2[tail2 - 1] - b2[tail2 - 2]

@@ -1,4 +1,4 @@
-"""What happens to runs under a plan with memory requests: checkpoints that are too small, memory that is exceeded."""
+"""Execution of runs under a plan with memory requests, including checkpoints that are too small and exceeded memory."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Plans that know the tasks of an application: checkpoints sized by its memory, and a memory request a reservation.
+"""Plans for task chains: the checkpoint size follows the application's memory, and each reservation requests memory.
 
 Source: [P], "Profiles of upcoming HPC Applications and their Impact on Reservation Strategies" (Inria RR-9359),
-section 4. Whatever unit of time the chain is in, the device must be in too: seconds with its defaults.
+section 4. The chain and the device must use the same unit of time: seconds with the defaults of the device.
 """
 
 from __future__ import annotations

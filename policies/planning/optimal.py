@@ -1,4 +1,4 @@
-"""The cheapest plan for a discrete law: of all plans, with all reservations checkpointed, or with none."""
+"""The cheapest plan for a discrete distribution: of all plans, or of those with all or no reservations checkpointed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans with milestones at equal distances (Algorithm 2 of [R])."""
+"""Plans with equidistant milestones (Algorithm 2 of [R])."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan: which reservations to ask for, one after the other, and what is expected of them."""
+"""A reservation plan: the reservations to request one after the other, and their expected cost."""
 
 from __future__ import annotations
 

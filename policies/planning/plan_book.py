@@ -1,6 +1,6 @@
-"""The plan book: plans of applications, made at submission from the runs that have completed until then.
+"""The plan book: plans for applications, made at submission from the runs that have completed by then.
 
-Source: docs/model.md, "Stochastic jobs". It sees runtimes only of completed jobs, never of those that wait or run.
+Source: docs/model.md, "Stochastic jobs". It sees the runtimes of completed jobs only, never of waiting or running jobs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from workloads.laws import Law, from_samples
 
 __all__ = ["PlanBook", "Planned", "Planner", "reserved_time"]
 
-#: (alpha, beta, gamma [s]) for a job of that many nodes.
+#: Prices (alpha, beta, gamma [s]) as a function of the number of nodes.
 Prices = Callable[[int], tuple[float, float, float]]
 
 

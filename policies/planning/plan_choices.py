@@ -1,7 +1,7 @@
-"""Offers: several plans for a job that is submitted now, one of which is taken.
+"""Alternative plans for a job at its submission, one of which is chosen.
 
-The plans are those of the planner: of the job's own strategy, of other strategies, or one reservation at a quantile of
-the fitted law.
+The planner makes the alternatives: with the job's own strategy, with other strategies, or as a single reservation at a
+quantile of the fitted distribution.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class OfferingBook(PlanBook):
     Raises
     ------
     InputError
-        If an offer is none of these.
+        If an offer is not one of these.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""The course of a job through its plan: what it asks for next, given how its reservations have ended.
+"""Progress of a job through its plan: the next request, given how the earlier reservations ended.
 
-Source: docs/model.md, "Stochastic jobs"; "Profiles of upcoming HPC Applications", section 4.1. It knows what the
-submitter knows and nothing else: what was saved, and how each reservation ended, never how long the job will run.
+Source: docs/model.md, "Stochastic jobs"; "Profiles of upcoming HPC Applications", section 4.1. It uses only what the
+submitter knows: the saved progress and how each reservation ended, never the runtime of the job.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Plans by the name of a strategy: which is given the law and which the runs, and the laws of past runs."""
+"""The planner: makes a plan by the name of a strategy, with a distribution fitted to past runs if it needs one."""
 
 from __future__ import annotations
 

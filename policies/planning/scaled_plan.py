@@ -1,4 +1,4 @@
-"""A plan carried over to another machine: every reservation longer by a factor.
+"""A plan transferred to another machine by multiplying every reservation by a factor.
 
 Source: [P], "Profiles of upcoming HPC Applications and their Impact on Reservation Strategies" (Inria RR-9359),
 section 4.4.
@@ -67,7 +67,7 @@ def transfer_plan(
     costs = plan.costs
 
     def back(milestones: Floats) -> Floats:
-        """Where on the first machine a run has done that much."""
+        """The progress on the first machine that corresponds to progress on the second."""
         beyond = np.maximum(milestones - there[-1], 0.0)
         return np.asarray(np.interp(milestones, there, here) + beyond / factor, dtype=float)
 

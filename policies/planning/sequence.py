@@ -1,4 +1,4 @@
-"""A sequence of reservations: how long each one is, and what it is made of."""
+"""A sequence of reservations: their lengths, and the restart, work and checkpoint of each."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ReservationSequence:
     memory
         Memory that each reservation asks for, in the caller's unit; shape (m,), or None.
     extension
-        A job that outlives the last milestone gets further ones, each this many times the one before; > 1.
+        Ratio of successive milestones after the last one, for jobs that outlive it; > 1.
     extension_checkpointed
         Whether those reservations are checkpointed; where None, they are if any reservation of the plan is.
     growth

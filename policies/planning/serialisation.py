@@ -1,4 +1,4 @@
-"""Plans read from JSON."""
+"""Reading reservation plans from JSON."""
 
 from __future__ import annotations
 

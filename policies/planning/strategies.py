@@ -1,4 +1,4 @@
-"""All planning strategies by name, with one call: ``STRATEGIES[name](law_or_runs, costs, **parameters)``."""
+"""The registry of planning strategies: ``STRATEGIES[name](distribution_or_runs, costs, **parameters)``."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_names_in_figures_are_plain_text(tmp_path: Path, monkeypatch: pytest.Mon
 def test_documents_say_file_line_and_depth(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text('{"a": 1,\n "b": }')
-    with pytest.raises(InputError, match=r"a\.json:2: is no JSON from column 7 on"):
+    with pytest.raises(InputError, match=r"a\.json:2: is not JSON from column 7 on"):
         read_json(path)
     for text in ("[" * 40 + "]" * 40, "[" * 100_000):
         with pytest.raises(InputError, match="is nested more than 32 levels deep"):

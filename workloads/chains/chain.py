@@ -1,4 +1,4 @@
-"""The chain of tasks: which task runs at a time, and the memory that it needs."""
+"""A chain of tasks: which task runs at a given time, and how much memory it needs."""
 
 from __future__ import annotations
 

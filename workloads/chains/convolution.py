@@ -1,4 +1,4 @@
-"""Sums of independent durations: when the first i tasks of a chain are finished."""
+"""Distributions of sums of independent durations: the time at which the first i tasks of a chain have finished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small CSV tables with a header row, read cell by cell with errors that say file and line."""
+"""Reading of small CSV tables with a header row; errors give the file and the line."""
 
 from __future__ import annotations
 

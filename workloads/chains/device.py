@@ -1,4 +1,4 @@
-"""Checkpoint devices: the time that a checkpoint of a given volume takes, by a latency and a bandwidth."""
+"""Checkpoint devices: the time to write a checkpoint, from its volume, the latency and the bandwidth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Past runs of a chain: seconds and GB of every task, from a file or from anywhere."""
+"""Past runs of a chain: the duration [s] and memory [GB] of every task, from a file or from Python objects."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class TaskRuns:
         )
 
     def draw(self, count: int, rng: np.random.Generator) -> TaskRuns:
-        """That many runs, drawn with replacement as [P] does (section 4.2)."""
+        """Draw ``count`` runs with replacement, as in [P], section 4.2."""
         if count < 1:
             raise ParameterError("count", "at least 1", count)
         return self.take(rng.integers(0, len(self), count))

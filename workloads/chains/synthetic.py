@@ -1,4 +1,4 @@
-"""Runs drawn from published tables, for where the measured runs cannot be shipped or are not public."""
+"""Synthetic runs drawn from published tables, for applications with measurements that are not public."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of one task's duration fitted to few runs: normal as in [P], or what predicts held-out runs best."""
+"""Fits of a task's duration to few runs: normal as in [P], or the distribution with the best leave-one-out score."""
 
 from __future__ import annotations
 

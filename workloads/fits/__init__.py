@@ -1,4 +1,4 @@
-"""Laws from data: discrete, usual distributions, polynomials, interpolated and kernel CDFs, and a choice among them."""
+"""Distributions fitted to data: discrete, parametric, polynomial, interpolated and kernel CDFs, and their selection."""
 
 from workloads.fits.fit import Fit, Samples
 from workloads.fits.kernel_density import MAX_DEGREE, fit_interpolation, fit_kernel, fit_polynomial

@@ -1,4 +1,4 @@
-"""Parameters of a family of scipy from samples: by maximum likelihood, or by least squares on the CDF."""
+"""Parameter estimation for scipy distributions: maximum likelihood, or least squares on the CDF."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fit is: a law from samples, how far it is from them, and why it is refused if it is."""
+"""The result of a fit: a distribution, its distance from the samples, and the reason if the fit is rejected."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Samples:
         return float(self.values[-1] - self.values[0])
 
     def thin(self, most: int) -> tuple[Array, Array]:
-        """At most that many of the values, and their levels, evenly in probability; the extremes stay."""
+        """At most ``most`` of the values with their levels, equally spaced in probability, including the extremes."""
         if self.values.size <= most:
             return self.values, self.levels
         wanted = np.linspace(self.levels[0], self.levels[-1], most)
@@ -137,7 +137,7 @@ class Samples:
         return self.values[places], self.levels[places]
 
     def evenly(self, most: int) -> Array:
-        """The samples ascending, equal ones too; of more than that many the even ranks, the extremes among them."""
+        """The samples in ascending order; of more than ``most``, equally spaced ranks, including the extremes."""
         runs = np.repeat(self.values, self.counts)
         if runs.size <= most:
             return runs

@@ -1,4 +1,4 @@
-"""Smooth laws without a family: polynomials on the CDF, interpolated and kernel CDFs; all monotone by construction."""
+"""Nonparametric distributions: polynomial, interpolated and kernel CDFs, all monotone by construction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Usual distributions: the 27 of scipy.stats that [S] names, and how near each comes to samples ([S] section IV)."""
+"""Parametric fits: the 27 distributions of scipy.stats in [S], and their distances from samples ([S] section IV)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def fit_usual(
     Raises
     ------
     UnknownNameError
-        If a name is none of :data:`USUAL`, or the estimator none of :data:`~workloads.fits.estimation.ESTIMATORS`.
+        If a name is not in :data:`USUAL`, or the estimator not in :data:`~workloads.fits.estimation.ESTIMATORS`.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""The choice of a law, made from the samples alone: what does a plan cost on runs that its law has not seen?"""
+"""Cross-validated selection of a distribution, scored by the cost of its plan on held-out runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["METHODS", "Candidate", "FitReport", "Priced", "choose", "fit_all", "
 
 #: How many of the usual distributions are tried on unseen runs.
 FINALISTS = 5
-#: Up to that many samples the folds are drawn more than once: a few runs held out say little.
+#: For at most this many samples the folds are drawn repeatedly, because few held-out runs give a noisy score.
 _FEW, _REPEATS = 30, 2
 #: The largest Cramer-von Mises statistic, n times the squared error of the CDF, of a distribution that no test can
 #: distinguish from the samples: the critical values at 10 % for fitted parameters lie about there.

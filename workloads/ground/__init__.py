@@ -1,1 +1,1 @@
-"""What everything stands on: errors, units, quantities, random streams, files and registries."""
+"""Foundations that all packages use: errors, units, columns, random streams, files and registries."""

@@ -1,7 +1,7 @@
-"""Seals of JSON files: a digest at the end, of all bytes with its own digits left out.
+"""Checksums at the end of JSON files: a digest of all bytes except its own digits.
 
-A seal finds accidents: a changed byte, a lost line. It is no signature, for a deliberate change can be sealed
-again.
+A checksum finds accidents, such as a changed byte or a lost line. It is not a signature: after a deliberate change, the
+file can be sealed again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def digest_holds(raw: bytes) -> bool:
     return found is not None and hashlib.sha256(raw[: found.start()] + _OPEN).hexdigest() == found[1].decode()
 
 
-def seal_json(told: Mapping[str, Any], *, allow_nan: bool = True) -> str:
+def seal_json(data: Mapping[str, Any], *, allow_nan: bool = True) -> str:
     """A document as JSON text with a seal: a first key that says so, and the digest as the last one.
 
     >>> print(seal_json({"a": 1}), end="")
@@ -54,7 +54,7 @@ def seal_json(told: Mapping[str, Any], *, allow_nan: bool = True) -> str:
       "digest": "eefdc7654b21c85467c5087ca88c36f58a33214045e36b0675fe17e493163863"
     }
     """
-    text = json.dumps({_MARK: "SHA-256", **told, "digest": ""}, indent=2, allow_nan=allow_nan) + "\n"
+    text = json.dumps({_MARK: "SHA-256", **data, "digest": ""}, indent=2, allow_nan=allow_nan) + "\n"
     return with_digest(text).decode()
 
 
@@ -63,32 +63,32 @@ def has_leading_seal(raw: bytes) -> bool:
     return raw.lstrip(b"{ \r\n").startswith(f'"{_MARK}"'.encode())
 
 
-def is_sealed(raw: bytes, told: Any) -> bool:
-    """Whether a document has a seal, which holds.
+def is_sealed(raw: bytes, data: Any) -> bool:
+    """Whether a document has a valid seal.
 
     Parameters
     ----------
     raw
-        Its bytes.
-    told
-        What they hold. The keys of the seal are taken out of it.
+        The bytes of the document.
+    data
+        The parsed document. The keys of the seal are removed from it.
 
     Returns
     -------
     bool
-        False: it has none.
+        False if it has no seal.
 
     Raises
     ------
     InputError
         If it was changed after it was sealed.
     """
-    keys = [told.pop(name, None) for name in (_MARK, "digest")] if isinstance(told, dict) else []
+    keys = [data.pop(name, None) for name in (_MARK, "digest")] if isinstance(data, dict) else []
     if not has_digest(raw) and all(value is None for value in keys):
         return False
     if not digest_holds(raw):
         raise InputError(
-            "was changed after it was written: make it again, or take out its lines 'sealed' and 'digest' if the "
+            "was changed after it was written: make it again, or remove its lines 'sealed' and 'digest' if the "
             "change is meant"
         )
     return True

@@ -1,4 +1,4 @@
-"""Quantities: columns of a table and how they are shown; metrics: quantities that are measured."""
+"""Columns of a table with their names, units and display scales, and metrics, which are columns that are measured."""
 
 from __future__ import annotations
 

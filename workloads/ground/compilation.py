@@ -1,9 +1,9 @@
 """Machine code of plain functions, compiled by numba, and a cache of it that only the user can write.
 
-Numba's own cache lies beside the source or in a directory of its choice, is a pickle that it loads unseen, and fails
-for good with a damaged file. Here each file carries the digest of its content and is loaded only if it is whole, and
-only from a directory that belongs to the user and that no other user can write. Digests find accidents; the directory
-keeps others out.
+Numba's own cache lies beside the source or in a directory of numba's choice, is a pickle that numba loads without a
+check, and fails permanently if a file is damaged. Here each file carries the digest of its content and is loaded only
+if it is intact, and only from a directory that belongs to the user and that other users cannot write. The digest finds
+accidents; the directory protects against other users.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ def _cache(function: Callable[..., None], directory: Path) -> Any:
 
 
 def read_code(path: Path, stamp: bytes) -> bytes | None:
-    """The code that a file of the cache holds; None where there is none of that stamp, or it is damaged."""
+    """The code in a cache file; None if it is damaged or has another stamp."""
     try:
         content = _read(path)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Documents: JSON and TOML from outside as plain values, with a bound on how deeply they are nested."""
+"""Reading of untrusted JSON and TOML as plain values, with a limit on the nesting depth."""
 
 from __future__ import annotations
 
@@ -39,28 +39,28 @@ def parse_json(text: str, path: str | Path | None = None) -> Any:
     text
         The document.
     path
-        Its file, for the message; None: it comes from none.
+        Its file, for messages; None: it does not come from a file.
 
     Raises
     ------
     InputError
-        If it is no JSON, or nested too deeply; says file, line and column.
+        If it is not JSON, or nested too deeply; gives file, line and column.
     """
     try:
-        told = json.loads(text)
+        parsed = json.loads(text)
     except json.JSONDecodeError as error:
-        raise _fault(path, error.lineno, f"is no JSON from column {error.colno} on") from None
+        raise _fault(path, error.lineno, f"is not JSON from column {error.colno} on") from None
     except RecursionError:
         raise _fault(path, None, _TOO_DEEP) from None
     except ValueError:
         raise _fault(path, None, _TOO_LONG) from None
-    return _shallow(told, path)
+    return _shallow(parsed, path)
 
 
 def parse_toml(text: str, path: str | Path | None = None) -> dict[str, Any]:
-    """What TOML text holds; parameters and errors as of :func:`parse_json`."""
+    """Parse TOML text; parameters and errors as in :func:`parse_json`."""
     try:
-        told = tomllib.loads(text)
+        parsed = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         match = _PLACE.fullmatch(str(error))
         line, reason = (int(match[2]), f"{match[1]} in column {match[3]}") if match else (None, str(error))
@@ -69,7 +69,7 @@ def parse_toml(text: str, path: str | Path | None = None) -> dict[str, Any]:
         raise _fault(path, None, _TOO_DEEP) from None
     except ValueError:
         raise _fault(path, None, _TOO_LONG) from None
-    table: dict[str, Any] = _shallow(told, path)
+    table: dict[str, Any] = _shallow(parsed, path)
     return table
 
 
@@ -79,13 +79,13 @@ def _fault(path: str | Path | None, line: int | None, message: str) -> InputErro
     return InputError(message if line is None else f"line {line} {message}")
 
 
-def _shallow(told: Any, path: str | Path | None) -> Any:
+def _shallow(parsed: Any, path: str | Path | None) -> Any:
     """The document, if it is nested no deeper than what reads it can follow."""
-    level, depth = [told], 0
+    level, depth = [parsed], 0
     while level:
         if depth > DEEPEST:
             raise _fault(path, None, _TOO_DEEP)
         holders = [item for item in level if isinstance(item, dict | list)]
         level = [part for item in holders for part in (item.values() if isinstance(item, dict) else item)]
         depth += 1
-    return told
+    return parsed

@@ -1,21 +1,21 @@
-"""The errors of Holdfast, one small tree.
+"""The exceptions and warnings of Holdfast.
 
 ::
 
     HoldfastError
-    ├── InputError (ValueError)      something that came from outside is not usable
+    ├── InputError (ValueError)      input from outside is not usable
     │   ├── ParameterError           an option or argument has an illegal value
-    │   ├── UnknownNameError         a name that no registry knows; says the nearest known ones
-    │   ├── TraceError               a line of a trace or job table; says file and line
+    │   ├── UnknownNameError         a name that is in no registry; lists the nearest known names
+    │   ├── TraceError               a line of a trace or job table; gives file and line
     │   ├── OutputError              a result cannot be written
-    │   └── MissingPackageError      an optional package is not installed; says the command that installs it
-    └── InvariantError               the model broke one of its own laws: a defect of Holdfast or of a plug-in
+    │   └── MissingPackageError      an optional package is not installed; gives the command that installs it
+    └── InvariantError               the model violated one of its invariants: a defect of Holdfast or of a plug-in
 
-    FormatWarning (UserWarning)       a file is written in a format that cannot hold all of what is known
+    FormatWarning (UserWarning)       the format of a file cannot hold all information
     MachineCodeWarning (UserWarning)  compiled code is not kept, or plain code runs instead: slower, the same results
 
-The command line turns an :class:`InputError`, and trouble with the machine such as a full disk, into one sentence on
-standard error and exit status 2. An :class:`InvariantError`, like any other exception, is a defect: one sentence, exit
+The command line reports an :class:`InputError`, and trouble with the machine such as a full disk, in one sentence on
+standard error with exit status 2. An :class:`InvariantError`, like any other exception, is a defect: one sentence, exit
 status 70 and a crash file with the traceback (``experiments.crashes``).
 """
 
@@ -142,9 +142,9 @@ class HoldfastError(Exception):
         return _as_it_was, (type(self), self.args, self.__dict__)
 
 
-def _as_it_was(kind: type[HoldfastError], args: tuple[Any, ...], told: dict[str, Any]) -> HoldfastError:
+def _as_it_was(kind: type[HoldfastError], args: tuple[Any, ...], attributes: dict[str, Any]) -> HoldfastError:
     error = kind.__new__(kind, *args)
-    error.__dict__.update(told)
+    error.__dict__.update(attributes)
     return error
 
 

@@ -1,4 +1,4 @@
-"""Fields: what stands in one cell of a text table, and where the cells of a named column are."""
+"""Parsing of single cells of a text table, and lookup of columns by name."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Columns:
         Raises
         ------
         ValueError
-            If there is none of them.
+            If none of them exists.
         """
         place = self.find(*names)
         if place is None:

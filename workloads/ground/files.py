@@ -1,4 +1,4 @@
-"""Files: whole inputs, decompressed, and outputs that appear complete or not at all."""
+"""File input and output: whole inputs, decompressed, and outputs that appear either complete or not at all."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Import paths: what stands at ``module:name``, also in a module of the current directory.
+"""Import of a ``module:name`` path, also from a module in the current directory.
 
-Whatever is imported here runs. Names from files come here through :func:`workloads.ground.trust.admit` alone.
+Importing runs code. Names that come from files get here only through :func:`workloads.ground.trust.admit`.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def _reason(error: Exception) -> str:
     """Why a module cannot be imported."""
     if isinstance(error, ModuleNotFoundError) and error.name is not None:
         return f"there is no module {format_value(error.name)}"
-    said = " ".join(str(error).split())
-    return f"its module fails with {type(error).__name__} {format_value(said)}"
+    message = " ".join(str(error).split())
+    return f"its module fails with {type(error).__name__} {format_value(message)}"
 
 
 def _module(name: str) -> Any:

@@ -1,7 +1,7 @@
-"""Job ids: whole numbers, and how people write those of array tasks and of components of heterogeneous jobs.
+"""Job ids as integers, and the notation for array tasks and components of heterogeneous jobs.
 
 Slurm writes a task of an array as ``287_1`` and a component of a heterogeneous job as ``287+1``. Tables and simulations
-need one whole number: job x 2^32 + task, and job x 2^32 + 2^31 + component.
+need one integer: job x 2^32 + task, and job x 2^32 + 2^31 + component.
 """
 
 from __future__ import annotations

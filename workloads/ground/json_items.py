@@ -1,4 +1,4 @@
-"""Items of a list in a large JSON document, one at a time."""
+"""Incremental reading of a list in a large JSON document, one item at a time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def json_items(text: str, key: str, path: str | Path) -> Iterator[tuple[int, Any
     Raises
     ------
     TraceError
-        If the text is no JSON object, a value is nested too deeply, or there is no list of that name.
+        If the text is not a JSON object, a value is nested too deeply, or there is no list of that name.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def json_items(text: str, key: str, path: str | Path) -> Iterator[tuple[int, Any
                 cursor.value()
         cursor.end()
     except json.JSONDecodeError as error:
-        raise TraceError(path, error.lineno, f"is no JSON from column {error.colno} on") from None
+        raise TraceError(path, error.lineno, f"is not JSON from column {error.colno} on") from None
     except RecursionError:
         raise TraceError(path, cursor.line(), "is nested too deeply") from None
     except ValueError:
@@ -85,7 +85,7 @@ class _Cursor:
         return value
 
     def line(self) -> int:
-        """Line of what comes next; each call looks only at the text since the one before."""
+        """Line of the next item; each call counts lines only in the text since the previous call."""
         self.next_is("")
         self._line += self._text.count("\n", self._counted, self._place)
         self._counted = self._place

@@ -1,4 +1,4 @@
-"""Late names: a package's public names, each imported when it is first used."""
+"""Lazy imports of the public names of a package, each at its first use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines: of a text that may be large, without a list of all of them."""
+"""Iteration over the lines of a large text without a list of all lines."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Numbers: which values and which texts count as numbers, in parameters and in documents from outside.
+"""Rules for numbers in parameters and in documents from outside: accepted types and accepted texts.
 
-A text becomes a number here alone: :func:`integer` and :func:`decimal` refuse what ``int()`` and ``float()`` of the
-programming language read besides, ``1_000`` and the digits of other scripts. A task of an array, ``1_6``, is not 16.
-``True`` and ``False`` are integers in Python, but a parameter that is set to one of them is a mistake.
+All texts become numbers here: :func:`integer` and :func:`decimal` reject notations that Python's ``int()`` and
+``float()`` accept, such as ``1_000`` and the digits of other scripts. A task of an array, ``1_6``, is not 16.
+``True`` and ``False`` are integers in Python, but as the value of a numeric parameter they are a mistake.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Object code of plain loops: compiled by numba once, loaded by LLVM alone in every later process.
+"""Object code of plain loops: compiled once by numba, then loaded by LLVM alone in later processes.
 
-To load numba takes a second of processor time, more than a replay of a year of a real machine. A loop over whole
-numbers and arrays of them needs nothing of numba's at run time: its object code is kept by itself, in the cache of
-:mod:`workloads.ground.compilation` and under its rules, and a process loads it in some hundredths of a second.
+Loading numba takes a second of processor time, more than the replay of a year of a real machine. A loop over integers
+and arrays of integers does not need numba at run time. Its object code is stored separately, in the cache of
+:mod:`workloads.ground.compilation` and under the same rules, and a process loads it in a few hundredths of a second.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Declared parameters: type, unit, legal values and help of a parameter stand at the field that holds it.
+"""Declared parameters: the field of a dataclass carries the type, unit, legal values and help text of its parameter.
 
-A field is annotated with a :class:`Parameter`, and where a plain type does not say how a value is written, with
-:class:`Values`. ``experiments.option_parser`` makes the options of commands from these declarations alone:
+A field is annotated with a :class:`Parameter`, and with :class:`Values` where a plain type does not define how a value
+is written. ``experiments.option_parser`` derives the options of commands from these declarations alone:
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
@@ -249,7 +249,7 @@ def _parts(kind: type[Any]) -> tuple[tuple[str, Any, str], ...]:
 
 @cache
 def choices(kind: type[Any]) -> dict[str, tuple[str, ...]]:
-    """Legal values of each field of a dataclass whose type lists them."""
+    """Legal values of each field of a dataclass that is annotated with a list of values."""
     plain = {name: type_parts(hint)[0] for name, hint in get_type_hints(kind).items()}
     return {name: get_args(hint) for name, hint in plain.items() if get_origin(hint) is Literal}
 

@@ -1,8 +1,8 @@
-"""Legal ranges of numeric parameters, declared beside the parameters and checked wherever a value comes from.
+"""Legal ranges of numeric parameters, declared with the parameters and checked for values from every source.
 
-A plug-in computes with its parameters at every decision. One that is finite may still overflow there: the power of a
-ratio, a sum of squares. A range that is declared keeps such values out when the name is resolved, not in the middle of
-a simulation.
+A plug-in computes with its parameters at every decision. Even a finite value may overflow there, for example in the
+power of a ratio or in a sum of squares. A declared range rejects such values when the name is resolved, not in the
+middle of a simulation.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Registries: policies and readers by name, by import path, or from an installed package.
+"""Registries of policies and readers: lookup by name, by import path, or among the entry points of installed packages.
 
-A plug-in is named in one of three ways, wherever a name is asked for:
+Every option that takes a plug-in accepts three kinds of names:
 
-* by the name under which it was added: ``ORDERS.add("mine", mine)``;
-* by its import path, ``my.module:mine``; ``my`` may lie in the current directory;
-* by the name of an entry point of an installed package, e.g. in the group ``holdfast.orders``.
+* the name under which the plug-in was added: ``ORDERS.add("mine", mine)``;
+* its import path, ``my.module:mine``; ``my`` may be in the current directory;
+* the name of an entry point of an installed package, e.g. in the group ``holdfast.orders``.
 
-A plug-in that is a dataclass has its fields as parameters: ``easy depth=4``, ``my.module:Mine weight=0.5``.
+If a plug-in is a dataclass, its fields are its parameters: ``easy depth=4``, ``my.module:Mine weight=0.5``.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ class Registry(Generic[T]):
         Raises
         ------
         UnknownNameError
-            If there is none of that name; the message offers the nearest known names.
+            If the name is unknown; the message lists the nearest known names.
         InputError
             If it cannot be imported, is no plug-in of this kind, or has no such parameter.
         """

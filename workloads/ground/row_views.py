@@ -1,4 +1,4 @@
-"""Rows: a table that is kept as columns, of which a row is made when somebody looks at it."""
+"""A sequence of rows that is stored as columns; a row object is made only when it is accessed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Rows(ColumnRows[Row]):
     columns
         Columns by the names of the fields, instead of rows.
     names
-        Texts, whose places stand in the columns of texts.
+        Texts; text columns hold indices into them.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
-"""Bounded reading: the content of a file, plain or gzip, in pieces and never more than a stated amount.
+"""Reading of plain or gzip files with a limit on the decompressed size.
 
-A few kilobytes of gzip may stand for gigabytes, and a device or a pipe may never end.
+A few kilobytes of gzip may expand to gigabytes, and a device or a pipe may never end.
 """
 
 from __future__ import annotations

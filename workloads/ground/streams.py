@@ -1,7 +1,7 @@
 """Named streams of random numbers.
 
-Every random choice draws from the stream of its own name, so that adding a choice, or asking for other notices, leaves
-all other choices as they were.
+Every random choice draws from a stream of its own, so that adding a choice, or changing one parameter, leaves all other
+choices unchanged.
 """
 
 from __future__ import annotations

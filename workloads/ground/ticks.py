@@ -1,4 +1,4 @@
-"""Ticks of many times at once."""
+"""Vectorised conversion of times to ticks."""
 
 from __future__ import annotations
 

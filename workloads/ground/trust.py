@@ -1,9 +1,9 @@
-"""Trust in files: the gate of every name that a file gives, whether built-in or code to import.
+"""The check of every plug-in name that a file contains: built-in names pass, code to import needs the user's trust.
 
-A job table, a sweep, a result, an archive or a network names policies, strategies and readers. By such a name an import
-path, ``module:name``, would run code that came with the file. A reader therefore passes every name through
-:func:`admit` before anything resolves it. What a user types on the command line, or writes in a program of his own, is
-not a file's and needs no trust.
+A job table, a sweep, a result, an archive or a network names policies, strategies and readers. If such a name is an
+import path, ``module:name``, it would run code that came with the file. Readers therefore pass every name through
+:func:`admit` before it is resolved. Names that a user types on the command line, or writes in a program, do not come
+from a file and need no trust.
 """
 
 from __future__ import annotations

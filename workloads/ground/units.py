@@ -1,7 +1,7 @@
-"""Time: the tick of the simulated clock, and durations as people write them.
+"""Time units: the tick of the simulated clock, and the notation of durations.
 
-Jobs speak of seconds. The simulated clock counts integer **ticks** of one microsecond, so that "the same instant" is
-``==`` and no sum drifts (docs/model.md, "Readings that are not parameters"). Policies see ticks too.
+Jobs use seconds. The simulated clock counts integer **ticks** of one microsecond, so that equal instants compare equal
+and sums do not drift (docs/model.md, "Readings that are not parameters"). Policies see ticks, too.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Words for what sizes count: a log may count processors where texts are written for nodes."""
+"""Units of job sizes in messages: texts written for nodes say processors where a log counts processors."""
 
 from __future__ import annotations
 

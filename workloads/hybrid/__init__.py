@@ -1,1 +1,1 @@
-"""From a trace to a hybrid workload: types, overheads and notices."""
+"""Hybrid workloads: a trace with job types, overheads and advance notices."""

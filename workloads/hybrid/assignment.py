@@ -1,8 +1,8 @@
-"""Job types, overheads and notices for a trace that says nothing of them.
+"""Assignment of job types, overheads and notices to the jobs of a trace that does not record them.
 
-Source: Fan et al., IPDPS 2022, sections IV-A and IV-B; docs/model.md, "The model, and the choices it makes", says how
-they are read. Every random choice has a stream of its own with one draw for each group or job, needed or not: workloads
-of one seed that differ in one parameter differ in nothing but what that parameter decides.
+Source: Fan et al., IPDPS 2022, sections IV-A and IV-B; docs/model.md, "The model, and the choices it makes", gives our
+reading of them. Every random choice has its own stream with one draw per group or job, whether it is needed or not: two
+workloads with the same seed that differ in one parameter differ only in what that parameter decides.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
     Parameters
     ----------
     trace
-        Any trace whose machine size is known.
+        A trace with a known machine size.
     parameters
         How; the paper's by default.
     seed

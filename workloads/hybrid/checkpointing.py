@@ -1,7 +1,7 @@
-"""Checkpoints of rigid jobs: how long one takes, how far apart they are, how many a run makes.
+"""Checkpoints of rigid jobs: their cost, their interval, and their number in a run.
 
 Sources: Daly 2006 (a higher order estimate of the optimum checkpoint interval); Fan et al., IPDPS 2022, section IV-B.
-Counts of checkpoints are computed in ticks, so that every count of one run comes to the same number.
+Counts of checkpoints are computed in ticks, so that all counts for one run agree.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def checkpoint_interval(nodes: int, factor: float = 1.0, node_mtbf: float = NODE
 
 
 def checkpoints_of_compute(compute: int, interval: int) -> int:
-    """Checkpoints of a run that computes so long: one after each full interval, none at the end.
+    """Number of checkpoints in ``compute`` ticks of computation: one after each full interval, none at the end.
 
     Parameters
     ----------

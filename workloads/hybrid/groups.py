@@ -1,7 +1,7 @@
 """Groups of jobs that share one type: projects, users, or campaigns.
 
-Source: Fan et al., IPDPS 2022, section IV-A, groups by project; docs/model.md, parameter ``group_by``, says what stands
-in for it.
+Source: Fan et al., IPDPS 2022, section IV-A, groups by project; docs/model.md, parameter ``group_by``, lists the
+alternatives for traces without projects.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from workloads.logs.trace import Trace
 
 __all__ = ["GROUPINGS", "campaigns", "group_jobs", "group_names", "job_groups", "resolve_grouping"]
 
-#: What jobs may be grouped by; ``auto`` is the first of the others that tells jobs of the trace apart.
+#: Legal groupings; ``auto`` is the first of the others that separates the jobs of the trace into several groups.
 GROUPINGS = choices(Assignment)["group_by"]
 
 
@@ -64,7 +64,7 @@ def group_jobs(trace: Trace, group_by: str = "auto") -> list[int]:
     Raises
     ------
     ParameterError
-        If ``group_by`` is none of these, or if the trace has no project, or no user, to group by.
+        If ``group_by`` is not one of these, or if the trace has no projects, or no users, to group by.
     """
     numbers: list[int] = job_groups(trace, group_by)[1].tolist()
     return numbers

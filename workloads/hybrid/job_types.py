@@ -1,4 +1,4 @@
-"""Typed jobs: what the jobs of a trace become, given their types and the random numbers that are drawn for them.
+"""Conversion of the jobs of a trace to typed jobs, given their types and random numbers.
 
 Source: Fan et al., IPDPS 2022, sections IV-A and IV-B; docs/model.md, parameter ``overheads``.
 """

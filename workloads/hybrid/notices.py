@@ -1,4 +1,4 @@
-"""Advance notices of on-demand jobs: Table III and the times that follow from a category.
+"""Advance notices of on-demand jobs: the categories of Table III and the times that follow from them.
 
 Source: Fan et al., IPDPS 2022, sections III-B and IV-B.
 """

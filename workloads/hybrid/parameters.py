@@ -1,4 +1,4 @@
-"""Values of parameters as people write them: in a configuration file, or as an option of a command."""
+"""Parsing of parameter values from configuration files and command options."""
 
 from __future__ import annotations
 

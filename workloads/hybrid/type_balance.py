@@ -1,4 +1,4 @@
-"""Imbalance: where the types that are drawn for groups say more of the seed than of the workload."""
+"""A warning for workloads with so few groups that the drawn types depend mostly on the seed."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def imbalance(trace: Trace, jobs: Sequence[Job], parameters: Assignment | None =
     counts = np.bincount(groups)
     largest = int(counts.argmax())
     name, most = names[largest], int(counts[largest])
-    told = []
+    findings = []
     if most > _MOST * len(jobs):
-        told.append(f"{name!r} has {most / len(jobs):.0%} of the jobs".replace("%", " %"))
+        findings.append(f"{name!r} has {most / len(jobs):.0%} of the jobs".replace("%", " %"))
     on_demand, rigid, malleable = ((1 - how.stochastic_share) * share for share in how.shares)
     shares = {
         JobType.ON_DEMAND: on_demand,
@@ -63,13 +63,13 @@ def imbalance(trace: Trace, jobs: Sequence[Job], parameters: Assignment | None =
     table = jobs if isinstance(jobs, Jobs) else Jobs(jobs)
     missing = [kind for kind, share in shares.items() if share > 0 and not table.are(kind).any()]
     if missing:
-        told.append(f"{'none' if told else 'no job'} is {' or '.join(kind.value for kind in missing)}")
-    if not told:
+        findings.append(f"{'none' if findings else 'no job'} is {' or '.join(kind.value for kind in missing)}")
+    if not findings:
         return ""
-    said = f"types are drawn for each {kind}: {', and '.join(told)}"
+    warning = f"types are drawn for each {kind}: {', and '.join(findings)}"
     if JobType.ON_DEMAND not in missing:
-        return f"{said}; another seed may draw others"
+        return f"{warning}; another seed may draw others"
     return (
-        f"{said}; another seed, a larger on-demand share (shares) or smaller groups (group_by) may draw some, and "
+        f"{warning}; another seed, a larger on-demand share (shares) or smaller groups (group_by) may draw some, and "
         "without any the mechanisms have nothing to decide"
     )

@@ -31,7 +31,7 @@ class Assignment:
     shares
         Probabilities of a group to be on-demand, rigid, malleable.
     group_by
-        ``project``, ``user``, ``campaign``, or ``auto``: the first of these that tells jobs of the trace apart.
+        ``project``, ``user``, ``campaign``, or ``auto``: the first of these with more than one value in the trace.
     notice_mix
         ``W1`` .. ``W5`` of Table III, or shares of none, accurate, early, late.
     notice_lead

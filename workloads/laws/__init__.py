@@ -1,4 +1,4 @@
-"""Laws of runtimes: by name, from scipy, truncated, discrete, and the grids that make discrete laws of the others."""
+"""Runtime distributions: by name, from scipy, truncated, shifted, mixed and discrete, and grids to discretise them."""
 
 from workloads.laws.distribution import Array, ContinuousLaw, DiscreteLaw, Law
 from workloads.laws.grids import GRIDS, algorithm_1_size, discretise, from_samples

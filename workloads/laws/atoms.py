@@ -1,4 +1,4 @@
-"""Atoms: runtimes that have a probability of their own, as in a mixture of measured runs and a continuous law."""
+"""Atoms of a distribution: single runtimes with positive probability, as in a mixture with measured runs."""
 
 from __future__ import annotations
 

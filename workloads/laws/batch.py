@@ -1,4 +1,4 @@
-"""Bundles: many discrete laws that are asked at once, each at levels of its own."""
+"""Vectorised evaluation of many discrete distributions, each at its own levels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks of the parameters of laws: numbers that are numbers, and legal ones."""
+"""Checks of distribution parameters."""
 
 from __future__ import annotations
 

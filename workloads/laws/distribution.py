@@ -1,7 +1,8 @@
-"""What a law of runtimes is: one small protocol, the base of continuous laws, and discrete laws.
+"""The protocol of runtime distributions, the base class of continuous ones, and the discrete distribution.
 
-A law has no unit of its own: it is in the unit of its parameters, and every plan for it keeps that unit.
-Survival is ``sf`` and ``isf``, never ``1 - cdf``, which is 0 from 1e-16 on and coarse long before.
+A distribution has no unit of its own: it is in the unit of its parameters, and every plan keeps that unit.
+Use ``sf`` and ``isf`` for the survival function, never ``1 - cdf``: the difference is 0 below 1e-16 and loses precision
+well before that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Grids: the discrete law that a plan is computed for, from a continuous law or from past runs ([R] section 3.3)."""
+"""Discretisation grids: discrete distributions for the planner, from continuous ones or past runs ([R] section 3.3)."""
 
 from __future__ import annotations
 

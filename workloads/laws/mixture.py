@@ -1,4 +1,4 @@
-"""Mixtures: an application that behaves in one of several ways."""
+"""Mixtures of distributions, for an application that behaves in one of several ways."""
 
 from __future__ import annotations
 

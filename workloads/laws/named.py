@@ -1,4 +1,4 @@
-"""The nine laws of Table 1 of [R] by name, on :mod:`scipy.special` alone: importing scipy.stats takes seconds."""
+"""The nine distributions of Table 1 of [R], on :mod:`scipy.special` alone: importing scipy.stats takes seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any frozen distribution of scipy as a law."""
+"""An adapter for frozen distributions of scipy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shifted laws: a part of the runtime that is always there."""
+"""Shifted distributions, for runtimes with a constant part."""
 
 from __future__ import annotations
 

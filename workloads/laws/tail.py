@@ -1,4 +1,4 @@
-"""The tail of a law with a distant upper bound: where it begins, and a grid for it."""
+"""The tail of a distribution with a distant upper bound: where it begins, and a grid for it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["body_end", "tail_grid"]
 
 #: A bound is distant if the support is longer than its body by more than this factor.
 _DISTANT = 2.0
-#: Cubic cells resolve the runtimes around the median where their end is at most that many times as large.
+#: Cubic cells resolve the runtimes around the median if the end is at most this many times the median.
 _HEAVY = 1000.0
 #: One reservation covers the runtimes beyond the point where it adds no more than this share of the median.
 _NEGLIGIBLE = 1e-6

@@ -1,4 +1,4 @@
-"""Truncation: a law on condition that the runtime lies within bounds."""
+"""Truncated distributions: the runtime conditional on given bounds."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""From a log to a trace: SWF, ALCF, sacct and tables with named columns; and the queue that squeue shows."""
+"""Readers of logs, which make a trace: SWF, ALCF, sacct and tables with named columns; and of queues from squeue."""

@@ -1,7 +1,7 @@
 """Logs of the Argonne Leadership Computing Facility: DIM_JOB_COMPOSITE tables of Theta, Mira and Polaris.
 
-Public at https://reports.alcf.anl.gov/data/. Columns are found by name, because their order and some of
-the names changed over the years.
+They are public at https://reports.alcf.anl.gov/data/. Columns are found by name, because their order and some names
+have changed over the years.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def parse_alcf(
     if record.machines:
         header["Computer"] = ", ".join(sorted(record.machines))
     if choice.conditions:
-        header["Where"] = choice.told
+        header["Where"] = choice.text
     if choice.unit != "processors" and len(record.machines) == 1 and header["Computer"].lower() in _MACHINES:
         header["ComputerNodes"] = _MACHINES[header["Computer"].lower()]
     return intake.trace(path, "alcf", None, header, choice.unit or "nodes")

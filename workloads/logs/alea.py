@@ -1,8 +1,8 @@
-"""Logs of the simulator Alea: SWF with further columns after the 18, and a file of the machine beside it.
+"""Logs of the simulator Alea: SWF with additional columns after the standard 18, and a machine file beside the log.
 
-Source: https://github.com/aleasimulator/alea. Column 19 lists the nodes of a job, ``{1241,1241}``, 20 its queue, 21 the
-request, ``1:ppn=64:x86_64``; fields 17 and 18 hold other things than dependencies, and sizes count processors. A line
-of ``LOG.machines`` holds number, name and nodes of a cluster, and processors, speed and memory [KB] of each node.
+Source: https://github.com/aleasimulator/alea. Column 19 lists the nodes of a job, ``{1241,1241}``, column 20 its queue,
+column 21 the request, ``1:ppn=64:x86_64``. Fields 17 and 18 do not hold dependencies, and sizes count processors. A
+line of ``LOG.machines`` holds number, name and nodes of a cluster, and processors, speed and memory [KB] of each node.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Further(NamedTuple):
     Attributes
     ----------
     queue
-        Its queue; empty: none is told.
+        Its queue; empty: not recorded.
     properties
         Whether it asks for nodes with properties, ``cl_zewura`` or ``#excl`` (alone on its nodes).
     """
@@ -58,7 +58,7 @@ def parse_further(text: str) -> Further | None:
 
 
 def machine_beside(path: str | Path) -> tuple[int, str] | None:
-    """The processors of the machine, and how they are known; None: no file beside a log tells them.
+    """The number of processors of the machine, and its source; None: no file beside the log gives it.
 
     Parameters
     ----------

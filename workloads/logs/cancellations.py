@@ -1,4 +1,4 @@
-"""Withdrawals: the jobs of a log that were cancelled before they started, taken into the trace."""
+"""Jobs of a log that were cancelled before they started, added to the trace."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Intake: the records of a log become the jobs of a trace, cleaned by one rule.
+"""Cleaning: the rules by which records of a log become jobs of a trace.
 
-All readers of logs hand their records to one :class:`Intake`, so that there is one place where a job is left out or
-clipped, and one set of names under which that is counted.
+All readers of logs pass their records to one :class:`Intake`. Jobs are thus excluded or clipped in one place only, and
+counted under one set of names.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NO_RUNTIME = "runtime <= 0"
 NO_WALLTIME = "no walltime: the runtime taken"
 #: Values of a column that a message names, and their length.
 _SHOWN, _LONG = 10, 40
-#: Columns that many logs do not have.
+#: Columns that most logs lack.
 _RARE = ("wait", "think_time", "killed", "partition", "project", "user")
 _TIMES = ("submit time", "runtime", "walltime", "wait", "think time", "eligible time")
 
@@ -84,15 +84,15 @@ class Tally:
         self._noted: list[tuple[int, int, Counter[str], str, int]] = []
 
     def note(self, counter: Counter[str], reason: str, which: Mask) -> None:
-        """Count these records; of one record, what is noted first counts first."""
+        """Count these records; if a record is noted twice, the first reason counts first."""
         count = int(np.count_nonzero(which))
         if count:
             self._noted.append((int(which.argmax()), len(self._noted), counter, reason, count))
 
     def take(self, other: Tally, places: Ints) -> None:
-        """What another has noted of the records in these places."""
-        for first, _, *told in other._noted:
-            self._noted.append((int(places[first]), len(self._noted), *told))  # type: ignore[arg-type]
+        """Add the notes of another tally about the records at these places."""
+        for first, _, *entry in other._noted:
+            self._noted.append((int(places[first]), len(self._noted), *entry))  # type: ignore[arg-type]
 
     def count(self) -> None:
         """Count what has been noted."""
@@ -166,7 +166,7 @@ class Intake:
         stopped
             Whether the log says that the job was stopped at its walltime.
         preceding, think_time
-            Job on whose termination the submit depends, and the time between the two [s]; None if unknown.
+            Job that must terminate before the submit, and the time between the two [s]; None if unknown.
         partition, node_list, qos
             Empty if unknown.
         eligible
@@ -354,8 +354,8 @@ class Intake:
         repeated = int(np.count_nonzero(ids[1:] == ids[:-1]))
         if repeated:
             self.remarks["job id seen before"] += repeated
-        told = dict(header), dict(self.excluded), dict(self.remarks), tuple(self.withdrawn)
-        return Trace(jobs, nodes, str(path), format, *told, unit)
+        details = dict(header), dict(self.excluded), dict(self.remarks), tuple(self.withdrawn)
+        return Trace(jobs, nodes, str(path), format, *details, unit)
 
     @property
     def taken(self) -> int:

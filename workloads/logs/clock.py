@@ -1,7 +1,7 @@
-"""The clock of a log: dates and durations as people write them, and times as messages show them.
+"""The clock of a log: parsing of dates and durations, and the format of times in messages.
 
-One rule holds for all options, files and messages. A date without a zone is in UTC, and so is every date that is shown;
-only of a log that records local time without its zone dates are read and shown in that local time.
+One rule holds for all options, files and messages: a date without a zone is in UTC, and so is every displayed date.
+The exception is a log that records local time without its zone; its dates are read and displayed in that local time.
 """
 
 from __future__ import annotations

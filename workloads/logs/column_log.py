@@ -1,4 +1,4 @@
-"""Job tables of other sites, CSV or Parquet, whose columns are named by role: PM100, F-DATA and others."""
+"""Reader of CSV and Parquet job tables of other sites, with columns named by role: PM100, F-DATA and others."""
 
 from __future__ import annotations
 
@@ -198,16 +198,16 @@ class _Record:
         self.unit = "nodes" if nodes or procs_per_node is not None else "processors"
 
     def header(self, choice: Choice) -> dict[str, str]:
-        """What is known of all the jobs."""
-        told = {"Unit": self.unit, **self.shares.header()}
+        """Header entries that describe the log as a whole."""
+        entries = {"Unit": self.unit, **self.shares.header()}
         if choice.conditions:
-            told["Where"] = choice.told
+            entries["Where"] = choice.text
         if self.local:
-            told["Clock"] = "local"
-        return told
+            entries["Clock"] = "local"
+        return entries
 
     def take(self, row: Sequence[str], intake: Intake) -> None:
-        """Hand a row to the intake, or raise the ValueError of what is wrong with it."""
+        """Pass a row to the intake, or raise a ValueError that describes the fault."""
         self.row += 1
         for place, condition in self.chosen:
             if not condition.holds(row[place]):
@@ -262,7 +262,7 @@ class _Record:
         text = self._text(row, name)
         if not text:
             return None
-        # A date is told by its signs: most cells are dates, and an error is slow.
+        # Dates are recognised by their punctuation: most cells are dates, and raising an error is slow.
         if "-" in text[1:] and ":" in text:
             return seconds_of_date(text, name)
         try:

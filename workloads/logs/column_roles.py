@@ -1,4 +1,4 @@
-"""Roles of columns: where the job table of another site holds what a trace needs, and in which unit."""
+"""Column roles: which columns of a job table contain the fields of a trace, and in which units."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dependencies: jobs that are submitted once another one has terminated, as a log says.
+"""Dependencies in a log: jobs that are submitted after another job has terminated.
 
 Source: Standard Workload Format 2.2, fields 17 (preceding job number: "the current job can only start after the
 termination of this preceding job") and 18 (think time: "the number of seconds that should elapse between the
@@ -49,8 +49,8 @@ def follow_dependencies(trace: Trace, jobs: Sequence[Job]) -> tuple[Jobs, dict[s
     table = jobs if isinstance(jobs, Jobs) else Jobs(jobs)
     if not trace.jobs.has("preceding"):
         return table, {}
-    told = trace.jobs
-    before, submits, ids = (told.column(name).tolist() for name in ("preceding", "submit", "job_id"))
+    recorded = trace.jobs
+    before, submits, ids = (recorded.column(name).tolist() for name in ("preceding", "submit", "job_id"))
     never, unnoticed, waits = (np.isnan(table.column(name)) for name in ("submit", "notice", "running_since"))
     own = table.column("job_id").tolist()
     preceding = np.full(len(table), None, np.object_)
@@ -73,5 +73,5 @@ def follow_dependencies(trace: Trace, jobs: Sequence[Job]) -> tuple[Jobs, dict[s
                 preceding[index] = own[place]
         seen[ids[index]] = index
     followed = np.array([number is not None for number in preceding])
-    think = np.where(followed, np.rint(told.column("think_time") * SECOND) / SECOND, np.nan)
+    think = np.where(followed, np.rint(recorded.column("think_time") * SECOND) / SECOND, np.nan)
     return table.with_columns(preceding=preceding, think_time=think), dict(remarks)

@@ -1,4 +1,4 @@
-"""Selection: the part of a log that is wanted, by what its columns hold."""
+"""Filters for a log: conditions on columns that select the jobs to read."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Choice:
         return any(condition.kind in kinds for condition in self.conditions)
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The conditions in words; empty: none."""
         return " ".join(map(str, self.conditions))
 

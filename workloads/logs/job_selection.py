@@ -1,7 +1,7 @@
-"""Selection of jobs that are read already: the part of a trace or a job table that is wanted.
+"""Filters for jobs that have been read: the same conditions, applied to a trace or a job table.
 
-Some readers select by the columns of their file while they read. For all others the jobs themselves are looked at, so
-that a reader needs no code for it.
+Some readers filter by the columns of their file while they read. For all other formats the jobs are filtered here, so
+their readers need no code for it.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def select(workload: Trace | JobTable, choice: Choice, path: str | Path) -> Trac
         jobs=workload.jobs.select(wanted),
         # The size of the machine is not that of one of its partitions.
         nodes=None if choice.asks_for("partition", "queue") else workload.nodes,
-        header={**workload.header, "Where": choice.told},
+        header={**workload.header, "Where": choice.text},
         excluded={**workload.excluded, **excluded},
         withdrawn=place_withdrawn_jobs(withdrawn, wanted),
     )

@@ -1,4 +1,4 @@
-"""The size of a machine that a log does not record, as far as its jobs show it."""
+"""An estimate of the machine size from the jobs of a log that does not record it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def peak_use(trace: Trace) -> int:
     Parameters
     ----------
     trace
-        A log. Jobs whose wait is not recorded are passed over.
+        A log. Jobs without a recorded wait are skipped.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def occupancy(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     Parameters
     ----------
     trace
-        A log. Jobs whose wait is not recorded are passed over.
+        A log. Jobs without a recorded wait are skipped.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def with_assumed_size(trace: Trace) -> Trace:
     -------
     Trace
         Unchanged if the size is known, or nothing shows it. Otherwise its size is the number of nodes that Slurm's
-        NodeList names in it, or what :func:`peak_use` finds, and ``header`` tells that under ``Assumed``.
+        NodeList names in it, or what :func:`peak_use` finds, and ``header`` notes that under ``Assumed``.
     """
     if trace.nodes is not None:
         return trace
@@ -102,7 +102,7 @@ def with_assumed_size(trace: Trace) -> Trace:
         size, how = peak_use(trace), "enough for what the jobs held at once in 99 % of the time"
     if not size:
         return trace
-    told = f"a machine of {size:,} {trace.unit}, {how} (--nodes sets the size)"
+    assumption = f"a machine of {size:,} {trace.unit}, {how} (--nodes sets the size)"
     if trace.format == "swf" and trace.unit == "nodes" and header_sizes(trace.header) == (0, 0):
-        told += "; no header says what is counted, and by the format it is processors (--unit processors says so)"
-    return replace(trace, nodes=size, header={**trace.header, ASSUMED: told})
+        assumption += "; no header says what is counted, and by the format it is processors (--unit processors says so)"
+    return replace(trace, nodes=size, header={**trace.header, ASSUMED: assumption})

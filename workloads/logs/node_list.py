@@ -1,6 +1,6 @@
 """Reader of the nodes of a Slurm machine: ``scontrol show nodes``, as text or JSON.
 
-Source: scontrol(1), "NODE STATES" of sinfo(1); docs/forecast.md says how the file is made.
+Source: scontrol(1), "NODE STATES" of sinfo(1); docs/forecast.md shows how to make the file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Names of nodes as Slurm lists them: how many different ones a log names, and their places on the machine."""
+"""Node names in Slurm's list notation: the distinct nodes of a log, and their positions on the machine."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class NamedNodes:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names; none if they cannot be told."""
+        """The names; empty if they are not fully known."""
         return frozenset(self._names) if self._known else frozenset()
 
     @property
     def count(self) -> int:
         """How many different names there are, in the first five million that are listed.
 
-        0 if that cannot be told: a list was cut off, or stands for too many.
+        0 if it is not known: a list was cut off, or has too many nodes.
         """
         return len(self._names) if self._known else 0
 
@@ -168,7 +168,7 @@ class NodeNumbers:
         Returns
         -------
         int
-            0 if the nodes are not known, or others than so many.
+            0 if the nodes are not known, or their number differs.
         """
         if text not in self._known:
             places = [self._places.get(name) for name in nodes_in(text)]

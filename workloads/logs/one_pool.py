@@ -1,4 +1,4 @@
-"""What a log has that one pool of equal nodes does not model, and for what share of its work."""
+"""Properties of a log that a pool of equal nodes does not model, each with its share of the work."""
 
 from __future__ import annotations
 

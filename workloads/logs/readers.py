@@ -1,4 +1,4 @@
-"""Readers: any workload file in, its format named or recognised by its content."""
+"""The registry of readers: reads any workload file, in a named format or one recognised by its content."""
 
 from __future__ import annotations
 

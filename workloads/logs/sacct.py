@@ -1,8 +1,8 @@
-"""Logs of Slurm, as ``sacct`` exports them.
+"""Reader of Slurm logs exported by ``sacct``.
 
 ``SLURM_TIME_FORMAT=%s sacct -a -X -P -o JobIDRaw,User,Account,Partition,State,Submit,Eligible,Start,End,ElapsedRaw,
-TimelimitRaw,NNodes,NCPUS``, or any other form of :mod:`workloads.logs.sacct_formats`; docs/guides/sacct.md says how the
-columns are read. They are found by name.
+TimelimitRaw,NNodes,NCPUS``, or any other form of :mod:`workloads.logs.sacct_formats`. Columns are found by name;
+docs/guides/sacct.md describes how they are read.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def read_sacct(
     -------
     Trace
         In file order; times in seconds since 1970, ISO times without a zone taken as UTC; TimelimitRaw is in minutes.
-        Size None; ``header`` tells how many nodes NodeList names (NodesNamed), if it has this column.
+        Size None; ``header`` gives the number of nodes in NodeList (NodesNamed), if it has this column.
 
     Raises
     ------
@@ -254,15 +254,15 @@ class _SacctRecord:
         return "." in job or (cut and self.user is not None and not row[self.user])
 
     def header(self, choice: Choice) -> dict[str, str]:
-        """What is known of all the jobs."""
-        told = {"Unit": self.unit, **self.shares.header()}
+        """Header entries that describe the log as a whole."""
+        entries = {"Unit": self.unit, **self.shares.header()}
         if choice.conditions:
-            told["Where"] = choice.told
+            entries["Where"] = choice.text
         if self.local:
-            told["Clock"] = "local"
+            entries["Clock"] = "local"
         if self.nodes.count and self.unit == "nodes":
-            told["NodesNamed"] = str(self.nodes.count)
-        return told
+            entries["NodesNamed"] = str(self.nodes.count)
+        return entries
 
     def _never_ran(self, row: Sequence[str], start: float, end: float | None) -> bool:
         """Whether a job that was cancelled in the queue: Slurm then writes the time of that as its start, too."""
@@ -286,8 +286,8 @@ class _SacctRecord:
         end = None if self.end is None else parse_time(row[self.end], "End")
         eligible, wait = self._eligible(row, submit), None
         if submit is not None and end is not None:
-            told = "" if self.eligible is None else row[self.eligible].strip()
-            if told and parse_time(told, "Eligible") is None:
+            cell = "" if self.eligible is None else row[self.eligible].strip()
+            if cell and parse_time(cell, "Eligible") is None:
                 # Unknown, or 0: it was held until it was cancelled.
                 eligible = end
             eligible = None if eligible is None else min(eligible, end)

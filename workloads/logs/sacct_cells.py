@@ -1,8 +1,8 @@
-"""Cells of an sacct line whose texts hold the separator: which of them belong together.
+"""Repair of sacct lines with separators inside text cells.
 
-``sacct -P`` does not quote. A job name, a comment or a constraint may hold ``|``, and then the line has more cells than
-the header. The cells beside a text say where it ends: a date, a count or a state can stand under a column of that kind
-alone.
+``sacct -P`` does not quote. If a job name, a comment or a constraint contains ``|``, the line has more cells than the
+header. The neighbouring cells show where such a text ends, because a date, a count or a state fits only a column of
+that kind.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _KINDS: dict[str, re.Pattern[str]] = {
 
 
 class RestOfRecordError(ValueError):
-    """A line is the rest of a record whose beginning, before a line break in a text, is not in the file."""
+    """A line continues a record after a line break in a text, and the start of that record is not in the file."""
 
 
 class CellFit:
@@ -112,15 +112,15 @@ class CellFit:
         for one, other, kind in zip(first, last, self._kinds, strict=True):
             if kind is not None and cells[one - 1] != cells[other - 1]:
                 raise ValueError(
-                    f"a text with {self._mark} in it cannot be told from the columns beside it: export with another "
-                    "separator, such as sacct -P --delimiter='^'"
+                    f"a text with {self._mark} in it cannot be separated from the neighbouring columns: "
+                    "export with another separator, such as sacct -P --delimiter='^'"
                 )
         return [self._mark.join(cells[begin:end]) for begin, end in zip([0, *first], first, strict=False)]
 
     def _ends(self, cells: Sequence[str], spare: int, *, longest_first: bool) -> list[int] | None:
         """For each column the place after its last cell, the first texts as long (or as short) as can be."""
         columns = len(self._tests)
-        # Whether the columns from one on fit to the cells that are left when so many spare cells have been used.
+        # fits[column][spare]: whether the columns from this one on match the cells left after ``spare`` extra cells.
         fits = [[False] * (spare + 1) for _ in range(columns + 1)]
         fits[columns][spare] = True
         for column in range(columns - 1, -1, -1):

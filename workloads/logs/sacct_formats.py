@@ -1,4 +1,4 @@
-"""Forms of an sacct export: from its text to rows of cells under the names of Slurm's columns.
+"""Formats of an sacct export: each yields rows of cells under the names of Slurm's columns.
 
 ``sacct`` separates columns by a character (``-P``, ``-p``, ``--delimiter``), aligns them under a line of dashes (the
 default), or prints ``--json``.
@@ -225,7 +225,7 @@ def _full_name(name: str, width: int) -> str:
 
 
 class _JsonForm(Form):
-    """``sacct --json``, whose layout differs between versions: an object for each job."""
+    """``sacct --json``: an object for each job, in a layout that differs between versions."""
 
     names = (
         *("JobIDRaw", "JobID", "JobName", "User", "Account", "Partition", "QOS", "State", "Submit", "Start", "End"),

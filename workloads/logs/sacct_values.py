@@ -1,4 +1,4 @@
-"""Values in the cells of an sacct export: times, sizes, states, and ids of jobs and of tasks of arrays."""
+"""Parsing of cells of an sacct export: times, sizes, states, and ids of jobs and array tasks."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def parse_job_id(text: str) -> int:
 
 
 def expand_tasks(array: re.Match[str]) -> tuple[range, ...]:
-    """Ids of the tasks that stand between the brackets; empty if these cannot be told."""
+    """Ids of the array tasks in brackets; empty if they cannot be parsed."""
     job, named = int(array[1]), array[2].rstrip(",")
     tasks = []
     for part in named.split(","):

@@ -1,4 +1,4 @@
-"""Jobs of Slurm's JSON documents, or the error that stands there instead of jobs."""
+"""The list of jobs in Slurm's JSON documents, or the error that Slurm reports instead."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def _sentence(item: Any) -> str:
         return format_value(item)
     words = [item[name] for name in _WORDS if isinstance(item.get(name), str) and item[name].strip()]
     numbers = [f"error {item[name]}" for name in _NUMBERS if type(item.get(name)) is int and item[name]]
-    told = words[:2] if len(words) > 1 and words[1] != words[0] else words[:1]
-    if not told:
+    messages = words[:2] if len(words) > 1 and words[1] != words[0] else words[:1]
+    if not messages:
         return ", ".join(numbers) or format_value(item)
-    quoted = ": ".join(format_value(" ".join(word.split())) for word in told)
+    quoted = ": ".join(format_value(" ".join(word.split())) for word in messages)
     return f"{quoted} ({numbers[0]})" if numbers else quoted

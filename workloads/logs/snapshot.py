@@ -1,4 +1,4 @@
-"""Time of a snapshot: when the output of a Slurm command was made.
+"""Snapshot times: when the output of a Slurm command was made.
 
 Sources: squeue(1) and the OpenAPI of Slurm 23.02 and later (``last_update``, the time of slurmctld's answer) and 22.05
 (``last_sched_evaluation`` of a job); docs/forecast.md, "Your own site".

@@ -1,6 +1,6 @@
-"""Readers of a Slurm queue as it is now: ``squeue --json``, or columns of ``squeue -o``.
+"""Readers of the current Slurm queue: ``squeue --json``, or columns of ``squeue -o``.
 
-Source: squeue(1); docs/forecast.md says how the file is made.
+Source: squeue(1); docs/forecast.md shows how to make the file.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from workloads.logs.slurm_json import jobs_of_document
 
 __all__ = ["QUEUE_COLUMNS", "QueueRow", "read_queue"]
 
-#: The command whose output is read where it is not JSON.
+#: Format of ``squeue -o`` for output that is not JSON.
 QUEUE_COLUMNS = "%i|%T|%V|%S|%l|%D|%u|%a|%r"
 #: What these columns are called in the output.
 _ELIGIBLE = "ELIGIBLE_TIME"
@@ -67,9 +67,9 @@ class QueueRow:
     eligible
         When it could start, or will be able to, if that is after its submit [s since 1970]; None: at its submit.
     node_list
-        Names of the nodes that it runs on, as ``n[1-4,7]``; empty: it waits, or they are not told.
+        Names of the nodes that it runs on, as ``n[1-4,7]``; empty: it waits, or they are not recorded.
     billing
-        What it is charged for each second: its billable TRES, or its processors; 0: not told.
+        Charge per second: its billable TRES, or its processors; 0: not recorded.
     """
 
     job_id: int
@@ -149,7 +149,7 @@ def _records(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, st
 
 
 def _of_json(item: Mapping[str, Any]) -> dict[str, str]:
-    """The columns of a JSON object, whose layout differs between versions."""
+    """The columns of a JSON object, in any of the layouts of different versions."""
 
     def cell(name: str) -> str:
         value = item.get(name)
@@ -214,7 +214,7 @@ def _parse_rows(cells: Mapping[str, str], runs: bool) -> list[QueueRow]:
 
 
 def _billing(cells: Mapping[str, str]) -> float:
-    """What a job is charged for each second; 0: not told."""
+    """Charge of a job per second; 0: not recorded."""
     try:
         billing = decimal(cells.get("BILLING") or cells.get("CPUS") or "0")
     except ValueError:
@@ -243,7 +243,7 @@ def _parse_ids(text: str) -> Sequence[int]:
         return [parse_job_id(text)]
     tasks = expand_tasks(array)
     if not tasks:
-        raise ValueError(f"the tasks of the array {format_value(text)} cannot be told: add squeue --array")
+        raise ValueError(f"the tasks of the array {format_value(text)} cannot be determined: add squeue --array")
     count = sum(map(len, tasks))
     if count > _MOST_TASKS:
         raise ValueError(f"an array must have at most {_MOST_TASKS:,} waiting tasks, not {count:,}")

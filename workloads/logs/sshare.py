@@ -1,4 +1,4 @@
-"""Reader of the usage that Slurm's fair share knows: ``sshare -a -l -P``.
+"""Reader of the past usage that Slurm's fair share uses: ``sshare -a -l -P``.
 
 Source: sshare(1) of Slurm 22.05: ``RawUsage`` is the number of TRES-seconds (of CPU-seconds without
 ``TRESBillingWeights``) that were charged to an account or user, decayed with ``PriorityDecayHalfLife``. An account is

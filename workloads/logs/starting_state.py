@@ -1,6 +1,6 @@
-"""Starting states: a log cut at a time, with the jobs that ran and waited then.
+"""Starting states: a log cut at a given time, with the jobs that were running or waiting then.
 
-A week out of a year need not begin on an empty machine: the log says which jobs ran and which waited.
+A replay of one week of a year need not begin on an empty machine: the log records the running and the waiting jobs.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def starting_state(trace: Trace, after: float) -> Trace:
     trace
         A log with recorded waits, on a machine of known size.
     after
-        How long after the first submit [s]. The replay begins at the last recorded start up to then, so that its
-        beginning can be told from the jobs alone: it is the latest ``running_since``.
+        How long after the first submit [s]. The replay begins at the last recorded start up to then, so that it
+        follows from the jobs alone: it is the latest ``running_since``.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""The Standard Workload Format, version 2.2: reading; it is written by :mod:`workloads.logs.swf_lines`.
+"""Reader of the Standard Workload Format, version 2.2; :mod:`workloads.logs.swf_lines` writes it.
 
 Source: Chapin et al., "Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999, and the
 Parallel Workloads Archive. Cleaned by :mod:`workloads.logs.cleaning`.
@@ -83,9 +83,9 @@ def read_swf(
 
     Notes
     -----
-    Status is not looked at: a job that failed or was cancelled while it ran held its nodes all the same. The one
-    exception are partial records (status 2 to 4) of a job whose summary stands above them; they would count twice.
-    A job that was cancelled (status 5) and did not run is among ``withdrawn``: it waited, and then its user gave up.
+    Status is ignored, because a job that failed or was cancelled while running held its nodes all the same. The
+    exception are partial records (status 2 to 4) below the summary of the same job, which would count twice. A job
+    that was cancelled (status 5) and did not run is in ``withdrawn``: it waited until its user cancelled it.
     """
     return parse_swf(read_bytes(path), path, lenient=lenient, procs_per_node=procs_per_node, choice=choice)
 
@@ -106,7 +106,7 @@ def parse_swf(
 def read_long_swf(
     path: str | Path, *, lenient: bool = False, procs_per_node: int | None = None, choice: Choice = _ALL
 ) -> Trace:
-    """Read a log of any length, whose text is never in memory as a whole; see :func:`read_swf`."""
+    """Read a log of any length without holding its text in memory; see :func:`read_swf`."""
     return _parse_blocks(lambda: blocks_of_file(path), path, lenient, procs_per_node, choice)
 
 
@@ -143,7 +143,7 @@ def _parse_blocks(
     if choice.unit is not None:
         unit = choice.unit
     if choice.conditions:
-        header["Where"] = choice.told
+        header["Where"] = choice.text
         size = None if choice.asks_for("partition") else size
     return log.intake.trace(path, "swf", size, header, unit)
 
@@ -229,7 +229,7 @@ class _Log:
         return left
 
     def _find_partial_records(self, lines: Lines, left: Mask) -> Mask:
-        """Which lines are partial records of the job whose summary stands above them."""
+        """Which lines are partial records of the job summarised above them."""
         places = np.flatnonzero(left)
         partial = np.isin(lines.status[places], (2, 3, 4))
         above = np.maximum.accumulate(np.where(partial, -1, np.arange(len(places))))
@@ -274,8 +274,8 @@ class _Log:
             shares.add_properties(float(np.bincount(properties.astype(np.int64), work, 2)[1]))
             sums = np.bincount(queue, work, len(self._queues.names)).tolist()
             found = set(np.unique(queue).tolist())
-            told = {name: sums[code] for code, name in enumerate(self._queues.names) if name and code in found}
-            shares.add_queues(told)
+            queue_work = {name: sums[code] for code, name in enumerate(self._queues.names) if name and code in found}
+            shares.add_queues(queue_work)
         return shares.header()
 
 

@@ -1,4 +1,4 @@
-"""The header of a log in the Standard Workload Format: its directives, and what they say of the machine."""
+"""The header of a log in the Standard Workload Format: its directives, and the machine size they give."""
 
 from __future__ import annotations
 

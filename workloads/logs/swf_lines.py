@@ -1,4 +1,4 @@
-"""The Standard Workload Format, version 2.2: writing a trace, or any lines of the format.
+"""Writer of the Standard Workload Format, version 2.2, for a trace or for single lines.
 
 Source: Chapin et al., "Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999, and the
 Parallel Workloads Archive, https://www.cs.huji.ac.il/labs/parallel/workload/swf.html.
@@ -51,7 +51,7 @@ class SwfJob(NamedTuple):
     queue
         Its number, from 1.
     preceding, think_time
-        The job after whose termination it was submitted, and how long after.
+        The job that terminated before it was submitted, and the time between the two [s].
     """
 
     job_id: int

@@ -1,7 +1,7 @@
-"""Lines of the Standard Workload Format as whole numbers: a loop over bytes, which runs compiled.
+"""A compiled parser that turns bytes of the Standard Workload Format into integers.
 
-It reads the lines that almost all logs consist of, and stops at any other: those are for the reader that knows all that
-may stand in a line, and what is wrong with it (:mod:`workloads.logs.swf`).
+It parses the lines that make up almost all logs, and stops at any other line. Those are left to the full reader, which
+handles all legal content and reports errors (:mod:`workloads.logs.swf`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Records of the Standard Workload Format: lines as columns, by a compiled loop, and line by line where it stops."""
+"""Records of the Standard Workload Format as columns, parsed by a compiled loop, and line by line where that stops."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def read_lines(blocks: Iterable[bytes], lenient: bool) -> Iterator[Lines]:
 
 
 def _loop(length: int) -> Callable[..., None] | None:
-    """The compiled loop, where so many bytes are worth it."""
+    """The compiled loop, if ``length`` bytes justify loading it."""
     if length < _LOAD_FROM:
         return None
     return object_code(read_plain_lines, KINDS, compiles=length >= _COMPILE_FROM)

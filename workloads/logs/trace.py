@@ -1,4 +1,4 @@
-"""The trace: what a log says of each job, before any type is assigned.
+"""The trace: the jobs of a log before job types are assigned.
 
 All readers of logs and the generator produce a :class:`Trace`.
 """
@@ -51,7 +51,7 @@ class TraceJob:
     user, project
         Names or numbers as text; empty if unknown.
     preceding, think_time
-        Number of the job on whose termination its submit depends, and the time between the two [s]; None if unknown.
+        Number of the job that must terminate before its submit, and the time between the two [s]; None if unknown.
     cancelled_at
         When it was withdrawn before it started [s]; None if it was not, or if such jobs are left out.
     running_since

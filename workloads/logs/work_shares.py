@@ -1,4 +1,4 @@
-"""Shares of the work of a log by what jobs of a trace do not carry: GPUs, memory, properties of nodes, QOS, queues."""
+"""Shares of the work of a log by properties that a trace does not store: GPUs, memory, features, QOS, queues."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ class WorkShares:
 
     def header(self) -> dict[str, str]:
         """Entries of the header of a trace; none for what no job asks for."""
-        told = {}
+        entries = {}
         total = self._total or 1.0
         shares = (GPU_SHARE, self._gpus), (MEMORY_SHARE, self._memory), (PROPERTY_SHARE, self._properties)
         for key, work in shares:
             if work:
-                told[key] = f"{work / total:.4f}"
+                entries[key] = f"{work / total:.4f}"
         for key, groups in ((QOS_SHARE, self._qos), (QUEUE_SHARE, self._queues)):
             if len(groups) > 1:
-                told[key] = f"{len(groups)} {1 - max(groups.values()) / total:.4f}"
-        return told
+                entries[key] = f"{len(groups)} {1 - max(groups.values()) / total:.4f}"
+        return entries
 
 
 def has_gpus(resources: str) -> bool:

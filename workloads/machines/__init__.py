@@ -1,1 +1,1 @@
-"""Machines of several kinds of nodes with partitions and limits: description, sources, and what jobs ask of them."""
+"""Machines with several kinds of nodes, partitions and limits: description, sources, and the requests of jobs."""

@@ -1,4 +1,4 @@
-"""Amounts of memory and GPUs as people and Slurm write them."""
+"""Parsing of memory sizes and GPU counts, in Slurm's notation and others."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workloads.ground.numbers import is_number, is_whole
 
 __all__ = ["ANY_GPU", "LARGEST_AMOUNT", "gpus_by_kind", "gres_gpus", "mebibytes", "memory_text"]
 
-#: Kind of GPUs whose kind is not named.
+#: Kind of GPUs that are not named.
 ANY_GPU = "gpu"
 #: The largest amount of anything on a node [cores, MiB, GPUs]: a node of one exabyte.
 LARGEST_AMOUNT = 1 << 40

@@ -1,4 +1,4 @@
-"""Conditions on features of nodes, as Slurm's ``--constraint`` writes them: ``a&b``, ``a|b``, ``a&(b|c)``."""
+"""Conditions on node features in the notation of Slurm's ``--constraint``: ``a&b``, ``a|b``, ``a&(b|c)``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests on a certain machine: a number of nodes and a vector of resources for each, or why a job does not fit."""
+"""Requests fitted to a machine: a number of nodes and the resources on each, or the reason why a job does not fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists of node names as Slurm writes them, ``n[1-4,07]``, in both directions and in their order."""
+"""Host lists in Slurm's notation, ``n[1-4,07]``: parsing and formatting, with the order preserved."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A machine: kinds of nodes, partitions of them, and limits on the jobs that run."""
+"""The description of a machine: kinds of nodes, partitions, and limits on running jobs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class NodeKind:
     memory
         Of each node [MiB]; None: memory is not counted on them.
     gpus
-        Of each node, by kind; those whose kind is not known are of the kind ``gpu``.
+        Number of GPUs of each node, by kind; the kind is ``gpu`` if it is not known.
     features
         Words that jobs may ask for.
     weight
@@ -296,7 +296,7 @@ class Machine:
         Raises
         ------
         UnknownNameError
-            If there is none of that name.
+            If the name is unknown.
         """
         for partition in self.partitions:
             if partition.name == name:

@@ -1,4 +1,4 @@
-"""Machines in TOML: reading, writing, and the same tables as keywords."""
+"""Machine descriptions in TOML: reading, writing, and the same tables as keyword arguments."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class _Keys:
             try:
                 yield read(_Keys(where, table, _KNOWN[key]))
             except ParameterError as error:
-                # Of a class of machines, whose fields have the names of the keys.
+                # The error names a field of a machine class; fields are named like the keys.
                 raise InputError(f"{where}.{error}") from None
             except InputError as error:
                 raise error if str(error).startswith(where) else InputError(f"{where} {error}") from None

@@ -1,4 +1,4 @@
-"""What a job asks of a machine, before it is known which machine."""
+"""The resource request of a job, independent of the machine."""
 
 from __future__ import annotations
 

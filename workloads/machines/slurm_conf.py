@@ -1,4 +1,4 @@
-"""A site's configuration as its files have it: parameters, nodes and partitions, before anything is made of them."""
+"""Parser of a site's configuration files: parameters, nodes and partitions as key-value records."""
 
 from __future__ import annotations
 
@@ -120,16 +120,16 @@ def _parameter(path: str | Path, number: int, line: str) -> tuple[str, str]:
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """Lines of a slurm.conf, or of ``scontrol show config``, which have a name and a value, with their numbers."""
-    told = text.startswith("Configuration data as of")
+    is_output = text.startswith("Configuration data as of")
     begun, first = "", 0
     for number, raw in enumerate(text.splitlines(), 1):
-        line = raw if told else re.sub(r"(?<!\\)#.*", "", raw)
+        line = raw if is_output else re.sub(r"(?<!\\)#.*", "", raw)
         begun, first = (f"{begun} {line}", first) if begun else (line, number)
-        if line.endswith("\\") and not told:
+        if line.endswith("\\") and not is_output:
             begun = begun[:-1]
             continue
         line, begun = begun.strip(), ""
-        if line and (not told or "=" in line):
+        if line and (not is_output or "=" in line):
             yield first, line
     if begun.strip():
         yield first, begun.strip()

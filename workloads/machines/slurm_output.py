@@ -1,7 +1,7 @@
-"""What Slurm's commands print of nodes and partitions: JSON of ``scontrol`` and ``sinfo``, and tables of ``sinfo``.
+"""Parsers of Slurm's output about nodes and partitions: JSON of ``scontrol`` and ``sinfo``, and tables of ``sinfo``.
 
-Each becomes the words that a line of slurm.conf has. Source: the manual pages of sinfo and scontrol. JSON was seen of
-Slurm 22.05 (``sinfo --json``); the forms of later releases follow the published OpenAPI of slurmrestd.
+Each record gets the keys of a line in slurm.conf. Source: the manual pages of sinfo and scontrol. The JSON format was
+observed with Slurm 22.05 (``sinfo --json``); the formats of later releases follow the published OpenAPI of slurmrestd.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def json_records(text: str, path: str | Path) -> Records:
     Raises
     ------
     TraceError
-        If it is no JSON, or holds neither.
+        If it is not JSON, or holds neither.
     """
     document = parse_json(text, path)
     if not isinstance(document, Mapping):
@@ -205,8 +205,8 @@ def _take_summary(
     if names:
         nodes.append({name: word for name, word in words.items() if word})
     if partition.get("name"):
-        told = _partition(partition)
-        partitions.append({**told, "nodes": told.get("nodes") or names})
+        record = _partition(partition)
+        partitions.append({**record, "nodes": record.get("nodes") or names})
 
 
 def _join(partitions: Iterable[dict[str, str]]) -> list[dict[str, str]]:

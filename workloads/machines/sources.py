@@ -1,4 +1,4 @@
-"""Where a machine's description comes from: slurm.conf, what Slurm's commands print, or a list of clusters."""
+"""Sources of a machine description: slurm.conf, the output of Slurm's commands, or a list of clusters."""
 
 from __future__ import annotations
 

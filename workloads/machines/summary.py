@@ -1,4 +1,4 @@
-"""A machine on one screen."""
+"""A one-screen summary of a machine."""
 
 from __future__ import annotations
 

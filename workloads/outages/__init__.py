@@ -1,1 +1,1 @@
-"""What is to happen to the machine: maintenance, advance reservations and failures."""
+"""Outages of the machine: maintenance, advance reservations and failures."""

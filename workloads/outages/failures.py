@@ -1,7 +1,7 @@
-"""Failures at a rate: when nodes fail, where, and how long it takes to repair them.
+"""Random node failures: their times, places and repair times.
 
-Each node fails after an exponential time, so that a machine of N nodes has failures in a Poisson process of N times the
-rate: what Daly's interval assumes, too (Daly 2006). Times to repair are one constant, or lognormal (Schroeder and
+Each node fails after an exponential time, so failures of a machine with N nodes form a Poisson process with N times the
+rate of a node; Daly's interval assumes the same (Daly 2006). Repair times are constant or lognormal (Schroeder and
 Gibson, "A large-scale study of failures in high-performance computing systems", DSN 2006).
 """
 

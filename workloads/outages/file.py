@@ -1,4 +1,4 @@
-"""The file of outages: CSV, a row for each."""
+"""Reading and writing of outage files: CSV with one row per outage."""
 
 from __future__ import annotations
 

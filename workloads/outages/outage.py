@@ -1,7 +1,7 @@
-"""Outages: when how many nodes are not there, or are there only for some.
+"""Outages: time windows in which nodes are unavailable, or available only to certain jobs.
 
-Maintenance is a window that is known before. A failure is not: it strikes nodes at a place in the machine, and lasts
-until they are repaired. An advance reservation is a window in which nodes are set aside for certain jobs.
+Maintenance is a window that is known in advance. A failure is not known in advance: it strikes nodes at a place in the
+machine, and lasts until they are repaired. An advance reservation sets nodes aside for certain jobs.
 """
 
 from __future__ import annotations

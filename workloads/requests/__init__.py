@@ -1,1 +1,1 @@
-"""What the jobs of a log ask of a machine: cores, memory, GPUs, features, partition, QOS and account."""
+"""Resource requests of the jobs of a log: cores, memory, GPUs, features, partition, QOS and account."""

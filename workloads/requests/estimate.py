@@ -1,4 +1,4 @@
-"""A machine that is large enough for what the jobs of a log held at once, where nothing better describes it."""
+"""An estimated machine, large enough for the concurrent jobs of a log that has no machine description."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def estimated_machine(log: LogRequests) -> FoundMachine:
     Returns
     -------
     FoundMachine
-        Marked as an estimate. A partition whose jobs ask for nodes has equal nodes, each as large as the largest
+        Marked as an estimate. A partition with jobs that request nodes has equal nodes, each as large as the largest
         request, and as many as the cores and GPUs in use at once fill. Where jobs ask for processors alone the log
         does not show the nodes: the partition is one node with all of them, on which nothing is ever stranded.
 

@@ -1,7 +1,7 @@
-"""Public data sets by the names of their columns: where each has the requests of its jobs, and their times.
+"""Column layouts of public data sets: the columns that contain the requests and the times of jobs.
 
-Seen as files: the samples of Philly and Helios of RLScheduler-like projects (``gpu_num``, ``interval``), Alibaba 2023
-(``openb_pod_list``). By their documented columns only, without a file at hand: PM100
+Checked against files: the samples of Philly and Helios of RLScheduler-like projects (``gpu_num``, ``interval``),
+Alibaba 2023 (``openb_pod_list``). From their documentation only: PM100
 (https://doi.org/10.5281/zenodo.10127767), F-DATA (https://doi.org/10.5281/zenodo.11467483), Helios
 (https://github.com/S-Lab-System-Group/HeliosData), Acme (https://github.com/InternLM/AcmeTrace), MIT Supercloud
 (https://dcc.mit.edu, the Slurm log).
@@ -119,7 +119,7 @@ def get_layout(name: str) -> Layout:
     Raises
     ------
     UnknownNameError
-        If there is none of that name.
+        If the name is unknown.
     """
     if name not in LAYOUTS:
         raise UnknownNameError("layout of a table", name, LAYOUTS)

@@ -1,4 +1,4 @@
-"""Jobs of a log with what each asked for: SWF (also of Alea), sacct, and tables with named columns."""
+"""Jobs of a log with their resource requests: SWF (also of Alea), sacct, and tables with named columns."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ def _of_alea(further: str, processors: int) -> dict[str, str]:
     each = int(matches[0][2] or 1)
     if nodes * each != processors:
         return found
-    # Only clusters tell nodes apart; nfs4, x86_64 and the like were on all of them.
+    # Only clusters distinguish nodes; nfs4, x86_64 and the like were on all of them.
     clusters = {word for chunk in matches for word in chunk[3].split(":") if word.startswith("cl_")}
     found |= {"nodes": str(nodes), "cores": str(each)}
     if len(clusters) == 1:

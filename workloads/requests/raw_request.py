@@ -1,11 +1,11 @@
-"""From named raw columns of a log to a request: the same rules for every format.
+"""Conversion of raw columns of a log to resource requests, by the same rules for every format.
 
-Each reader names what it has; the rules say how totals of a job become amounts of a node:
+Each reader names the columns that it has. The rules convert totals of a job to amounts per node:
 
-* ``nodes`` and ``processors``: each node gets ceil(processors / nodes) cores. ``processors`` alone are tasks of a core.
-* ``memory_total`` and ``gpus_total`` are divided among the nodes, rounded up; without nodes the memory among the cores,
-  and a job with GPUs has one node.
-* A part of a GPU counts as a whole one, and is counted in the remarks.
+* ``nodes`` and ``processors``: each node gets ceil(processors / nodes) cores. ``processors`` alone are one-core tasks.
+* ``memory_total`` and ``gpus_total`` are divided among the nodes, rounded up. Without a number of nodes, memory is
+  divided among the cores, and a job with GPUs has one node.
+* A fraction of a GPU counts as a whole GPU, and is counted in the remarks.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ gpus={'gpu': 2}, features='', partitions=(), exclusive=False, qos='', account=''
 
 
 def trackable(text: str) -> dict[str, str]:
-    """Raw columns of trackable resources, whose kinds may be numbers: 1 is cpu, 2 mem, 4 node, from 1001 on gres.
+    """Raw columns of trackable resources by name or number: 1 is cpu, 2 mem, 4 node, from 1001 on gres.
 
     >>> trackable("cpu=8,mem=16G,node=2,billing=8,gres/gpu=4")
     {'processors': '8', 'memory_total': '16G', 'nodes': '2', 'gpus_total': 'gres/gpu=4'}

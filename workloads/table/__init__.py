@@ -1,1 +1,1 @@
-"""The job table, in which every random choice is already made."""
+"""The job table: an explicit workload in which every random choice is already made."""

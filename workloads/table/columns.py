@@ -1,6 +1,6 @@
-"""Columns of the job table: which there are, and how a cell of each is read and written.
+"""Columns of the job table, with the parser and the writer of each column.
 
-The same list, for users: docs/commands.md, "holdfast prepare".
+docs/commands.md, "holdfast prepare", has the same list for users.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""DataFrames as workloads: a row for each job, with the columns of the job table or of a trace."""
+"""DataFrames as workloads: one row per job, with the columns of the job table or of a trace."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def jobs_of_frame(frame: pd.DataFrame, ignored: Collection[str] = ()) -> Jobs:
     for name in names:
         if name not in (*ALL_COLUMNS, *ignored, *_RECORDED):
             raise InputError(f"{_NAME}: {UnknownNameError('column', name, ALL_COLUMNS)}; leave it out with drop()")
-    # Of columns that are there twice the reader of tables tells.
+    # The reader of tables reports duplicate columns.
     kept = [place for place, name in enumerate(names) if name in ALL_COLUMNS]
     columns: list[Sequence[str]] = [_cells(frame.iloc[:, place], names[place]) for place in kept]
     found = [names[place] for place in kept]

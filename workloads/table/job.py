@@ -1,6 +1,7 @@
-"""The job: what arrives, with every random choice already made.
+"""The job, with every random choice already made.
 
-One :class:`Job` is one row of the job table (docs/commands.md, "holdfast prepare"). Times are seconds, sizes are nodes.
+One :class:`Job` is one row of the job table (docs/commands.md, "holdfast prepare"). Times are in seconds, sizes in
+nodes.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Job:
     killed
         Whether the trace's job ran into its walltime, so that ``runtime`` was clipped to it.
     application
-        Stochastic job: application, whose runtimes are the law that plans are made from.
+        Stochastic job: its application; plans are made from the distribution of its runtimes.
     true_runtime
         Stochastic job: its computing time [s], which no decision knows; None: ``runtime``.
     plan
@@ -73,11 +74,10 @@ class Job:
         When its user withdraws it, if it is not done by then [s]; it keeps its distance from the submit where that is
         moved by a dependency. None: never.
     preceding, think_time
-        The job on whose termination its submit depends, and how long after it [s]; without a think time it is submitted
-        when it is recorded, or at that termination if that is later (SWF 2.2, fields 17 and 18).
+        The job that must terminate before its submit, and the time between the two [s]. Without a think time it is
+        submitted when recorded, or at that termination if that is later (SWF 2.2, fields 17 and 18).
     running_since
-        When it was started before the replay begins, at whose beginning it runs [s]; None: it is not part of the
-        starting state.
+        Start time of a job that is running when the replay begins [s]; None: the job is not running then.
     partition, qos
         Partition or queue, and quality of service, carried through; empty where unknown.
     eligible

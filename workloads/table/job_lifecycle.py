@@ -1,6 +1,6 @@
-"""The life of jobs: the laws of what a job table says of withdrawals, dependencies and the starting state.
+"""Validation of the life cycle of jobs in a job table: cancellations, dependencies and the starting state.
 
-:mod:`workloads.table.validation` asks these where a job has such a column at all.
+:mod:`workloads.table.validation` calls these checks only if a job has such a column.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def broken_life(job: Job) -> tuple[str, str] | None:
             return "think_time", f"{COSTS}, or missing"
     if job.running_since is not None:
         if job.type is JobType.STOCHASTIC:
-            return "running_since", "missing for a stochastic job, whose reservations so far are unknown"
+            return "running_since", "missing for a stochastic job, because its reservations so far are unknown"
         if job.notice is not None:
             return "running_since", "missing for a job with a notice, which has not arrived"
         if job.submit is None or not job.submit - _TICK <= job.running_since <= LARGEST_TIME:

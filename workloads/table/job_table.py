@@ -1,8 +1,9 @@
-"""The job table: one explicit workload file in which every random choice is already made.
+"""Reading and writing of the job table, one explicit workload file in which every random choice is already made.
 
 The columns are listed in docs/commands.md, "holdfast prepare".
 
-CSV, or Parquet where pyarrow is installed. The format follows the name when writing and the content when reading.
+The file is CSV, or Parquet if pyarrow is installed. The file name decides the format of output, the content that of
+input.
 """
 
 from __future__ import annotations

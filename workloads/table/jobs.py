@@ -1,4 +1,4 @@
-"""Jobs: a job table as columns, of which a job is made when somebody looks at it."""
+"""A sequence of jobs that is stored as columns; a job object is made only when it is accessed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The memory profile of a stochastic job: what it needs when, as one cell of the job table."""
+"""The memory profile of a stochastic job: the memory that it needs over time, as one cell of the job table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parquet: the job table as a file of columns, where pyarrow is installed."""
+"""Reading and writing of the job table as Parquet, if pyarrow is installed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from workloads.table.jobs import Jobs
 __all__ = ["parquet_blocks", "write_parquet"]
 
 _WHOLE = ("job_id", "nodes", "min_nodes", "killed", "preceding")
-#: So many rows do no harm, however well they are packed: each job has an id of its own.
+#: This many rows are harmless even if they are highly compressed: each job has its own id.
 _HARMLESS = 1_000_000
 _TEXT = ("type", "user", "project", "application", "plan", "memory_profile", "partition", "qos")
 
@@ -28,7 +28,7 @@ _TEXT = ("type", "user", "project", "application", "plan", "memory_profile", "pa
 def parquet_blocks(
     data: bytes, path: str | Path, rows: int, used: Sequence[int] | None = None
 ) -> tuple[list[str], Iterator[tuple[Sequence[Sequence[str]], list[int]]]]:
-    """Names of the columns; blocks of so many rows, column by column, as text: one set of rules reads both formats.
+    """Column names, and blocks of rows, column by column, as text, so that one parser serves both formats.
 
     Floats become the shortest text that reads as the same float, times of day ISO dates, and durations seconds; a null
     becomes an empty cell.

@@ -1,7 +1,7 @@
-"""Validation: the laws of one job and of a list of jobs.
+"""Validation of single jobs and of lists of jobs.
 
-The reader of the job table and the simulator ask the same function: a job from a file and one made in Python are held
-to the same laws.
+The reader of the job table and the simulator call the same function, so jobs from a file and jobs made in Python obey
+the same rules.
 """
 
 from __future__ import annotations
@@ -118,9 +118,9 @@ def _doubtful_rows(jobs: Sequence[Job], most: float) -> Iterable[tuple[int, Job]
 
 
 def _legal_rows(jobs: Jobs, most: float) -> NDArray[np.bool_]:
-    """Which jobs hold all laws, as far as a look at columns tells, shape (n,): none that breaks one.
+    """Which jobs certainly obey all rules, judged by whole columns; shape (n,).
 
-    Stochastic jobs, and those of which a column tells their life, are left to :func:`_broken_law`.
+    Stochastic jobs and jobs with life-cycle columns are left to :func:`_broken_law`.
     """
     legal = ~jobs.are(JobType.STOCHASTIC)
     for name in (*_LIFE, "true_runtime"):

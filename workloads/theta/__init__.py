@@ -1,1 +1,1 @@
-"""A generator of years like Theta's."""
+"""A generator of synthetic years of the machine Theta."""

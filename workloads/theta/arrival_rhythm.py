@@ -1,7 +1,7 @@
-"""When people submit: levels of activity over the hours, days and weeks of a year.
+"""The rhythm of submissions: levels of activity over the hours, days and weeks of a year.
 
-Activity is a step function of hourly steps. A campaign is placed in *activity time*, the integral of activity scaled to
-[0, 1), where nothing is busier than anything else, and mapped back to the clock.
+Activity is a step function with hourly steps. A campaign is placed in *activity time*, the integral of activity scaled
+to [0, 1), in which submissions are uniform, and then mapped back to the clock.
 """
 
 from __future__ import annotations
@@ -88,10 +88,10 @@ def _rates(parameters: ThetaYear, hours: int, rng: np.random.Generator) -> NDArr
 def _activity_times(
     rate: list[float], submitted: list[float], drain: list[float], patience: float
 ) -> NDArray[np.float64]:
-    """Activity time at the edges of the steps, with users that hold back.
+    """Activity time at the edges of the steps, with users that submit less while the queue is long.
 
     The rates are scaled by the factor with which all work is submitted at the end, found by the secant method on a
-    logarithm; plain floats, because a step depends on the one before.
+    logarithm; plain floats, because each step depends on the previous one.
     """
 
     exp = math.exp

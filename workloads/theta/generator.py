@@ -1,7 +1,7 @@
-"""A year of a machine like Theta, where no log of it is at hand.
+"""The generator of a year on a machine like Theta, for use without a real log.
 
 hybrid-workload-scheduling, section IV-A, uses Theta's log of 2019, which is not published with project names in one
-piece. This generator makes a trace of the same totals (Table I) with the marginals of the public records and
+piece. This generator makes a trace with the same totals (Table I), the marginal distributions of the public records and
 the FCFS/EASY baseline of Table II.
 """
 

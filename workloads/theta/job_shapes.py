@@ -1,7 +1,8 @@
-"""Sizes, requests and runtimes of generated jobs.
+"""Sizes, requested walltimes and runtimes of generated jobs.
 
-Quantiles are drawn *stratified*: a random order of the jobs, cut at the cumulative shares of a table, gives every seed
-the table's distribution to within a campaign, so that years differ in their order and not in their work.
+Quantiles are drawn by *stratified sampling*: a random order of the jobs, cut at the cumulative shares of a table. Every
+seed thus has the distribution of the table to within one campaign, and years differ in their order but not in their
+work.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Named years: parameters of the generator that are calibrated for a reading of the paper.
+"""Presets of the generator, each calibrated for one reading of the paper.
 
 Source: Fan et al., IPDPS 2022, Table II (the baseline) and Fig. 4 (shares of the job types over ten draws). The default
 year meets Table II under EASY backfilling by walltime. ``python -m experiments.traces.calibration --preset NAME``
-prints what a year gives.
+prints the results for a preset.
 """
 
 from __future__ import annotations

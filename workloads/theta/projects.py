@@ -1,7 +1,7 @@
-"""Submitters: projects with their users, and the project of each campaign.
+"""Projects and users of generated jobs, and the project of each campaign.
 
-A project's jobs resemble each other because projects own neighbouring places in a fixed arrangement of job shapes; how
-many they own changes from month to month.
+Jobs of a project resemble each other because a project owns neighbouring places in a fixed arrangement of job shapes.
+The number of its places changes from month to month.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Parameters of a year on a machine like Theta.
 
-Totals are those of Table I and Table II of Fan et al., IPDPS 2022 (the year 2019); the shapes of the distributions are
-calibrated on ALCF's public records of 2018, 2021 and 2022, rounded. No record of
-these logs is in here.
+Totals are those of Table I and Table II of Fan et al., IPDPS 2022 (the year 2019). The shapes of the distributions are
+calibrated on ALCF's public records of 2018, 2021 and 2022, rounded. This module contains no records of these logs.
 """
 
 from __future__ import annotations

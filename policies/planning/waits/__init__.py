@@ -1,1 +1,1 @@
-"""What the queue charges for a request: waits, fitted from pairs, as prices of a reservation."""
+"""Models of queue waits, fitted to pairs of walltime and wait, which serve as prices of a reservation."""

@@ -1,4 +1,4 @@
-"""Wait models as JSON holds them: what is written, and how what others wrote is checked."""
+"""Writing wait models as JSON, and checking JSON from other tools."""
 
 from __future__ import annotations
 
@@ -76,21 +76,21 @@ def _fit_entry(fit: WaitFit) -> dict[str, Any]:
     return shown
 
 
-def from_document(told: object) -> WaitModel:
-    """The inverse of :func:`to_document`; what was fitted to what is not part of the model.
+def from_document(data: object) -> WaitModel:
+    """The inverse of :func:`to_document`; the data of the fit are not part of the model.
 
     Parameters
     ----------
-    told
-        What JSON text holds. Needed are ``unit``, ``all`` with ``alpha``, ``beta`` and ``gamma``, and ``classes``; a
+    data
+        The parsed JSON. Required are ``unit``, ``all`` with ``alpha``, ``beta`` and ``gamma``, and ``classes``; a
         class also needs ``nodes_from`` and ``nodes_to``.
 
     Raises
     ------
     InputError
-        If a key is missing, unknown, or its value not legal; says the key, what is legal and what came.
+        If a key is missing or unknown, or its value is illegal; gives the key, the legal values and the value.
     """
-    top = _object(told, "the document", ("holdfast", "source", "unit", "all", "classes"))
+    top = _object(data, "the document", ("holdfast", "source", "unit", "all", "classes"))
     if _require(top, "unit", "", "'s'") != "s":
         raise ParameterError("unit", "'s'", top["unit"])
     everyone = _fit(_object(_require(top, "all", "", "an object"), "all", _KEYS), "all")
@@ -132,8 +132,8 @@ def _fit(found: Mapping[str, Any], where: str) -> WaitFit:
     return WaitFit(**values, pairs=pairs, unconstrained=free)
 
 
-def _line(told: object, where: str) -> Line:
-    found = _object(told, where, tuple(_LINE.values()))
+def _line(data: object, where: str) -> Line:
+    found = _object(data, where, tuple(_LINE.values()))
     values: dict[str, Any] = {}
     for field, name in _LINE.items():
         if name in _PRICES:  # without the bounds that prices have
@@ -144,14 +144,14 @@ def _line(told: object, where: str) -> Line:
     return Line(**values)
 
 
-def _object(told: object, where: str, known: Iterable[str]) -> Mapping[str, Any]:
-    if not isinstance(told, dict):
-        raise ParameterError(where, "an object", told)
+def _object(data: object, where: str, known: Iterable[str]) -> Mapping[str, Any]:
+    if not isinstance(data, dict):
+        raise ParameterError(where, "an object", data)
     legal = tuple(known)
-    for name in told:
+    for name in data:
         if name not in legal:
             raise UnknownNameError(f"key of {where}", name, legal)
-    return told
+    return data
 
 
 def _require(found: Mapping[str, Any], name: str, where: str, legal: str) -> Any:

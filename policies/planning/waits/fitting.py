@@ -1,4 +1,4 @@
-"""Waits fitted as an affine function of the requested walltime, for each class of sizes.
+"""Fits of the wait as an affine function of the requested walltime, separately for each class of job sizes.
 
 Source: docs/planner.md, "Prices from waits".
 """
@@ -188,7 +188,7 @@ def bin_pairs(walltimes: Floats, waits: Floats, groups: int = 20) -> Bins:
 def _ends(classes: Sequence[int]) -> tuple[int, ...]:
     ends = tuple(classes)
     if not all(is_whole(end, 1) for end in ends) or any(left >= right for left, right in pairwise(ends)):
-        raise ParameterError("classes", "sizes in nodes, each larger than the one before", list(ends))
+        raise ParameterError("classes", "sizes in nodes in ascending order", list(ends))
     return ends
 
 

@@ -1,4 +1,4 @@
-"""Straight lines through pairs: least squares, free and within bounds, with what the fit is worth."""
+"""Straight-line fits by least squares, with and without bounds on the coefficients, and their goodness of fit."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What a request waits in the queue, as prices of a reservation, by the size of the job.
+"""A model of the queue wait by walltime and job size, which serves as the price of a reservation.
 
 If a reservation of length W waits alpha W + gamma on average before it starts, and then uses w, a plan's expected cost
-under (alpha, beta = 1, gamma) is its expected response time. Only means count in an expectation, so that the line has
-to follow the mean waits; how far single waits are from it does not matter to the plan.
+under (alpha, beta = 1, gamma) is its expected response time. Expectations depend on means only, so the line has to
+follow the mean waits; the spread of single waits does not matter to the plan.
 
 Source: [R], "Reservation and Checkpointing Strategies for Stochastic Jobs", Equation 1;
 docs/planner.md, "Prices from waits".

@@ -375,7 +375,7 @@ def test_the_table_says_whose_prices_they_are(costs: Path, capsys: pytest.Captur
         ("--nodes 4", "give their file with --costs"),
         ("--costs {costs} --nodes 0", "--nodes must be a whole number of at least 1"),
         ("--costs {tmp}/none.json", "none.json: no such file"),
-        ("--costs {tmp}/prose.json", "prose.json:1: is no JSON"),
+        ("--costs {tmp}/prose.json", "prose.json:1: is not JSON"),
         ("--costs {tmp}/deep.json", "deep.json: is nested more than 32 levels deep"),
         ("--costs {tmp}/plan.json", "plan.json: unknown key of the document 'strategy'"),
         ("--costs {tmp}/changed.json", "changed.json: was changed after it was written: make it again"),
@@ -442,5 +442,5 @@ def test_picture_shows_the_fits() -> None:
 def test_files_are_read_strictly(tmp_path: Path) -> None:
     path = tmp_path / "costs.json"
     path.write_text('{"unit": "s",\n "all": {"alpha": 1 "beta": 1}}')
-    with pytest.raises(InputError, match=r"costs.json:2: is no JSON"):
+    with pytest.raises(InputError, match=r"costs.json:2: is not JSON"):
         read_costs(path)

@@ -204,7 +204,7 @@ def test_what_is_no_sample_is_refused() -> None:
         ((walltimes, waits, nodes - 1), "nodes must be whole"),
         ((walltimes, waits, nodes * 1.5), "nodes must be whole"),
         (([walltimes], [waits], [nodes]), "one dimension"),
-        ((walltimes, waits, nodes, [4, 4]), "each larger than the one before"),
+        ((walltimes, waits, nodes, [4, 4]), "in ascending order"),
         ((walltimes, waits, nodes, [0]), "classes must be"),
         ((walltimes, waits, nodes, [2.5]), "classes must be"),
     ]:

@@ -228,13 +228,13 @@ def test_steps_and_arrays_whose_ids_are_cut():
         ('{"jobs": [{"time": []}]}', "a.txt:1: time must be an object, not []"),
         ('{"jobs": [{"job_id": {"set": true, "number": []}}]}', "a.txt:1: job_id must be a number or a text, not []"),
         ('{"jobs": [{"tres": {"allocated": 7}}]}', "a.txt:1: allocated must be a list, not 7"),
-        ('{"jobs": [],\n "a" 7}', "a.txt:2: is no JSON from column 6 on"),
-        ('{"jobs": [', "a.txt:1: is no JSON from column 11 on"),
-        ('{"jobs": []} 7', "a.txt:1: is no JSON from column 14 on"),
+        ('{"jobs": [],\n "a" 7}', "a.txt:2: is not JSON from column 6 on"),
+        ('{"jobs": [', "a.txt:1: is not JSON from column 11 on"),
+        ('{"jobs": []} 7', "a.txt:1: is not JSON from column 14 on"),
         ('{"jobs": [' + "[" * 100_000, "a.txt:1: is nested too deeply"),
         ('{"jobs": [' + "9" * 5000 + "]}", "a.txt:1: holds a whole number of more than 4,300 digits"),
         ("{}", "a.txt: has no list 'jobs'"),
-        ("{7: []}", "a.txt:1: is no JSON from column 2 on"),
+        ("{7: []}", "a.txt:1: is not JSON from column 2 on"),
     ],
 )
 def test_what_is_broken_is_one_sentence(text, sentence):

@@ -90,7 +90,7 @@ def test_what_fits_nowhere_is_refused(broken: str, at: int | None) -> None:
 def test_two_readings_are_refused() -> None:
     names = "JobName|User|Comment|JobID|Submit|Start|End|NNodes"
     row = f"a|b|c|d|1|{NOW.format(0)}|{NOW.format(1)}|{NOW.format(2)}|1"
-    with pytest.raises(TraceError, match=r"a\.txt:2: a text with \| in it cannot be told .* --delimiter"):
+    with pytest.raises(TraceError, match=r"a\.txt:2: a text with \| in it cannot be separated .* --delimiter"):
         parse_sacct(f"{names}\n{row}\n", "a.txt")
 
 
