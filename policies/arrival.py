@@ -30,12 +30,12 @@ class ArrivalStrategy(Protocol):
     """Finds nodes at the arrival of an on-demand job."""
 
     def room(self, view: SystemView, request: Request) -> int:
-        """How many nodes it could get at most, beyond free nodes and the job's own reservation."""
+        """Maximum number of nodes that it could free, beyond free nodes and the reservation of the job."""
 
     def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
-        """The actions that free ``missing`` nodes (at most ``room``); called after the job's tenants have gone."""
+        """Actions that free ``missing`` nodes (at most ``room``); called after the tenants of the job have left."""
 
-    # With a method ``begin()`` it makes the strategy of one simulation, which may remember what it has answered.
+    # A method ``begin()`` returns the strategy for one simulation, which may keep state.
 
 
 def _available(run: RunningJob) -> int:
@@ -43,7 +43,7 @@ def _available(run: RunningJob) -> int:
     return 0 if run.type is ON_DEMAND else run.nodes - run.borrowed
 
 
-#: In which order PAA takes its victims, in which unit it compares their overheads, and how far SPAA shrinks.
+#: Legal values: PAA's order of victims, its unit of overheads, and SPAA's amount of shrinking.
 _VICTIMS = ("least-loss", "malleable-first")
 _OVERHEADS = ("node-seconds", "seconds")
 _SHRINKS = ("even", "minimum")
@@ -63,12 +63,12 @@ class PreemptAtArrival:
     victims
         ``least-loss``: all jobs in one order; ``malleable-first``: malleable jobs in this order, then rigid ones.
     overhead
-        Unit in which overheads are compared: ``node-seconds``, or ``seconds``, whatever the size of the job.
+        Unit in which overheads are compared: ``node-seconds``, or ``seconds`` regardless of the job size.
 
     Raises
     ------
     ParameterError
-        If there is no such order or unit.
+        If the order or the unit is unknown.
     """
 
     victims: str = "least-loss"
@@ -85,7 +85,7 @@ class PreemptAtArrival:
         actions: list[Preempt | Shrink] = []
         apart, in_seconds = self.victims == "malleable-first", self.overhead == "seconds"
         now = view.now
-        # A loss is that of each node times the nodes.
+        # The loss is the loss per node times the number of nodes.
         victims = sorted(
             (apart and run.type is not MALLEABLE, run.loss(now) // (run.nodes if in_seconds else 1), run.job_id, nodes)
             for run in view.running
@@ -106,10 +106,10 @@ class ShrinkPreemptAtArrival:
     Attributes
     ----------
     victims, overhead
-        As of PAA.
+        As in PAA.
     shrink
-        ``even``: the jobs give up what is missing; ``minimum``: each gives up all that it can. It lends its even share
-        of what is missing, and the rest is released.
+        ``even``: the jobs give up the missing nodes in equal shares; ``minimum``: each shrinks to its minimum, lends
+        its equal share of the missing nodes, and releases the rest.
     """
 
     victims: str = "least-loss"
@@ -124,7 +124,7 @@ class ShrinkPreemptAtArrival:
         return PreemptAtArrival(self.victims, self.overhead)
 
     def room(self, view: SystemView, request: Request) -> int:
-        # Each job that can be shrunk can be preempted, so preemption reaches furthest.
+        # Every job that can be shrunk can also be preempted, so preemption frees the most nodes.
         return self._preempting().room(view, request)
 
     def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
@@ -140,7 +140,7 @@ class ShrinkPreemptAtArrival:
 
 @dataclass(frozen=True)
 class WaitAtArrival:
-    """WAIT: no running job makes room; the job waits at the front of the queue where free nodes do not suffice."""
+    """WAIT: leave running jobs alone; if free nodes do not suffice, the job waits at the front of the queue."""
 
     def room(self, view: SystemView, request: Request) -> int:
         return 0
@@ -156,9 +156,9 @@ class LeastLossAtArrival:
     Attributes
     ----------
     shrink
-        Whether malleable jobs give up nodes first, which loses nothing. Each job that is not preempted then gives what
-        it can, so that a preemption brings only what shrinking would not: with these numbers of nodes it is again a
-        covering knapsack, and its optimum is that of both together.
+        Whether malleable jobs shrink first, which loses no work. Each job that is not preempted then gives up all nodes
+        that it can, so a preemption adds only the nodes beyond these. With these weights the problem is again a
+        covering knapsack, and its optimum is the joint optimum.
 
     Notes
     -----
@@ -181,7 +181,7 @@ class LeastLossAtArrival:
         victims = cheapest_cover(items, missing - sum(spare.values()))
         actions: list[Preempt | Shrink] = []
         for item in victims:
-            actions.append(Preempt(item.key, reason="one of those that lose least in sum"))
+            actions.append(Preempt(item.key, reason="one of the jobs with the least total loss"))
             missing -= item.weight + spare.pop(item.key, 0)
         if missing > 0:
             actions += [Shrink(job_id, nodes) for job_id, nodes in even_shares(spare, missing).items()]
@@ -189,7 +189,7 @@ class LeastLossAtArrival:
 
 
 def _shrinkable(view: SystemView) -> dict[int, int]:
-    """By how many nodes malleable jobs can shrink, where they can; tenants do not."""
+    """Number of nodes by which each malleable job can shrink, if any; tenants do not shrink."""
     return {
         run.job_id: run.nodes - run.min_nodes
         for run in view.running
@@ -198,9 +198,9 @@ def _shrinkable(view: SystemView) -> dict[int, int]:
 
 
 def even_shares(spare: dict[int, int], missing: int) -> dict[int, int]:
-    """Equal numbers of nodes from each job, capped by what it can give; the remainder one each, by id."""
+    """Equal shares from each job, limited by its spare nodes; the remainder is taken one node each, by id."""
     level, left, givers = 0, missing, len(spare)
-    # Raise the common level from cap to cap until the next step would ask for more than is missing.
+    # Raise the common level from cap to cap until the next step would exceed the missing nodes.
     for cap in sorted(spare.values()):
         step = min(cap - level, left // givers)
         left -= step * givers
@@ -232,11 +232,11 @@ def _strategy(plugin: Any) -> ArrivalStrategy:
 ARRIVALS: Registry[ArrivalStrategy] = Registry("arrival strategy", "holdfast.arrivals", _strategy)
 ARRIVALS.add("PAA", PreemptAtArrival(), "preempt running jobs in ascending preemption overhead")
 ARRIVALS.add("SPAA", ShrinkPreemptAtArrival(), "shrink malleable jobs evenly if that suffices, else preempt")
-ARRIVALS.add("KNAPSACK", LeastLossAtArrival(), "preempt the running jobs that lose least in sum, exactly")
-ARRIVALS.add("SKNAPSACK", LeastLossAtArrival(shrink=True), "shrink and preempt so that least is lost, exactly")
+ARRIVALS.add("KNAPSACK", LeastLossAtArrival(), "preempt the running jobs with the least total loss, exactly")
+ARRIVALS.add("SKNAPSACK", LeastLossAtArrival(shrink=True), "shrink and preempt with the least total loss, exactly")
 ARRIVALS.add("WAIT", WaitAtArrival(), "preempt nothing: wait for free nodes at the front of the queue")
 ARRIVALS.alias(
     "learned",
     "policies.learned_arrival:LearnedAtArrival",
-    "the answer that a network scores highest: learned model=FILE.npz",
+    "the strategy that a network scores highest: learned model=FILE.npz",
 )

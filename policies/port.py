@@ -39,7 +39,7 @@ __all__ = [
     "Window",
 ]
 
-#: Times within one microsecond are one instant, and comparisons of walltimes have that tolerance.
+#: Times within one microsecond are the same instant; comparisons of walltimes have this tolerance.
 TOLERANCE = 1
 
 
@@ -56,7 +56,7 @@ class WaitingJob(Protocol):
 
     @property
     def eligible(self) -> int:
-        """When it could start for the first time, its submit or later: it waits from then on."""
+        """Earliest possible start, at or after the submit; the wait counts from here."""
 
     @property
     def nodes(self) -> int:
@@ -68,29 +68,29 @@ class WaitingJob(Protocol):
 
     @property
     def walltime(self) -> int:
-        """``limit(nodes)``, the least that it can be: at hand, because a pass looks at that of every job."""
+        """``limit(nodes)``, the minimum over all sizes; stored because a pass reads it for every job."""
 
     @property
     def kept(self) -> int:
-        """Nodes that are held for it, because it lent them; it starts as soon as these and free ones suffice."""
+        """Nodes that are held for the job because it lent them; it starts as soon as these and free nodes suffice."""
 
     @property
     def user(self) -> str:
-        """The user or project of the job; empty where unknown."""
+        """The user or project of the job; empty if unknown."""
 
     @property
     def project(self) -> str:
-        """What it is charged to; empty where unknown."""
+        """The project that is charged; empty if unknown."""
 
     def limit(self, nodes: int) -> int:
-        """Walltime of its next run at that size."""
+        """Walltime of its next run at this size."""
 
     def duration(self, nodes: int) -> int:
-        """True length of its next run at that size. Only ``backfill_length="runtime"`` may ask for it."""
+        """Actual runtime of its next run at this size. Only ``backfill_length="runtime"`` may use it."""
 
 
 class Candidates(Protocol):
-    """Waiting jobs that a pass tries to start, in queue order; those that do not fit may be among them."""
+    """Waiting jobs that a pass tries to start, in queue order; may include jobs that do not fit."""
 
     def __bool__(self) -> bool: ...
     def __iter__(self) -> Iterator[WaitingJob]: ...
@@ -100,7 +100,7 @@ class Candidates(Protocol):
 
 
 class WaitingQueue(Protocol):
-    """The waiting jobs, first to last: a sequence that answers what a pass asks (:mod:`policies.list_queue`)."""
+    """The waiting jobs in queue order, a sequence with the searches that a pass needs (:mod:`policies.list_queue`)."""
 
     @property
     def least(self) -> int:
@@ -113,10 +113,11 @@ class WaitingQueue(Protocol):
         """The jobs after the first ``after`` that can start on ``nodes`` nodes."""
 
     def numbers(self) -> tuple[NDArray[np.int64], NDArray[np.intp]] | None:
-        """Their numbers, where they are at hand, and where the first, second, ... job stands among them.
+        """Sizes and walltimes of the jobs as an array, and the column of the first, second, ... job in it.
 
-        Numbers are smallest and largest size, walltime at the largest [ticks], and at other sizes the setup [ticks] and
-        the node-ticks of the rest of the walltime; shape (5, jobs). None: the jobs are to be looked at one by one.
+        The rows are smallest and largest size, walltime at the largest size [ticks], and for other sizes the setup
+        [ticks] and the node-ticks of the rest of the walltime; shape (5, jobs). None: no array is available, so read
+        the jobs one by one.
         """
 
 
@@ -125,11 +126,11 @@ class Request(WaitingJob, Protocol):
 
     @property
     def estimated_arrival(self) -> int:
-        """The arrival that its notice announced."""
+        """The arrival time that the notice announced."""
 
 
 class Reservation(Protocol):
-    """Nodes kept for an on-demand job that gave notice and has not arrived."""
+    """Nodes reserved for an on-demand job that has given notice but not arrived."""
 
     @property
     def job_id(self) -> int: ...
@@ -137,11 +138,11 @@ class Reservation(Protocol):
     def requested(self) -> int: ...
     @property
     def idle(self) -> int:
-        """Nodes that it has and does not lend."""
+        """Reserved nodes that are not lent."""
 
     @property
     def lent(self) -> int:
-        """Nodes that it has and lends to tenants."""
+        """Reserved nodes that are lent to tenants."""
 
     @property
     def missing(self) -> int:
@@ -149,7 +150,7 @@ class Reservation(Protocol):
 
     @property
     def notice(self) -> int:
-        """When the notice came."""
+        """Time of the notice."""
 
     @property
     def estimated_arrival(self) -> int: ...
@@ -158,7 +159,7 @@ class Reservation(Protocol):
 
 
 class RunningJob(Protocol):
-    """A job that runs and is not under warning."""
+    """A running job that is not under warning."""
 
     @property
     def job_id(self) -> int: ...
@@ -166,7 +167,7 @@ class RunningJob(Protocol):
     def type(self) -> JobType: ...
     @property
     def nodes(self) -> int:
-        """Its size now."""
+        """Current size."""
 
     @property
     def min_nodes(self) -> int: ...
@@ -176,7 +177,7 @@ class RunningJob(Protocol):
     def start(self) -> int: ...
     @property
     def expected_end(self) -> int:
-        """When its walltime ends."""
+        """End of its walltime."""
 
     @property
     def setup(self) -> int: ...
@@ -186,17 +187,17 @@ class RunningJob(Protocol):
 
     @property
     def borrowed(self) -> int:
-        """How many of its nodes belong to open reservations; it is a tenant while there are any."""
+        """Number of its nodes that belong to open reservations; the job is a tenant while this is not 0."""
 
     @property
     def planned(self) -> bool:
         """Whether it is in the plan of an open reservation."""
 
     def owes(self, job_id: int) -> int:
-        """How many of its nodes belong to the reservation of that on-demand job."""
+        """Number of its nodes that belong to the reservation of this on-demand job."""
 
     def loss(self, at: int) -> int:
-        """Preemption overhead at that time [node-ticks] (docs/model.md, "Metrics", says what is lost)."""
+        """Preemption overhead at this time [node-ticks]; defined in docs/model.md, "Metrics"."""
 
 
 class Loan(Protocol):
@@ -208,23 +209,23 @@ class Loan(Protocol):
     def nodes(self) -> int: ...
     @property
     def shrunk(self) -> RunningJob | None:
-        """The run that was shrunk, while it still goes on."""
+        """The run that was shrunk; None once it has ended."""
 
     @property
     def preempted(self) -> WaitingJob | None:
-        """The job that was preempted, while it waits and has not run since."""
+        """The job that was preempted; None once it has run again."""
 
 
 class Window(NamedTuple):
-    """Nodes that the machine will take away, or set aside: maintenance, or an advance reservation of others.
+    """Nodes that will be unavailable: maintenance, or an advance reservation for other jobs.
 
     Attributes
     ----------
     start, end
-        Ticks: from when, and until when. Nodes that jobs give up at ``start`` are there for it, and what is given back
-        at ``end`` can be used from then on.
+        First and last instant [ticks]. Nodes that jobs release at ``start`` are available to the window, and its nodes
+        are available to jobs from ``end`` on.
     nodes
-        How many, of whichever nodes.
+        Number of nodes; any nodes will do.
     """
 
     start: int
@@ -233,7 +234,7 @@ class Window(NamedTuple):
 
 
 class SystemView(Protocol):
-    """The machine as a policy sees it."""
+    """The view of the machine that policies receive."""
 
     @property
     def now(self) -> int: ...
@@ -243,7 +244,7 @@ class SystemView(Protocol):
 
     @property
     def warning(self) -> int:
-        """How long a malleable job that is preempted stays on its nodes without progress."""
+        """Time for which a preempted malleable job stays on its nodes without progress."""
 
     @property
     def free(self) -> int:
@@ -251,8 +252,8 @@ class SystemView(Protocol):
 
     @property
     def queue(self) -> Sequence[WaitingJob]:
-        """Waiting jobs in queue order: on-demand jobs that could not start come first. In a simulation it answers the
-        questions of a :class:`WaitingQueue`; :func:`policies.list_queue.as_queue` asks them of any sequence."""
+        """Waiting jobs in queue order; on-demand jobs that could not start come first. In a simulation it is a
+        :class:`WaitingQueue`; :func:`policies.list_queue.as_queue` makes one of any sequence."""
 
     @property
     def on_demand_waits(self) -> bool:
@@ -266,54 +267,58 @@ class SystemView(Protocol):
 
     @property
     def kept(self) -> Collection[int]:
-        """The jobs for which returned nodes are held, by their ids; these nodes are in no release."""
+        """Ids of the jobs for which returned nodes are held; ``releases`` does not contain these nodes."""
 
     def group_usage(self, group: str | None) -> float:
-        """Node-ticks that a project (the user where there is none) has used until now, older ones counting less; None:
-        of all. 0 unless the queue order has a ``half_life``."""
+        """Decayed past usage of a project, or of the user if there is no project [node-ticks]; None: of all groups. 0
+        unless the queue order has a ``half_life``."""
 
     @property
     def releases(self) -> Sequence[tuple[int, int, int]]:
-        """(time, tie-break, nodes) in ascending order: nodes that running jobs give up when their walltime ends, and
-        jobs under warning when they vacate; borrowed nodes and those promised to an arrived job are not counted. Also
-        nodes that have been taken away or set aside, or have failed, when they are expected back."""
+        """Future releases of nodes as (time, tie-break, nodes) in ascending order.
+
+        Running jobs release nodes at the end of their walltimes, jobs under warning when they vacate. Borrowed nodes
+        and nodes promised to an arrived job are excluded. Nodes in a window that has begun, and failed nodes, are
+        released at their expected return."""
 
     @property
     def windows(self) -> Sequence[Window]:
-        """Windows that are announced, by their start; most machines have none. A job may only be started where its
-        walltime leaves each of them enough nodes at each of its instants. A window that has begun is none any more: its
-        nodes are gone and stand in ``releases``. Only if it still waits for some is it here with those, and its start
-        is then not after ``now``."""
+        """Announced windows by start; most machines have none.
+
+        A job may start only if every window still finds enough nodes at each instant of the job's walltime. A window
+        that has begun is no longer listed: its nodes are gone, and ``releases`` contains their return. The exception
+        is a window that still lacks nodes: it is listed with the missing nodes and a start that is not after
+        ``now``."""
 
 
 class Ranking(Protocol):
-    """A queue order once more, for many jobs at a time: what makes an order that changes with time fast.
+    """A vectorised queue order, which makes orders that change with time fast.
 
-    A simulation has one of its own, and asks it only while many jobs wait. The order of its keys must be that of the
-    order's own keys (:class:`policies.order.Order`), but for what ``slack`` allows.
+    Each simulation has its own instance, and uses it only while many jobs wait. Its keys must sort the jobs in the same
+    way as the keys of the order (:class:`policies.order.Order`), within the error given by ``slack``.
     """
 
     @property
     def width(self) -> int:
-        """How many traits a job has."""
+        """Number of traits of a job."""
 
     @property
     def slack(self) -> float:
-        """Largest relative error of the keys, 0 if they are exact; if not, there is one array, and the order's own keys
-        decide between jobs that are nearer to each other."""
+        """Largest relative error of the keys; 0 if they are exact. Otherwise ``keys`` returns one array, and the keys
+        of the order itself decide between jobs that are closer to each other."""
 
     def traits(self, job: Any) -> tuple[float, ...]:
-        """Numbers that do not change while the job waits; asked for once, when it begins to wait."""
+        """Numbers that do not change while the job waits; called once, when it begins to wait."""
 
     def keys(self, view: SystemView, traits: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-        """The keys of all jobs now; smallest first, the second array among equals of the first, and so on.
+        """Current keys of all jobs. The smallest goes first; later arrays break ties of earlier ones.
 
         Parameters
         ----------
         view
             The machine.
         traits
-            A row for each trait, a column for each job.
+            Array with one row per trait and one column per job.
         """
 
 
@@ -326,9 +331,9 @@ class Promise:
     job_id
         The job.
     at
-        When it will start at the latest, by what is known now [ticks].
+        Latest start, by current knowledge [ticks].
     nodes
-        How many nodes are reserved for its walltime; 0: not said, which means its minimum.
+        Number of nodes reserved for its walltime; 0 means its minimum.
     """
 
     job_id: int
@@ -336,7 +341,7 @@ class Promise:
     nodes: int = 0
 
 
-# Not frozen: a replay makes one for each job, and that would take four times as long.
+# Not frozen: a replay makes one for each job, and a frozen one takes four times as long to make.
 @dataclass(slots=True, unsafe_hash=True)
 class Start:
     """Start a waiting job.
@@ -352,9 +357,9 @@ class Start:
     draws
         Nodes taken from reservations, by the id of their on-demand job: the job becomes their tenant.
     returned
-        Nodes taken from what a completed on-demand job returns; only in answer to a completion.
+        Nodes taken from those that a completed on-demand job returns; legal only in the response to a completion.
     reason
-        As any action may have it: why, in the words of the policy, for explanations.
+        Reason in the words of the policy, for explanations; every action has this field.
     """
 
     job_id: int
@@ -375,7 +380,7 @@ class Hold:
 
 @dataclass(frozen=True, slots=True)
 class Expect:
-    """Put a running job into the plan of the reservation: its release is counted on."""
+    """Add the expected release of a running job to the plan of the reservation."""
 
     job_id: int
     reason: str = field(default="", repr=False, compare=False)
@@ -383,7 +388,7 @@ class Expect:
 
 @dataclass(frozen=True, slots=True)
 class Preempt:
-    """Preempt a running job, now, or at a later time by the plan of a reservation."""
+    """Preempt a running job now, or later as planned by a reservation."""
 
     job_id: int
     at: int | None = None
@@ -399,11 +404,11 @@ class Shrink:
     job_id
         The job.
     nodes
-        What it lends to the arriving job.
+        Nodes lent to the arriving job.
     reason
-        As any action may have it.
+        See :class:`Start`.
     surplus
-        What it gives up besides; it is released.
+        Additional nodes that the job gives up; they are released.
     """
 
     job_id: int
@@ -414,7 +419,7 @@ class Shrink:
 
 @dataclass(frozen=True, slots=True)
 class Expand:
-    """Give nodes to a running malleable job: what it lent, or nodes that no other job can use."""
+    """Give nodes to a running malleable job: nodes that it lent, or nodes that no other job can use."""
 
     job_id: int
     nodes: int

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 class Reservations(Protocol):
-    """What the law of the cost asks of a plan: :class:`~policies.planning.plan.ReservationPlan` is one."""
+    """The part of :class:`~policies.planning.plan.ReservationPlan` that the cost distribution uses."""
 
     @property
     def strategy(self) -> str: ...
@@ -44,17 +44,17 @@ class Reservations(Protocol):
 
 @dataclass(frozen=True)
 class Spending:
-    """Law of the cost of a plan for jobs of random runtime; a :class:`~workloads.laws.distribution.Law` itself.
+    """The distribution of the cost of a plan for jobs of random runtime.
 
-    The cost rises with the runtime, so that quantiles carry over: a quantile of the cost is the cost of that quantile
-    of the runtime.
+    It is a :class:`~workloads.laws.distribution.Law`. The cost increases with the runtime, so a quantile of the cost
+    is the cost of the same quantile of the runtime.
 
     Parameters
     ----------
     plan
         The reservations.
     law
-        Law of the runtime.
+        Distribution of the runtime.
     """
 
     plan: Reservations
@@ -62,7 +62,7 @@ class Spending:
 
     @property
     def name(self) -> str:
-        """What it is the law of."""
+        """Name of the plan and of the runtime distribution."""
         return f"cost of {self.plan.strategy or 'a plan'} for {self.law.name}"
 
     @property
@@ -80,7 +80,7 @@ class Spending:
         target = np.asarray(cost, float)
         plan, prices = self.plan, self.plan.costs
         finite = target[np.isfinite(target)]
-        # Each further reservation costs more than the work it covers.
+        # Each additional reservation costs more than the work it covers.
         while finite.size and plan.spent[-1] + prices.alpha * plan.length[-1] <= finite.max():
             plan = plan.extend(float(plan.milestones[-1]) * plan.extension**4 * 0.999)
         # Cost of a job in reservation k before its own work counts: all but beta * (runtime - start).

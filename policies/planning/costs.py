@@ -15,15 +15,15 @@ from workloads.ground.numbers import decimal
 __all__ = ["CostModel", "Duration", "Table"]
 
 Floats = NDArray[np.float64]
-#: A duration, or a function that gives it for an array of milestones.
+#: A duration, or a function that returns durations for an array of milestones.
 Duration = float | Callable[[Floats], ArrayLike]
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A duration known at some milestones: straight lines between them, constant outside.
+    """A duration as a function of the milestone: piecewise linear between given points, constant outside.
 
-    This is how a plan with functions as costs is written to JSON: exact at the plan's own milestones.
+    In JSON, cost functions of a plan become such tables, exact at the milestones of the plan.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Table:
 class CostModel:
     """Prices of a reservation, and durations of checkpoint and restart (Equation 1 of [R]).
 
-    A reservation of length W of which w is used costs ``alpha * W + beta * w + gamma``. The unit of time is the
+    A reservation of length W, used for a time w, costs ``alpha * W + beta * w + gamma``. The unit of time is the
     caller's, one throughout a plan; the unit of cost is that of ``alpha`` times it.
 
     Parameters
@@ -69,7 +69,7 @@ class CostModel:
     beta
         Price of a unit of used time; >= 0.
     gamma
-        Price of a reservation, whatever its length; >= 0.
+        Fixed price of a reservation; >= 0.
     checkpoint
         Time that a checkpoint takes, C; >= 0. A function of the milestone (an array in, an array out) where it
         varies, e.g. with the memory in use.
@@ -79,11 +79,11 @@ class CostModel:
     Raises
     ------
     ParameterError
-        If a value is negative, not finite or no number.
+        If a value is negative, not finite or not a number.
 
     Notes
     -----
-    [R] is "Reservation and Checkpointing Strategies for Stochastic Jobs", section 2.2; it takes C and R constant.
+    [R] is "Reservation and Checkpointing Strategies for Stochastic Jobs", section 2.2; there C and R are constant.
 
     Examples
     --------
@@ -141,16 +141,16 @@ class CostModel:
         Raises
         ------
         ParameterError
-            If a function of the user gives negative, infinite or undefined durations, or another shape.
+            If a user function returns negative, infinite or undefined durations, or another shape.
         """
         return _durations("checkpoint", self.checkpoint, milestones)
 
     def restart_at(self, milestones: ArrayLike) -> Floats:
-        """Duration of a restart from the checkpoint of each milestone; as :meth:`checkpoint_at`."""
+        """Duration of a restart from the checkpoint at each milestone; parameters as in :meth:`checkpoint_at`."""
         return _durations("restart", self.restart, milestones)
 
     def price(self, length: ArrayLike, used: ArrayLike) -> Floats:
-        """Cost of reservations of these lengths, of which ``used`` is used (Equation 1 of [R])."""
+        """Cost of reservations of these lengths, used for the times ``used`` (Equation 1 of [R])."""
         return np.asarray(self.alpha * np.asarray(length) + self.beta * np.asarray(used) + self.gamma, float)
 
     def omniscient(self, runtime: ArrayLike) -> Floats:
@@ -158,7 +158,7 @@ class CostModel:
         return self.price(runtime, runtime)
 
     def to_dict(self, milestones: ArrayLike) -> dict[str, Any]:
-        """As JSON holds it; functions as a table of their values at the milestones."""
+        """The costs as JSON values; functions become tables of their values at the milestones."""
         at = np.asarray(milestones, float)
         shown: dict[str, Any] = {"alpha": self.alpha, "beta": self.beta, "gamma": self.gamma}
         for name, value, durations in (

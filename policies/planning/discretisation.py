@@ -15,21 +15,21 @@ from workloads.laws.grids import MOST_CELLS
 
 __all__ = ["GRID", "MOST_OPTIMAL", "SIZE", "as_discrete", "as_law", "last_runs"]
 
-#: Default grid and number of its cells: within 0.1 % of the converged cost on the nine laws of [R], see the table that
-#: ``python -m tests.benchmarks.planner`` prints.
+#: Default grid and number of its cells: within 0.1 % of the converged cost for the nine distributions of [R]
+#: (table printed by ``python -m tests.benchmarks.planner``).
 GRID = "cubic"
 SIZE = 500
-#: Cells that take some seconds where the time grows with their square.
+#: Number of cells that takes some seconds if the time grows with its square.
 MOST_OPTIMAL = 20_000
 
 
 def as_law(law_or_runs: Law | ArrayLike) -> Law:
-    """The law itself, cut at 0 and where its support is infinite; the discrete law of the runs.
+    """The distribution, truncated at 0 and in an infinite tail; for runs, their discrete distribution.
 
     Raises
     ------
     ParameterError
-        If it is neither a law nor a sequence of runtimes.
+        If it is neither a distribution nor a sequence of runtimes.
     """
     if isinstance(law_or_runs, Law):
         return bound_support(law_or_runs)
@@ -44,22 +44,23 @@ def as_discrete(
     epsilon: float | None = None,
     most: int = MOST_CELLS,
 ) -> DiscreteLaw:
-    """A discrete law to plan for.
+    """Discretise a distribution for planning.
 
     Parameters
     ----------
     law_or_runs
-        A continuous law is cut where its support is infinite, and discretised; a discrete law stands as it is; runs
-        are a law of their own.
+        A continuous distribution is cut where its support is infinite, and discretised; a discrete distribution stands
+        as it is; runs are a distribution of their own.
     costs
-        Prices and durations, of which Algorithm 1's size depends.
+        Prices and durations, which determine the number of cells in Algorithm 1.
     n, grid
         Number of cells, and where they end: ``"equal-time"``, ``"equal-probability"`` or ``"cubic"``.
     epsilon
         Take Algorithm 1 of [R] instead: equal-time cells, as many as keep the cost below 1 + epsilon times the
         optimum (Theorem 3).
     most
-        Number of cells that n and epsilon may ask for, 1 to 200,000; a discrete law may have 50 values for 20 cells.
+        Number of cells that n and epsilon may ask for, 1 to 200,000; a discrete distribution may have 50 values for 20
+        cells.
 
     Raises
     ------

@@ -26,7 +26,7 @@ USED_UP = 0.4
 #: The cost has settled when twice as many cells make the plan cheaper by less than this share. What is left to gain at
 #: least halves with each doubling, so that it is no more than the last gain.
 SETTLED = 1e-3
-#: A gain that rounding explains.
+#: Relative gain that rounding errors may cause.
 NOTHING = 1e-12
 #: Maximum number of cells: the time to compute the best plan grows with their square.
 ENOUGH = 8000
@@ -34,16 +34,16 @@ ENOUGH = 8000
 
 @dataclass(frozen=True)
 class Growth:
-    """How a grid grew until the cost of the plan settled.
+    """The refinement of a grid until the cost of the plan settled.
 
     Parameters
     ----------
     first, cells
-        Number of cells that the grid began and ended with.
+        Number of cells at the beginning and at the end.
     gain
-        By which share the last doubling made the plan cheaper.
+        Relative decrease of the cost by the last doubling.
     settled
-        Whether that is little (1 in 1,000), so that the plan is near the best one.
+        Whether that decrease is small (1 in 1,000), so that the plan is close to the optimum.
     """
 
     first: int
@@ -62,36 +62,36 @@ class Growth:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """The refinement as JSON values."""
         return asdict(self)
 
 
 def grow_grid(
     plan_of: Callable[[int], tuple[PlanT, int]], law: Law, costs: CostModel, first: int
 ) -> tuple[PlanT, Growth | None]:
-    """The plan on a grid that is fine enough.
+    """Make a plan on a grid that is fine enough.
 
     Parameters
     ----------
     plan_of
         Makes the plan on a given number of cells, and returns how many of these have any probability.
     law
-        Law of the runtime, with a bounded support; the cost is the expectation under it.
+        Distribution of the runtime, with a bounded support; the cost is the expectation under it.
     costs
-        Prices and durations. Where neither a reservation nor what it saves costs anything, a plan has a reservation
-        for each cell of any grid, and the grid stays as it is.
+        Prices and durations. If neither a reservation nor a checkpoint costs anything, the plan has a reservation for
+        each cell of any grid, and the grid is not refined.
     first
-        Number of cells to begin with.
+        Initial number of cells.
 
     Returns
     -------
     plan, growth
-        The plan, and how the grid grew; None where the first one was fine.
+        The plan and the refinement; None if the first grid was fine enough.
 
     Notes
     -----
-    For a milestone on the grid the discrete law has the same survival as the continuous one, so that the costs on both
-    grids are comparable, and a doubled grid never costs more.
+    For a milestone on the grid the discrete distribution has the same survival as the continuous one, so that the costs
+    on both grids are comparable, and a doubled grid never costs more.
     """
     plan, used = plan_of(first)
     if len(plan) < USED_UP * used or _free(costs):
@@ -103,7 +103,7 @@ def grow_grid(
         cheaper = plan.expected_cost(law)
         gain, cost = (cost - cheaper) / cost, cheaper
         if not gain > NOTHING:
-            # There was nothing to gain, as where a law has few values, or the cost is more than a number holds.
+            # Nothing to gain: the distribution has few values, or the cost overflows.
             return coarse, None
         coarse = plan
     return plan, Growth(first, cells, float(gain), bool(gain < SETTLED))

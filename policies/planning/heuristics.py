@@ -18,18 +18,18 @@ __all__ = ["masi", "maximum", "neuro", "neuro_average"]
 def maximum(
     law_or_runs: Law | ArrayLike, costs: CostModel, *, k: int | None = None, factor: float = 1.5
 ) -> ReservationPlan:
-    """One reservation as long as the longest past run, without a checkpoint.
+    """Plan one reservation as long as the longest past run, without a checkpoint.
 
     Parameters
     ----------
     law_or_runs
-        Past runs, the newest last; a law stands for all runs that there could be.
+        Past runs, newest last; a distribution represents all possible runs.
     costs
         Prices and durations.
     k
-        How many of the last runs to look at; by default all.
+        Number of the last runs to use; by default all.
     factor
-        By how much the next reservation is longer where a job outlives the last; > 1.
+        Ratio of successive reservations for a job that outlives the last one; > 1.
 
     Notes
     -----
@@ -75,7 +75,7 @@ def neuro(
 def neuro_average(
     law_or_runs: Law | ArrayLike, costs: CostModel, *, k: int | None = None, factor: float = 1.5
 ) -> ReservationPlan:
-    """As :func:`neuro`, from the mean of the last k runs on."""
+    """Like :func:`neuro`, but beginning with the mean of the last k runs."""
     mean, longest = _mean_and_longest(law_or_runs, k)
     return _geometric("neuro-avg", mean, longest, costs, factor, checkpointed=True)
 

@@ -19,31 +19,31 @@ __all__ = ["Execution", "execute"]
 
 Floats = npt.NDArray[np.float64]
 
-#: Seconds and GB that rounding may differ by.
+#: Tolerance for rounding errors [s and GB].
 _SLACK = 1e-6
-#: No job needs as many reservations: memory requests and milestones grow by half each time.
+#: Maximum number of reservations of a job; memory requests and milestones grow by half each time.
 _MOST = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class Execution:
-    """How runs went, each array of shape (runs,).
+    """Results of the execution of runs; each array has shape (runs,).
 
     Attributes
     ----------
     walltime
-        Runtimes of the runs themselves.
+        Runtimes of the runs.
     reserved
-        Total reservation time: the lengths of all reservations that were asked for, also of the last one ([P],
+        Total length of all requested reservations, including the last one ([P],
         section 4.2.2).
     memory_time
-        Memory asked for times length, summed over the reservations.
+        Requested memory times length, summed over the reservations.
     reservations
-        How many.
+        Number of reservations.
     short_checkpoints
         Reservations with a checkpoint that took longer than planned: their work was lost.
     memory_failures
-        Reservations that ended because their memory was exceeded: likewise.
+        Reservations that ended because their memory was exceeded; their work was lost, too.
     """
 
     walltime: Floats
@@ -67,16 +67,16 @@ class Execution:
 
 
 def execute(plan: ReservationPlan, runs: TaskRuns, device: CheckpointDevice, *, stopping: int = 0) -> Execution:
-    """Carry runs out under a plan.
+    """Execute runs under a plan.
 
     Parameters
     ----------
     plan
-        With the memory of its reservations; milestones in the time unit of the runs and the device.
+        A plan with memory requests; milestones in the time unit of the runs and the device.
     runs
-        What really happens: the durations and peaks of the tasks.
+        Actual durations and memory peaks of the tasks.
     device
-        What a checkpoint of the memory in use takes.
+        Device that writes checkpoints of the memory in use.
     stopping
         Number of first reservations in which a job stops before a task that needs more memory: it writes its
         checkpoint there and waits for the end. 1 for Mem-All-Ckpt V2 ([P], section 4.2.3).
@@ -103,7 +103,7 @@ def execute(plan: ReservationPlan, runs: TaskRuns, device: CheckpointDevice, *, 
     * its memory is exceeded: the same milestone is tried again from the last good checkpoint, with the most memory
       that the plan asks for anywhere, and half as much again each time that this was not enough.
 
-    Beyond the last milestone the plan is extended as it says, with the most memory it asked for last.
+    Beyond the last milestone the plan is extended by its own factor, with the memory of its last request.
     """
     if plan.memory is None:
         raise ParameterError("plan", "one with memory requests", plan.strategy or "a plan without")
@@ -158,7 +158,7 @@ def _carry_out(
 
 
 def _barrier(ends: Floats, peaks: Floats, start: float, reach: float, limit: float) -> float | None:
-    """When the job first needs more than the limit between ``start`` and ``reach``; None: it does not."""
+    """The first time between ``start`` and ``reach`` at which the job exceeds the limit; None: never."""
     for (begin, end), peak in zip(pairwise((0.0, *ends)), peaks, strict=True):
         if peak > limit + _SLACK and end > start and begin < reach and end > begin:
             return max(float(begin), start)

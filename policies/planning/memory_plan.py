@@ -28,25 +28,25 @@ __all__ = ["MemoryModel", "flat_costs", "mem_all_ckpt", "mem_all_ckpt_v2", "with
 
 Floats = npt.NDArray[np.float64]
 
-#: Points between two milestones at which the memory is looked up.
+#: Number of points between two milestones at which the memory is evaluated.
 _LOOKS = 256
 
 
 @dataclass(frozen=True)
 class MemoryModel:
-    """The memory that a job needs over time, and what its checkpoints take.
+    """The memory that a job needs over time, and the duration of its checkpoints.
 
     Attributes
     ----------
     chain
         The application.
     device
-        What a checkpoint costs.
+        Device that writes the checkpoints.
     tau
         The tau of M_tau(t): memory that is needed with probability ``tau`` or less is not asked for.
     granularity
-        Memory is asked for in multiples of this [GB], and checkpoints are sized for what was asked for: the peak of a
-        task differs by some tenths of a GB from run to run. 0: as measured.
+        Memory is requested in multiples of this [GB], and checkpoints have the requested size, because the peak of a
+        task varies by some tenths of a GB between runs. 0: as measured.
     of_running
         Probabilities among the jobs that still run, not among all ([P] takes all).
     """
@@ -70,14 +70,14 @@ class MemoryModel:
         return np.asarray(np.ceil(needed / self.granularity - 1e-9) * self.granularity, dtype=float)
 
     def at(self, times: npt.ArrayLike) -> Floats:
-        """Memory to ask for at each time, any shape."""
+        """Memory to request at each time, any shape."""
         at = np.asarray(times, dtype=float)
         quantile = self.chain.memory_quantile(at.ravel(), self.tau, of_running=self.of_running)
         return self.round_up(quantile.reshape(at.shape))
 
     @property
     def peak(self) -> float:
-        """Memory to ask for where nothing is known but the peak of the application."""
+        """Memory to request if only the peak of the application is known."""
         return float(self.round_up(self.chain.memory.max()))
 
     def requests(self, milestones: npt.ArrayLike) -> Floats:
@@ -104,7 +104,7 @@ class MemoryModel:
 
 
 def flat_costs(model: MemoryModel, prices: CostModel | None = None) -> CostModel:
-    """Prices with checkpoints and restarts of the peak memory: what strategies that know no tasks reckon with."""
+    """Prices with checkpoints and restarts of the peak memory, for strategies that ignore tasks."""
     peak = model.peak
     return replace(
         prices or CostModel(),
@@ -114,7 +114,7 @@ def flat_costs(model: MemoryModel, prices: CostModel | None = None) -> CostModel
 
 
 def with_flat_memory(plan: ReservationPlan, model: MemoryModel) -> ReservationPlan:
-    """A plan that asks for the peak memory in every reservation."""
+    """The plan with a request for the peak memory in every reservation."""
     return replace(plan, memory=np.full(len(plan), model.peak))
 
 
@@ -137,8 +137,8 @@ def mem_all_ckpt(
     ----------
     law_or_runs
         Runs with their tasks, from which both are made as in [P]: normal walltime, normal tasks; or a chain; its own
-        walltime counts; or a law of the walltime, or past walltimes, with ``chain``. Without a chain the application
-        is one task of unknown memory, and the plan is that of ALL-CKPT (section 4.2.2 of [P]).
+        walltime counts; or a distribution of the walltime, or past walltimes, with ``chain``. Without a chain the
+        application is one task of unknown memory, and the plan is that of ALL-CKPT (section 4.2.2 of [P]).
     costs
         Prices; checkpoint and restart are replaced by those of the device where there is a chain.
     chain
@@ -150,7 +150,7 @@ def mem_all_ckpt(
     restart_varies
         A restart takes the time of its own image; else that of the largest one, as in [P].
     n, grid
-        How a continuous law is discretised ([P]: 1000, ``"equal-time"``); see
+        How a continuous distribution is discretised ([P]: 1000, ``"equal-time"``); see
         :func:`policies.planning.discretisation.as_discrete`.
 
     Returns
@@ -238,7 +238,7 @@ def mem_all_ckpt_v2(
 
 @dataclass(frozen=True)
 class MemorySettings:
-    """What a :class:`MemoryModel` has beside its chain."""
+    """Settings of a :class:`MemoryModel` other than its chain."""
 
     device: CheckpointDevice | None
     tau: float
@@ -254,7 +254,7 @@ def _later(duration: Any, shift: float) -> Any:
 def _make_model(
     law_or_runs: TaskRuns | TaskChain | Law | npt.ArrayLike, chain: TaskChain | None, settings: MemorySettings
 ) -> tuple[Law | npt.ArrayLike, MemoryModel | None]:
-    """The walltime, and the memory over time; None where nothing is known of it."""
+    """The walltime and the memory over time; None if the memory is unknown."""
     walltime: Any = law_or_runs
     if isinstance(law_or_runs, TaskRuns):
         chain = chain or TaskChain.from_runs(law_or_runs)

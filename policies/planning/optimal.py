@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Solution:
-    """What the dynamic program finds.
+    """The result of the dynamic program.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def cheapest(
     checkpoints: Literal["best", "all", "none"] = "best",
     survival: ArrayLike | None = None,
 ) -> Solution:
-    """The sequence of reservations with the least expected cost for a discrete law of the runtime.
+    """The sequence of reservations with the least expected cost for a discrete distribution of the runtime.
 
     Parameters
     ----------
@@ -52,8 +52,8 @@ def cheapest(
     costs
         Prices and durations; C and R may vary with the milestone.
     checkpoints
-        Which reservations are checkpointed: those that it pays for (Theorem 2 of [R]), all but the last one
-        (ALL-CKPT), or none (NO-CKPT).
+        Which reservations are checkpointed: those where it reduces the cost (Theorem 2 of [R]), all but the last
+        one (ALL-CKPT), or none (NO-CKPT).
     survival
         P(Y > v_i); shape (n,). By default summed from the probabilities.
 
@@ -65,7 +65,7 @@ def cheapest(
     Raises
     ------
     ParameterError
-        If values do not ascend, or probabilities are none.
+        If the values do not ascend, or the probabilities are not valid.
 
     Notes
     -----
@@ -84,7 +84,7 @@ def cheapest(
     v, s = _useful(v, f, s, costs)
     ckpt = costs.checkpoint_at(v)
     restart = costs.restart_at(v)
-    # Nothing is saved at the last value, nothing is read before the first checkpoint.
+    # No checkpoint is written at the last value, and none is read before the first checkpoint.
     v, s = np.concatenate(([0.0], v)), np.concatenate(([1.0], s))
     ckpt, restart = np.concatenate(([0.0], ckpt)), np.concatenate(([0.0], restart))
     ckpt[-1] = 0.0

@@ -23,18 +23,18 @@ _MOST_SEARCHED = 2000
 def all_checkpoint_periodic(
     law_or_runs: Law | ArrayLike, costs: CostModel, *, tau: int | None = None, most: int = 1000
 ) -> ReservationPlan:
-    """ALL-CKPT-PER: milestones at equal distances over the support, each checkpointed but the last.
+    """ALL-CKPT-PER: equidistant milestones over the support, all checkpointed but the last.
 
     Parameters
     ----------
     law_or_runs
-        Law of the runtime, cut where its support is infinite; or past runs, taken as a discrete law.
+        Distribution of the runtime, cut where its support is infinite; or past runs, taken as a discrete distribution.
     costs
         Prices and durations.
     tau
         Number of reservations, 1 to 200,000; by default the cheapest of 1, ..., ``most``.
     most
-        Where the search ends, 1 to 2,000.
+        Largest tau of the search, 1 to 2,000.
 
     Returns
     -------
@@ -43,7 +43,7 @@ def all_checkpoint_periodic(
     Notes
     -----
     "Reservation and Checkpointing Strategies for Stochastic Jobs", section 4.1. The costs compared are exact, by
-    Theorem 1 on the law itself; of equal costs the least tau is taken.
+    Theorem 1 on the distribution itself; ties go to the smallest tau.
     """
     return _periodic(law_or_runs, costs, tau, most, checkpointed=True)
 
@@ -51,7 +51,7 @@ def all_checkpoint_periodic(
 def no_checkpoint_periodic(
     law_or_runs: Law | ArrayLike, costs: CostModel, *, tau: int | None = None, most: int = 1000
 ) -> ReservationPlan:
-    """NO-CKPT-PER: as :func:`all_checkpoint_periodic` without any checkpoint."""
+    """NO-CKPT-PER: like :func:`all_checkpoint_periodic`, without checkpoints."""
     return _periodic(law_or_runs, costs, tau, most, checkpointed=False)
 
 

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 __all__ = ["ReservationPlan"]
 
 Floats = NDArray[np.float64]
-#: A term of the expected cost that is smaller than this part of the sum ends the sum.
+#: A sum for an expected cost ends at the first term below this fraction of the sum.
 NEGLIGIBLE = 1e-18
-#: As many lengths are shown where a plan shows itself.
+#: Number of lengths in the representation of a plan.
 _SHOWN = 6
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class ReservationPlan(ReservationSequence):
-    """A sequence of reservations, and what it costs for a law of the runtime or for given runtimes.
+    """A sequence of reservations with its cost, for a runtime distribution or for given runtimes.
 
     Parameters, attributes and errors are those of :class:`~policies.planning.sequence.ReservationSequence`.
 
@@ -65,12 +65,12 @@ class ReservationPlan(ReservationSequence):
         return hash((self.milestones.tobytes(), self.checkpointed.tobytes(), self.strategy))
 
     def covering(self, law: Law) -> Self:
-        """The plan extended until what lies beyond it adds nothing to an expectation over the law.
+        """The plan, extended until further reservations add nothing to an expectation over the distribution.
 
         Raises
         ------
         InputError
-            If the expectation is infinite, as that of a law with an infinite mean.
+            If the expectation is infinite, as that of a distribution with an infinite mean.
         """
         if math.isfinite(law.upper):
             return self.extend(float(law.upper))
@@ -85,19 +85,19 @@ class ReservationPlan(ReservationSequence):
             # A few at a time, so that the plan is not copied for each.
             plan = plan.extend(min(float(plan.milestones[-1]) * plan.extension**7.9, HORIZON))
 
-    # -- what it costs --
+    # -- cost --
 
     def probabilities(self, law: Law) -> Floats:
         """Probability that each reservation is needed, P(X > t_(k-1)); shape (m,)."""
         return np.concatenate(([1.0], np.asarray(law.sf(self.milestones[:-1]), float)))
 
     def expected_cost(self, law: Law) -> float:
-        """Expected cost (Theorem 1 of [R]), with the extension where the law goes beyond the last milestone.
+        """Expected cost (Theorem 1 of [R]), with the extension where the distribution goes beyond the last milestone.
 
         Parameters
         ----------
         law
-            Law of the runtime, discrete or not.
+            Distribution of the runtime, discrete or not.
 
         Returns
         -------
@@ -119,12 +119,12 @@ class ReservationPlan(ReservationSequence):
         return math.fsum(self.covering(law).probabilities(law))
 
     def count_reservations(self, runtimes: ArrayLike) -> NDArray[np.intp]:
-        """How many reservations jobs of these runtimes need, with the extension; in the shape of the runtimes."""
+        """Number of reservations of jobs with these runtimes, with the extension; in the shape of the runtimes."""
         times = self._check_runtimes(runtimes)
         return np.searchsorted(self._reaching(times).milestones, times, side="left") + 1
 
     def paid_cost(self, runtimes: ArrayLike) -> Floats:
-        """What jobs of these runtimes really pay (Equation 5 of [R]), with the extension.
+        """The cost of jobs with these runtimes (Equation 5 of [R]), with the extension.
 
         Parameters
         ----------
@@ -157,7 +157,7 @@ class ReservationPlan(ReservationSequence):
         return self.extend(float(times.max())) if times.size else self
 
     def cost_distribution(self, law: Law) -> Spending:
-        """The law of the cost, itself a :class:`~workloads.laws.distribution.Law`: quantiles, tails, samples."""
+        """The distribution of the cost, with quantiles, tails and samples."""
         return Spending(self, law)
 
     def omniscient_cost(self, law: Law) -> float:
@@ -168,11 +168,11 @@ class ReservationPlan(ReservationSequence):
         """Expected cost in multiples of the omniscient scheduler's; >= 1."""
         return self.expected_cost(law) / self.omniscient_cost(law)
 
-    # -- how it is shown --
+    # -- output --
 
     def rows(self, law: Law | None = None) -> list[dict[str, Any]]:
-        """One row a reservation: milestone, checkpointed, length, restart, work, checkpoint, and what is known of
-        probability (of being needed; with a law) and memory."""
+        """One row per reservation: milestone, checkpointed, length, restart, work, checkpoint, memory if known;
+        and with a distribution the probability that the reservation is needed."""
         columns: dict[str, list[Any]] = {
             "milestone": self.milestones.tolist(),
             "checkpointed": self.checkpointed.tolist(),
@@ -188,7 +188,7 @@ class ReservationPlan(ReservationSequence):
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
     def to_dict(self, law: Law | None = None) -> dict[str, Any]:
-        """Everything about the plan in plain Python values; with a law also what is expected of it."""
+        """The plan as plain Python values; with a distribution also expected values."""
         shown: dict[str, Any] = {"strategy": self.strategy}
         if law is not None:
             shown |= {
@@ -214,6 +214,6 @@ class ReservationPlan(ReservationSequence):
         Raises
         ------
         InputError
-            If the text is no such plan, or was changed. Text without a digest is read as it is.
+            If the text is not a plan, or was changed. Text without a digest is read without that check.
         """
         return cls(**arguments(text))

@@ -35,20 +35,20 @@ def reserved_time(nodes: int) -> tuple[float, float, float]:
 
 @dataclass(frozen=True)
 class Planner:
-    """How plans are made at submission.
+    """Settings for plans that are made at submission.
 
     Attributes
     ----------
     fit
-        How a law is fitted to the runs: ``auto`` or one of :data:`workloads.fits.selection.METHODS`.
+        Fit of the distribution: ``auto`` or one of :data:`workloads.fits.selection.METHODS`.
     least
-        Completed runs of an application that are needed; until then a job asks for its walltime.
+        Minimum number of completed runs of an application; until then a job requests its walltime.
     growth
-        The law is fitted again, and plans are made anew, when the history has grown by this part.
+        The distribution and the plans are updated when the history has grown by this fraction.
     prices
         alpha, beta and gamma [s] by the number of nodes; default: reserved time.
     grid
-        How finely a law is cut (``n``, ``grid``, ``epsilon``).
+        Discretisation of the distribution (``n``, ``grid``, ``epsilon``).
 
     Raises
     ------
@@ -72,18 +72,18 @@ class Planner:
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """A plan, and what was expected of it when it was made.
+    """A plan with its expected cost at the time when it was made.
 
     Attributes
     ----------
     plan
         Times in seconds.
     expected_cost
-        Under the law that it was made for; None where there was none.
+        Expected cost under that distribution; None if there was none.
     runs
-        Completed runs that it was made from.
+        Number of completed runs that it was made from.
     law
-        That law.
+        The distribution that it was made for.
     """
 
     plan: ReservationPlan
@@ -115,9 +115,9 @@ class PlanBook:
     Parameters
     ----------
     planner
-        How they are made.
+        Settings of new plans.
     plans
-        Plans that are given, by the name that a job table has for them.
+        User-supplied plans by the names that the job table uses.
 
     Examples
     --------
@@ -137,12 +137,12 @@ class PlanBook:
         self._histories: dict[str, _History] = {}
 
     def check(self, name: str) -> None:
-        """Refuse what is neither a given plan nor a strategy.
+        """Reject a name that is neither a given plan nor a strategy.
 
         Raises
         ------
         InputError
-            With what is legal.
+            With the legal names.
         """
         if name not in self._given and name not in self._strategies:
             if name.endswith(".json"):
@@ -150,7 +150,7 @@ class PlanBook:
             self._strategies[name] = parse_strategy(name)
 
     def record_completion(self, application: str, runtime: float) -> None:
-        """A job of the application has completed after that runtime [s]."""
+        """Record a completed job of the application with its runtime [s]."""
         self._history(application).runtimes.append(runtime)
 
     def plan(
@@ -165,9 +165,9 @@ class PlanBook:
         name
             Name of a given plan, or a strategy with its parameters.
         nodes
-            Size of the job, of which prices may depend.
+            Size of the job; prices may depend on it.
         walltime
-            What it asks for while there are too few runs [s].
+            Requested walltime, used while there are too few runs [s].
         checkpoint, restart
             C and R of the job [s].
         """
@@ -194,7 +194,7 @@ class PlanBook:
             try:
                 found = self._make(name, history.law, costs, runs)
             except InputError:
-                # A law with an infinite mean has no plan of finite cost; the runs themselves have.
+                # A distribution with an infinite mean has no plan of finite cost; the runs themselves have.
                 history.law = from_samples(runs)
                 found = self._make(name, history.law, costs, runs)
             history.plans[key] = found

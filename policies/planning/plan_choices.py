@@ -24,12 +24,12 @@ _QUANTILE = "quantile"
 
 
 class PlanAsked(NamedTuple):
-    """What is known of a job that is to be planned.
+    """The properties of a job that determine its plan.
 
     Attributes
     ----------
     application, name, nodes, walltime, checkpoint, restart
-        As of :meth:`policies.planning.plan_book.PlanBook.plan`.
+        As in :meth:`policies.planning.plan_book.PlanBook.plan`.
     """
 
     application: str
@@ -41,15 +41,15 @@ class PlanAsked(NamedTuple):
 
 
 class OfferingBook(PlanBook):
-    """A plan book that makes offers.
+    """A plan book that offers several plans for each job.
 
     Parameters
     ----------
     offers
-        ``own``, ``walltime``, ``quantile q=0.9`` (one reservation at this quantile of the law, then longer ones), or a
-        planning strategy with its parameters.
+        ``own``, ``walltime``, ``quantile q=0.9`` (one reservation at this quantile of the distribution, then longer
+        ones), or a planning strategy with its parameters.
     planner, plans
-        As of :class:`policies.planning.plan_book.PlanBook`.
+        As in :class:`policies.planning.plan_book.PlanBook`.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class OfferingBook(PlanBook):
         plans: Mapping[str, ReservationPlan] | None = None,
     ) -> None:
         super().__init__(planner, plans)
-        # Other strategies must not change when the law of the job's own one is fitted, or to what.
+        # Other strategies must not change when, or to which runs, the distribution of the own strategy is fitted.
         self._beside = PlanBook(planner)
         self._offers = [(text, _level(text)) for text in offers]
         self._at_quantile: dict[tuple[Planned, float], Planned] = {}
@@ -79,7 +79,7 @@ class OfferingBook(PlanBook):
                 self._beside.check(text)
 
     def record_completion(self, application: str, runtime: float) -> None:
-        """A job of the application has completed after that runtime [s]."""
+        """Record a completed job of the application with its runtime [s]."""
         super().record_completion(application, runtime)
         self._beside.record_completion(application, runtime)
 
@@ -91,7 +91,7 @@ class OfferingBook(PlanBook):
         return super().plan(application, name, nodes, walltime, checkpoint, restart) if chosen is None else chosen
 
     def offer_plans(self, asked: PlanAsked) -> list[Planned | None]:
-        """The plans that are offered to a job now; None where there is no law yet."""
+        """The plans that are offered to a job now; None if there is no distribution yet."""
         own = super().plan(*asked)
         fitted = self._beside.plan(*asked._replace(name="no-ckpt"))
         found: list[Planned | None] = []
@@ -99,7 +99,7 @@ class OfferingBook(PlanBook):
             if text == OWN:
                 found.append(own)
             elif fitted.law is None:
-                # Too few runs: whatever the strategy, a job asks for its walltime.
+                # Too few runs: with any strategy, a job requests its walltime.
                 found.append(fitted if text == WALLTIME else None)
             elif text == WALLTIME:
                 plan = ReservationPlan([asked.walltime], False, fitted.plan.costs, WALLTIME)
@@ -115,7 +115,7 @@ class OfferingBook(PlanBook):
         if key not in self._at_quantile:
             law = fitted.law
             if law is None:
-                raise InputError("there is no law to take a quantile of")
+                raise InputError("a quantile needs a fitted distribution, and there is none yet")
             plan = ReservationPlan(
                 [float(law.ppf(np.array([level]))[0])], False, fitted.plan.costs, f"quantile {level:g}"
             )

@@ -17,20 +17,20 @@ __all__ = ["Course", "ReservationRequest", "Schedule"]
 
 
 class ReservationRequest(NamedTuple):
-    """A reservation to ask for, in the caller's unit of time.
+    """A reservation to request, in the unit of time of the caller.
 
     Attributes
     ----------
     place
-        Place of its milestone in the plan, from 0; beyond the plan's end in its extension.
+        Index of its milestone in the plan, from 0; indices beyond the end refer to the extension.
     saved, milestone
-        Work that is saved when it begins, and work done at its end.
+        Saved work at its beginning, and completed work at its end.
     restart, checkpoint
-        Planned time to read the last checkpoint and to write the next; 0 without.
+        Planned time to read the last checkpoint and to write the next; 0 if there is none.
     checkpointed
-        Whether it is to end with a checkpoint.
+        Whether it ends with a checkpoint.
     memory
-        To ask for; None where the plan says nothing of it.
+        Memory to request; None if the plan does not set it.
     """
 
     place: int
@@ -43,28 +43,28 @@ class ReservationRequest(NamedTuple):
 
     @property
     def length(self) -> float:
-        """Walltime to ask for."""
+        """Walltime to request."""
         return self.restart + (self.milestone - self.saved) + self.checkpoint
 
 
 class Schedule:
-    """A plan in the caller's unit of time, at hand for all jobs that follow it.
+    """A plan converted to the unit of time of the caller, shared by all jobs that follow it.
 
     Parameters
     ----------
     plan
-        Times in its own unit.
+        The plan, with times in its own unit.
     unit
-        Turns the plan's times into the caller's, e.g. seconds into ticks; they are then summed as they are.
+        Converts times of the plan to the unit of the caller, e.g. seconds to ticks.
     back
-        The inverse, for restart times that vary with what was saved.
+        The inverse, for restart times that depend on the saved work.
 
     Attributes
     ----------
     milestones, checkpoints, flags, memory
-        Values of each reservation, as far as they were asked for; ``memory`` is None where the plan has none.
+        Values of each reservation, computed on demand; ``memory`` is None if the plan has none.
     extension
-        As of the plan.
+        As in the plan.
     """
 
     __slots__ = ("_plan", "_restart", "back", "checkpoints", "extension", "flags", "memory", "milestones", "unit")
@@ -86,7 +86,7 @@ class Schedule:
         self.memory: list[float] | None = None if plan.memory is None else plan.memory.tolist()
 
     def reach(self, place: int) -> None:
-        """Go on beyond the last milestone until there is that reservation."""
+        """Extend the sequence until it contains this reservation."""
         while place >= len(self.milestones):
             self._take(self._plan.extend(float(np.nextafter(self._plan.milestones[-1], np.inf))))
 
@@ -102,7 +102,7 @@ class Schedule:
 
 
 class Course:
-    """Where a job stands in its plan.
+    """The progress of a job in its plan.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class Course:
     Attributes
     ----------
     saved
-        Work behind the last good checkpoint, in the unit of the schedule.
+        Work saved by the last good checkpoint, in the unit of the schedule.
     good
         Whether there is one.
 
@@ -138,7 +138,7 @@ class Course:
         self.good = False
 
     def request(self) -> ReservationRequest:
-        """The next reservation; beyond the last milestone that of the extension."""
+        """The next reservation; beyond the last milestone, one of the extension."""
         place, schedule = self._place, self._schedule
         if place >= len(schedule.milestones):
             schedule.reach(place)
@@ -163,15 +163,15 @@ class Course:
         self.good = True
 
     def miss(self) -> None:
-        """It has ended without: what it computed is lost, and the next one goes on to the next milestone."""
+        """The reservation ended without a checkpoint: its work is lost, and the next one has the next milestone."""
         self._place += 1
 
     def exceed(self, limit: float) -> None:
-        """It was ended because its memory was exceeded: the same milestone again, with more."""
+        """The reservation exceeded its memory: the next one has the same milestone and more memory."""
         memory = self._schedule.memory
         most = limit if memory is None else max(memory)
         self._least = most if limit < most else limit * self._schedule.extension
 
     def _memory_at(self, memory: list[float], place: int) -> float:
-        # Work that is done again is that of earlier reservations, and needs what was asked for then.
+        # Work that is repeated belongs to earlier reservations, and needs the memory of their requests.
         return max(*memory[min(self._first, place) : place + 1], self._least)

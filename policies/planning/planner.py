@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 __all__ = ["Planning", "fit_runs", "is_rule", "parse_strategy", "refuse_checkpoints", "strategy_without_checkpoints"]
 
 
-#: Parameters of strategies that say how many cells or milestones there are.
+#: Parameters of strategies that set a number of cells or milestones.
 _SIZES = ("n", "tau", "most")
 
 
 @dataclass(frozen=True)
 class Planning:
-    """What plans are made from.
+    """The input of a plan.
 
     Attributes
     ----------
     law
-        Law of the runtime [s].
+        Distribution of the runtime [s].
     costs
         Prices, and durations of checkpoint and restart [s].
     runs
-        Past runs [s], newest last, shape (runs,); strategies that are rules of thumb look at these. None: at the law.
+        Past runs [s], newest last, shape (runs,), for heuristic strategies. None: they use the distribution.
     grid
-        How finely a law is cut (``n``, ``grid``, ``epsilon``), for the strategies that cut it.
+        Discretisation (``n``, ``grid``, ``epsilon``), for the strategies that discretise.
     """
 
     law: Law
@@ -47,14 +47,14 @@ class Planning:
     grid: Mapping[str, Any] = field(default_factory=dict)
 
     def plan(self, name: str, **parameters: Any) -> ReservationPlan:
-        """The plan of one strategy, with further parameters of its own.
+        """Make the plan of a strategy, with its own parameters.
 
         Raises
         ------
         UnknownNameError
             If there is no such strategy.
         InputError
-            If it needs more than a law or past runs, or there is no plan of finite cost.
+            If it needs more than a distribution or past runs, or no plan has a finite cost.
         """
         from policies.planning.strategies import STRATEGIES
 
@@ -63,26 +63,26 @@ class Planning:
         if more:
             raise InputError(f"the strategy {name} also needs {' and '.join(more)}, which this command does not have")
         known = inspect.signature(strategy).parameters
-        # Rules of thumb look at the last k runs.
+        # Heuristics use the last k runs.
         source = self.runs if self.runs is not None and "k" in known else self.law
         grid = {key: value for key, value in self.grid.items() if key in known}
         return strategy(source, self.costs, **{**grid, **parameters})
 
     def cuts(self, name: str) -> bool:
-        """Whether the strategy has a use for the grid."""
+        """Whether the strategy uses the grid."""
         from policies.planning.strategies import STRATEGIES
 
         return set(self.grid) <= set(inspect.signature(STRATEGIES[name]).parameters)
 
     def compare(self, chosen: ReservationPlan, *, checkpoints: bool = True) -> list[ReservationPlan]:
-        """The plans of all strategies that need no more than this, the chosen one among them, cheapest first.
+        """The plans of all strategies that this input suffices for, including the chosen one, cheapest first.
 
         Parameters
         ----------
         chosen
-            A plan made from this.
+            A plan made from this input.
         checkpoints
-            Whether plans with checkpoints are among them.
+            Whether to include plans with checkpoints.
         """
         from policies.planning.strategies import STRATEGIES
 
@@ -93,24 +93,24 @@ class Planning:
 
 
 def strategy_without_checkpoints(strategy: str) -> str:
-    """The strategy to use where no time of a checkpoint is given: the cheapest plan is then one without checkpoints."""
+    """The strategy to use if no checkpoint time is given: the cheapest plan without checkpoints."""
     return "no-ckpt" if strategy == "optimal" else strategy
 
 
 def refuse_checkpoints(plan: ReservationPlan, option: str) -> None:
-    """Refuse a plan with checkpoints where no time of a checkpoint was given.
+    """Reject a plan with checkpoints if no checkpoint time was given.
 
     Parameters
     ----------
     plan
-        Made with checkpoints that take no time, unless its strategy knows better.
+        A plan; its checkpoints take no time unless the strategy sets one.
     option
-        Name of the time that is missing.
+        Name of the missing option.
 
     Raises
     ------
     InputError
-        If the plan writes checkpoints, and nothing says how long they take.
+        If the plan writes checkpoints.
     """
     if _saves(plan) and plan.costs.checkpoint == 0:
         raise InputError(f"the strategy {plan.strategy} writes checkpoints: give the time that one takes as {option}")
@@ -121,14 +121,14 @@ def _saves(plan: ReservationPlan) -> bool:
 
 
 def parse_strategy(text: str) -> tuple[str, dict[str, Any]]:
-    """A strategy as a job table names it: its name, and parameters as ``name=value``, separated by blanks.
+    """Parse a strategy in a job table: its name, and parameters as ``name=value``, separated by blanks.
 
     Raises
     ------
     UnknownNameError
         If there is no such strategy, or it has no such parameter.
     InputError
-        If a parameter is no number or not legal, or the strategy needs more than a law or past runs.
+        If a parameter is not a number or not legal, or the strategy needs more than a distribution or past runs.
 
     Examples
     --------
@@ -157,14 +157,14 @@ def parse_strategy(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def is_rule(name: str) -> bool:
-    """Whether a strategy is a rule of thumb: it looks at past runs, and neither at their law nor at prices."""
+    """Whether a strategy is a heuristic, which uses past runs only, neither a distribution nor prices."""
     from policies.planning.strategies import STRATEGIES
 
     return "k" in inspect.signature(STRATEGIES[name]).parameters
 
 
 def _try(strategy: Any, parameters: Mapping[str, Any]) -> None:
-    """Refuse illegal values now, not when the first job is planned in the middle of a simulation."""
+    """Reject illegal values now, not when the first job is planned in the middle of a simulation."""
     from policies.planning.costs import CostModel
     from workloads.laws.named import uniform
 
@@ -188,12 +188,12 @@ def _parse_value(strategy: Any, key: str, text: str) -> Any:
 
 
 def _needs_no_chain(strategy: Any) -> bool:
-    """Whether a law or runs are all that it has a use for: without a task chain there is no memory to plan."""
+    """Whether a strategy needs only a distribution or runs, no task chain."""
     return not _further_parameters(strategy) and "chain" not in inspect.signature(strategy).parameters
 
 
 def _further_parameters(strategy: Any) -> list[str]:
-    """What a strategy needs beside a law and costs: a task chain, without which it would be another strategy."""
+    """Required arguments of a strategy beyond a distribution and costs, such as a task chain."""
     parameters = list(inspect.signature(strategy).parameters.values())[2:]
     return [
         item.name
@@ -203,18 +203,19 @@ def _further_parameters(strategy: Any) -> list[str]:
 
 
 def fit_runs(runs: np.ndarray, how: str, costs: CostModel, strategy: str, grid: Mapping[str, Any]) -> FitReport:
-    """The law of past runs.
+    """Fit a distribution to past runs.
 
     Parameters
     ----------
     runs
         Runtimes [s], shape (runs,).
     how
-        A kind of fit, or ``"auto"``: the law with the cheapest plans in cross-validation.
+        A kind of fit, or ``"auto"``: the distribution with the cheapest plans in cross-validation.
     costs
-        Of the plans.
+        Costs of the plans.
     strategy, grid
-        How they are made; rules of thumb need no law, so that the law is chosen for the optimal plan.
+        Strategy and discretisation of the plans. Heuristics need no distribution; for these it is chosen for the
+        optimal plan.
 
     Raises
     ------
@@ -233,7 +234,7 @@ def fit_runs(runs: np.ndarray, how: str, costs: CostModel, strategy: str, grid: 
     known = inspect.signature(STRATEGIES[strategy]).parameters
     name = "optimal" if "k" in known or _further_parameters(STRATEGIES[strategy]) else strategy
 
-    # One grid for all candidates, which does not grow: it is coarse enough to be tried some hundred times.
+    # One grid without refinement for all candidates: it is evaluated some hundred times.
     cells = grid or {"n": SIZE}
 
     def planner(law: Law, costs: CostModel) -> ReservationPlan:

@@ -23,16 +23,16 @@ Floats = npt.NDArray[np.float64]
 def transfer_plan(
     plan: ReservationPlan, factor: float, first: float | None = None, *, overheads: bool = True
 ) -> ReservationPlan:
-    """The plan with all its reservations scaled.
+    """Scale all reservations of a plan.
 
     Parameters
     ----------
     plan
-        Made for the machine that it was learned on.
+        Plan for the first machine.
     factor
-        By which the work of each reservation takes longer on the other machine; > 0.
+        Ratio of the times of work on the other machine and on the first one; > 0.
     first
-        That of the first reservation, if it has one of its own; > 0.
+        Factor of the first reservation, if it differs; > 0.
     overheads
         Whether the time for checkpoints and restarts is scaled too, as by users that scale whole reservations
         ([P] calls it unnecessary); else it is that of the plan.
@@ -40,7 +40,7 @@ def transfer_plan(
     Returns
     -------
     ReservationPlan
-        With the same memory requests.
+        The scaled plan, with the same memory requests.
 
     Raises
     ------

@@ -18,11 +18,11 @@ from workloads.ground.ranges import Range
 __all__ = ["FACTOR", "HORIZON", "ReservationSequence"]
 
 Floats = NDArray[np.float64]
-#: No reservation of an extended sequence is longer.
+#: Maximum length of a reservation in an extended sequence.
 HORIZON = 1e250
-#: Factor from one reservation to the next; what a few of them make of the horizon is still a number.
+#: Ratio of successive reservations; a few of them applied to the horizon must not overflow.
 FACTOR = Range(1, 1e6, above=True)
-#: No sequence is extended by more reservations.
+#: Maximum number of reservations in an extension.
 MOST_FURTHER = 100_000
 
 
@@ -31,8 +31,8 @@ class ReservationSequence:
     """A sequence of reservations with checkpoints (Definition 1 of [R]).
 
     Reservation k (counted from 1) covers the jobs with a runtime in (t_(k-1), t_k]. It restarts from the last
-    checkpoint (R_k), works from there to the milestone t_k (T_k), and writes a checkpoint (C_k) if it is to:
-    W_k = R_k + T_k + C_k. What was worked without a checkpoint is lost.
+    checkpoint (R_k), works from there to the milestone t_k (T_k), and may write a checkpoint (C_k):
+    W_k = R_k + T_k + C_k. Work without a checkpoint is lost.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ class ReservationSequence:
     extension
         Ratio of successive milestones after the last one, for jobs that outlive it; > 1.
     extension_checkpointed
-        Whether those reservations are checkpointed; where None, they are if any reservation of the plan is.
+        Whether reservations of the extension are checkpointed; None: they are if any reservation of the plan is.
     growth
-        How the grid of the law grew until the cost settled; None where it did not need to.
+        Refinement of the grid until the cost settled; None if it was not needed.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class ReservationSequence:
     def __len__(self) -> int:
         return int(self.milestones.size)
 
-    # -- the anatomy of the reservations (Equations 3 and 4 of [R]) --
+    # -- parts of the reservations (Equations 3 and 4 of [R]) --
 
     @cached_property
     def _from(self) -> NDArray[np.intp]:
@@ -154,18 +154,18 @@ class ReservationSequence:
 
     @cached_property
     def length(self) -> Floats:
-        """Length to ask for, W_k = R_k + T_k + C_k; shape (m,)."""
+        """Length to request, W_k = R_k + T_k + C_k; shape (m,)."""
         return self.restart + self.work + self.checkpoint
 
     @cached_property
     def spent(self) -> Floats:
-        """Paid for the reservations before each one, all of which failed and were used in full; shape (m,)."""
+        """Cost of all reservations before each one, which failed and were used in full; shape (m,)."""
         return np.concatenate(([0.0], np.cumsum(self.costs.price(self.length, self.length))[:-1]))
 
     # -- beyond the last milestone --
 
     def extend(self, runtime: float) -> Self:
-        """The sequence with the further reservations that a job of that runtime needs; itself where it needs none."""
+        """The sequence, extended for a job of this runtime; unchanged if it is long enough."""
         if math.isnan(runtime) or runtime > HORIZON:
             raise ParameterError("runtime", f"a number <= {HORIZON:g}", runtime)
         ends = [float(self.milestones[-1])]

@@ -19,12 +19,12 @@ _TIMES = ("checkpoint", "restart")
 
 
 def arguments(text: str) -> dict[str, Any]:
-    """The arguments of the plan that JSON text holds.
+    """Parse the arguments of a plan from JSON.
 
     Raises
     ------
     InputError
-        If the text is no plan, or was changed after it was sealed; says the key, what is legal and what came.
+        If the text is not a plan, or was changed after it was sealed; gives the key, the legal values and the value.
     """
     shown = _object(parse_json(text), "this plan")
     is_sealed(text.encode(), shown)
@@ -41,7 +41,7 @@ def arguments(text: str) -> dict[str, Any]:
 
     milestones = column("milestone", _number)
     costs = _costs(_object(_require(shown, "costs", ""), "costs"))
-    # A table of durations is only looked at where it is needed; a broken one is refused here.
+    # Tables of durations are evaluated lazily, so broken ones are rejected here.
     costs.checkpoint_at(milestones)
     costs.restart_at(milestones)
     strategy = _require(shown, "strategy", "")

@@ -25,7 +25,7 @@ from workloads.laws.grids import MOST_CELLS
 __all__ = ["STRATEGIES", "Strategy", "all_checkpoint", "no_checkpoint", "optimal", "plans"]
 
 
-#: From a law of the runtime, or past runs with the newest last, and the costs, to a plan; the parameters are keywords.
+#: Maps a runtime distribution (or past runs, newest last) and costs to a plan; parameters are keyword arguments.
 Strategy = Callable[..., ReservationPlan]
 
 
@@ -42,18 +42,18 @@ def optimal(
     Parameters
     ----------
     law_or_runs
-        Law of the runtime, or past runs, taken as a discrete law.
+        Distribution of the runtime, or past runs, taken as a discrete distribution.
     costs
         Prices and durations.
     n, grid, epsilon
-        How a continuous law is discretised: :func:`policies.planning.discretisation.as_discrete`. Where none is given
-        and nearly all cells become milestones, the grid grows until the cost settles
+        How a continuous distribution is discretised: :func:`policies.planning.discretisation.as_discrete`. Where none
+        is given and nearly all cells become milestones, the grid grows until the cost settles
         (:mod:`policies.planning.grid_refinement`), and the plan's ``growth`` says so.
 
     Returns
     -------
     ReservationPlan
-        Optimal for the discrete law; for a continuous law close to its optimum, the closer the larger n is.
+        Optimal for the discrete distribution; for a continuous one it approaches the optimum as n grows.
 
     Notes
     -----
@@ -132,13 +132,13 @@ STRATEGIES.add("masi", masi, "the mean of the last k runs, then longer by a fact
 STRATEGIES.add("neuro", neuro, "the longest of the last k runs, then longer, all checkpointed")
 STRATEGIES.add("neuro-avg", neuro_average, "the mean of the last k runs, then longer, all checkpointed")
 STRATEGIES.add("mem-all-ckpt", mem_all_ckpt, "all checkpointed, each sized by the memory at its time")
-STRATEGIES.add("mem-all-ckpt-v2", mem_all_ckpt_v2, "the same, the first ends before the task with most memory")
+STRATEGIES.add("mem-all-ckpt-v2", mem_all_ckpt_v2, "the same, but the first ends before the task with most memory")
 
 
 def plans(
     law_or_runs: Law | ArrayLike, costs: CostModel, names: Iterable[str], **parameters: Any
 ) -> dict[str, ReservationPlan]:
-    """Plans of several strategies, each given those of the parameters that it knows.
+    """Make plans of several strategies, each with those of the parameters that it accepts.
 
     Raises
     ------

@@ -27,7 +27,7 @@ class Task:
     Attributes
     ----------
     law
-        Law of its duration [s]; see :class:`workloads.laws.distribution.Law`.
+        Distribution of its duration [s]; see :class:`workloads.laws.distribution.Law`.
     memory
         Its peak, which no input changes ([P], section 3.1) [GB].
     average
@@ -54,8 +54,8 @@ class TaskChain:
     tasks
         In the order in which they run.
     observed_ends
-        Laws of the ends of the tasks where they were fitted to measured ends; None: durations are independent, and the
-        laws of their sums follow from them.
+        Distributions of the ends of the tasks where they were fitted to measured ends; None: durations are independent,
+        and the distributions of their sums follow from them.
 
     Examples
     --------
@@ -122,12 +122,12 @@ class TaskChain:
 
     @cached_property
     def ends(self) -> tuple[Law, ...]:
-        """Laws of the times at which the tasks end."""
+        """Distributions of the times at which the tasks end."""
         return self.observed_ends or partial_sums([task.law for task in self.tasks])
 
     @property
     def walltime(self) -> Law:
-        """Law of the whole run."""
+        """Distribution of the whole run."""
         return self.ends[-1]
 
     @cached_property
@@ -149,7 +149,7 @@ class TaskChain:
             Shape (tasks, m), falling from task to task.
         """
         at = np.asarray(times, dtype=float)
-        # Nothing has ended at time 0; a normal law says otherwise.
+        # Nothing has ended at time 0; a normal distribution says otherwise.
         rows = np.array([np.where(at > 0, law.cdf(at), 0.0) for law in self.ends])
         # Normals of different widths cross far out in their tails.
         return np.minimum.accumulate(rows, axis=0)
@@ -247,7 +247,7 @@ class TaskChain:
         return int(self.memory.argmax())
 
     def sample(self, size: int, rng: np.random.Generator) -> TaskRuns:
-        """Runs drawn from the chain, its tasks independent; a negative duration of a normal law counts as 0.
+        """Runs drawn from the chain, its tasks independent; a negative duration of a normal distribution counts as 0.
 
         Returns
         -------

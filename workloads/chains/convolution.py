@@ -23,7 +23,7 @@ _TAIL = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class GridLaw(ContinuousLaw):
-    """A law by its CDF on a grid, linear between the points.
+    """A distribution by its CDF on a grid, linear between the points.
 
     Attributes
     ----------
@@ -63,19 +63,20 @@ class GridLaw(ContinuousLaw):
 
 
 def partial_sums(laws: Sequence[Law], cells: int = _CELLS) -> tuple[Law, ...]:
-    """The laws of X_1, X_1 + X_2, ..., for independent durations.
+    """The distributions of X_1, X_1 + X_2, ..., for independent durations.
 
     Parameters
     ----------
     laws
-        Laws of the durations, in order.
+        Distributions of the durations, in order.
     cells
         Parameters of the grid, where one is needed.
 
     Returns
     -------
     tuple
-        Normal laws while all summands are normal ([P], section 3.2.1), else laws on a grid by convolution.
+        Normal distributions while all summands are normal ([P], section 3.2.1), else distributions on a grid by
+        convolution.
 
     Examples
     --------

@@ -119,7 +119,7 @@ def makespans_like(rng: np.random.Generator, repetitions: int = 1) -> Makespans:
     inputs: list[str] = []
     for dataset, (count, middle, spread) in _DATASETS.items():
         low, high = (5.0, 30.0) if dataset == "OASIS" else (45.0, 75.0)
-        # From a normal law within three standard deviations, so that the range is the printed one.
+        # From a normal distribution within three standard deviations, so that the range is the printed one.
         shifts = np.clip(rng.normal(0.0, spread / 3, count), -spread, spread)
         for place, size in enumerate(rng.uniform(low, high, count)):
             noise = rng.normal(1.0, 0.01, repetitions) if repetitions > 1 else np.ones(1)

@@ -24,7 +24,7 @@ _FLOOR = 1e-6
 
 @dataclass(frozen=True)
 class Normal(ContinuousLaw):
-    """A normal law on the whole line, with its parameters in the open: normal durations add up.
+    """A normal distribution on the whole line, with its parameters in the open: normal durations add up.
 
     Attributes
     ----------
@@ -165,7 +165,7 @@ def _kernel(samples: Array) -> Law:
     return Kernel(samples, 0.9 * spread * samples.size**-0.2)
 
 
-#: Ways to fit a law to durations, by name; all but the kernel by mean and standard deviation.
+#: Ways to fit a distribution to durations, by name; all but the kernel by mean and standard deviation.
 FITS: dict[str, Callable[[Array], Law]] = {
     "normal": _normal,
     "gamma": _gamma,
@@ -175,7 +175,7 @@ FITS: dict[str, Callable[[Array], Law]] = {
 
 
 def fit_law(samples: npt.ArrayLike, fit: str = "normal") -> Law:
-    """A law fitted to durations.
+    """A distribution fitted to durations.
 
     Parameters
     ----------
@@ -238,5 +238,5 @@ def choose_fit(samples: npt.ArrayLike) -> str:
 
 def _mean_and_std(samples: Array) -> tuple[float, float]:
     mean = float(samples.mean())
-    # Equal durations are a law too, a very narrow one.
+    # Equal durations are a distribution too, a very narrow one.
     return mean, max(float(samples.std(ddof=1)), _LEAST_SPREAD * max(mean, 1.0))

@@ -31,7 +31,7 @@ _COMPARED = 3
 _INNER = np.linspace(0.1, 0.9, 9)
 # Of the first simplex, in the units of the free parameters.
 _STEP = 0.25
-# A law ends just beyond the largest sample where an open one has no larger sample with less than this probability.
+# The support ends just beyond the largest sample if a maximum that small is less likely than this without an end.
 _ENDS = 0.01
 # Penalty on a support that misses a sample, against differences of the CDF of at most 1.
 _OUTSIDE = 10.0
@@ -75,7 +75,7 @@ def _exponentials(runs: Array, lower: float, upper: float) -> Callable[[Array], 
     return point
 
 
-#: Normal laws by their mean and deviation before the cut, exponential laws by their mean before the cut.
+#: Normal and exponential distributions, with the moments before truncation as parameters.
 NORMALS, EXPONENTIALS = Between(2, _normals), Between(1, _exponentials)
 
 
@@ -158,10 +158,10 @@ def _likelihood(family: Family, samples: Samples, refined: int) -> Point | None:
 
 
 def _likelihood_between(dist: Any, between: Between, runs: Array, samples: Samples) -> Point | None:
-    """The likeliest law that ends at the limit of the runtimes, or where the samples show that it ends.
+    """The likeliest distribution that ends at the limit of the runtimes, or where the samples show that it ends.
 
-    The likelihood rises as the end closes in on the largest sample, whatever the law. Without a known limit the law
-    stays open therefore, unless the open one makes a largest sample this small improbable.
+    The likelihood rises as the end closes in on the largest sample, whatever the distribution. Without a known limit
+    the distribution stays open therefore, unless the open one makes a largest sample this small improbable.
     """
     if math.isfinite(samples.limit):
         return _likelihood_up_to(samples.upper, dist, between, runs, samples)

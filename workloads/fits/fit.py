@@ -18,27 +18,28 @@ from workloads.laws.checks import runtimes
 
 __all__ = ["FARTHEST", "Fit", "Samples", "check_fit", "quiet"]
 
-#: A law with a support that ends beyond that multiple of the largest sample is refused unless a limit is known: the
-#: parameters ran away, towards a limit that is another family, and the plan would end far beyond any runtime.
+#: A fit with a support beyond this multiple of the largest sample is rejected unless a limit is known: its parameters
+#: have diverged towards another family, and the plan would end far beyond any runtime.
 FARTHEST = 100.0
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A law fitted to samples.
+    """A distribution fitted to samples.
 
     Parameters
     ----------
     name
         E.g. ``"gamma"`` or ``"polynomial-10"``.
     law
-        The law; None where no attempt gave one.
+        The distribution; None if every attempt failed.
     error
-        Mean squared difference between the CDF of the law and the empirical one at the samples; infinite without law.
+        Mean squared difference between the CDF of the distribution and the empirical one at the samples; infinite
+        without distribution.
     parameters
-        Numbers that define the law, by name.
+        Numbers that define the distribution, by name.
     reason_refused
-        Why the law must not be planned with, as one phrase; None for a good one.
+        Reason for rejecting the distribution, as one phrase; None for a good fit.
     method
         The kind of fit, one of :data:`~workloads.fits.selection.METHODS`.
     """
@@ -51,7 +52,7 @@ class Fit:
     method: str = ""
 
     def good(self) -> Law:
-        """The law of a fit that is not refused.
+        """The distribution of a fit that is not rejected.
 
         Raises
         ------
@@ -75,9 +76,10 @@ class Samples:
         How often each one was seen, shape (m,).
     levels
         The empirical CDF half-way up its step at each value, (F(v-) + F(v)) / 2, shape (m,). Fitting to these, not to
-        the upper ends of the steps, minimises the Cramer-von-Mises distance and pulls no law to the left.
+        the upper ends of the steps, minimises the Cramer-von-Mises distance and pulls no distribution to the left.
     lower, upper
-        Where a law that ends must end: the limits that the user knows, else the extremes and one mean spacing more.
+        Where a distribution that ends must end: the limits that the user knows, else the extremes and one mean spacing
+        more.
     limit
         The upper limit that the user knows; infinite where it is not known.
     """
@@ -99,7 +101,7 @@ class Samples:
             Runtimes, shape (n,), any order.
         upper
             An upper limit of all runtimes, where one is known ([S] section III: "the users can give an upper bound");
-            every law then ends there, so that every plan does.
+            every distribution then ends there, so that every plan does.
 
         Raises
         ------
@@ -112,7 +114,7 @@ class Samples:
         limit = math.inf if upper is None else float(upper)
         if not limit >= values[-1]:
             raise ParameterError("upper", f"at least the largest sample, {values[-1]:g}", limit)
-        # The extremes of n samples of a uniform law lie one mean spacing inside its ends.
+        # The extremes of n samples of a uniform distribution lie one mean spacing inside its ends.
         spacing = float(values[-1] - values[0]) / max(total - 1, 1)
         end = limit if math.isfinite(limit) else float(values[-1]) + spacing
         start = max(0.0, float(values[0]) - spacing)
@@ -145,7 +147,7 @@ class Samples:
         return picked
 
     def error(self, law: Law) -> float:
-        """Mean squared difference between the CDF of a law and the empirical one, over the samples."""
+        """Mean squared difference between the CDF of a distribution and the empirical one, over the samples."""
         if isinstance(law, DiscreteLaw):
             middle = 0.5 * (1.0 - law.sf(self.values) + law.cdf(np.nextafter(self.values, 0.0)))
         else:
@@ -155,7 +157,7 @@ class Samples:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Within it, numpy and scipy do not warn: a fit tries parameters that no law has, and looks at what comes back."""
+    """Suppress warnings of numpy and scipy while a fit tries illegal parameters and checks the result."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield
@@ -164,8 +166,8 @@ def quiet() -> Iterator[None]:
 def check_fit(fit: Fit, samples: Samples) -> Fit:
     """The fit with its error, or with the reason why no plan can be made with it.
 
-    A good law has a finite mean and gives a finite plan: its CDF rises, has no holes, and its support, cut where it is
-    infinite, reaches the largest sample.
+    A good distribution has a finite mean and gives a finite plan: its CDF rises, has no holes, and its support, cut
+    where it is infinite, reaches the largest sample.
     """
     if fit.law is None or fit.reason_refused is not None:
         return replace(fit, error=math.inf, reason_refused=fit.reason_refused or "no parameters fit")
@@ -184,7 +186,7 @@ def _reason(law: Law, samples: Samples) -> str | None:
     largest = float(samples.values[-1])
     if math.isinf(samples.limit) and FARTHEST * largest < law.upper < math.inf:
         return f"its support ends at {law.upper:.3g}, over {FARTHEST:g} times the largest sample, {largest:.6g}"
-    # Before anything that a law without mean would take long for.
+    # Checked first, because other checks would take long for a distribution without a mean.
     if not has_mean(law):
         return "its mean is infinite"
     cut = bound_support(law)

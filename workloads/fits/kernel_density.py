@@ -35,7 +35,7 @@ _HALVINGS = 60
 
 
 class _Inverted(SmoothLaw):
-    """A law with a CDF and a survival; its quantiles are found by halving."""
+    """A distribution with a CDF and a survival; quantiles are found by bisection."""
 
     def _inverse(self, reached: Callable[[Array], npt.NDArray[np.bool_]], q: Array, low: float, high: float) -> Array:
         """The least x in [low, high] at which ``reached`` is true, elementwise; it is false before and true after."""
@@ -55,7 +55,7 @@ class _Inverted(SmoothLaw):
 
 @dataclass(frozen=True, eq=False)
 class PolynomialLaw(_Inverted):
-    """A law with a polynomial CDF on [lower, upper], given by its Bernstein coefficients 0 = c_0 <= ... <= c_d = 1.
+    """A distribution with a polynomial CDF on [lower, upper], by Bernstein coefficients 0 = c_0 <= ... <= c_d = 1.
 
     Coefficients that rise make a polynomial that rises, and survival is a sum of terms >= 0: accurate in the tail.
     """
@@ -146,7 +146,7 @@ def fit_polynomial(samples: Samples, degree: int = MAX_DEGREE) -> Fit:
 
 @dataclass(frozen=True, eq=False)
 class InterpolatedLaw(_Inverted):
-    """A law with a CDF through given points, by monotone cubics (PCHIP)."""
+    """A distribution with a CDF through given points, by monotone cubics (PCHIP)."""
 
     curve: Any
     survival: Any
@@ -196,7 +196,7 @@ def fit_interpolation(samples: Samples) -> Fit:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class KernelLaw(_Inverted):
-    """A mixture of lognormal laws around samples, so that no runtime is below 0 and the tail is as wide as its data."""
+    """A mixture of lognormal distributions around the samples: positive, with a tail that scales with the data."""
 
     centres: Array
     weights: Array
@@ -235,7 +235,7 @@ class KernelLaw(_Inverted):
         return float(self.centres[0] - wide), float(self.centres[-1] + wide)
 
     def mean(self) -> float:
-        """E[X], from the means of the lognormal laws."""
+        """E[X], from the means of the lognormal distributions."""
         return float(np.exp(self.centres + self.bandwidth**2 / 2.0) @ self.weights)
 
 

@@ -81,8 +81,9 @@ def fit_usual(
 
     Notes
     -----
-    [S] section IV. Maximum likelihood loses less: at 110 samples of the normal law (8, 2) on [0, 20] plans from it cost
-    0.5 % more than the optimum, plans from least squares 0.9 %; at 510 samples plans from maximum likelihood 0.07 %.
+    [S] section IV. Maximum likelihood loses less: at 110 samples of the normal distribution (8, 2) on [0, 20] plans
+    from it cost 0.5 % more than the optimum, plans from least squares 0.9 %; at 510 samples plans from maximum
+    likelihood 0.07 %.
 
     Examples
     --------
@@ -142,7 +143,7 @@ def _law(family: Family, point: Point, samples: Samples, name: str) -> Law | Non
         far = 2.0 * quantile < runtime.upper <= FARTHEST * samples.values[-1]
         return truncate(runtime, upper=quantile) if far else runtime
     cut = truncate(law, lower, limit if law.upper > limit else None)
-    # A known limit is where the plan must end, even if this law ends before.
+    # A known limit is where the plan must end, even if this distribution ends before.
     return replace(cut, upper=limit) if cut.upper < limit else cut  # type: ignore[type-var]
 
 

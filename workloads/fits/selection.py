@@ -95,7 +95,7 @@ class FitReport:
 
 
 def fit_discrete(samples: Samples) -> Fit:
-    """The samples themselves as a law ([S] section IV, the discrete method); never refused.
+    """The samples themselves as a distribution ([S] section IV, the discrete method); never refused.
 
     >>> fit_discrete(Samples.of([2.0, 2.0])).law.values
     array([2.])
@@ -138,7 +138,7 @@ def make_fits(method: str, samples: npt.ArrayLike, upper: float | None = None) -
     Returns
     -------
     FitReport
-        With the discrete law as the last resort where the method gives nothing good; without costs.
+        The discrete distribution if the method gives no good fit; without costs.
 
     Raises
     ------
@@ -178,13 +178,13 @@ def choose(
     upper: float | None = None,
     finalists: int = FINALISTS,
 ) -> FitReport:
-    """Choose a law with plans that are cheap for runs that were not used to fit it.
+    """Choose a distribution with plans that are cheap for runs that were not used to fit it.
 
     The samples are dealt into folds; for each fold every candidate is fitted to the others, planned for, and its plan
-    pays for the runs of the fold, those beyond its last reservation included. The cheapest law is chosen, or the
-    nearest usual distribution that fits (a Cramer-von Mises statistic of at most 0.1) if it costs at most two standard
-    errors of the difference more. Nothing but the samples is used, so that a user can do it; the "continuous" series of
-    [S] takes what is cheapest under the true law.
+    pays for the runs of the fold, those beyond its last reservation included. The cheapest distribution is chosen, or
+    the nearest parametric distribution that fits (a Cramer-von Mises statistic of at most 0.1) if it costs at most two
+    standard errors of the difference more. Nothing but the samples is used, so that users can do the same; the
+    "continuous" series of [S] takes the fit that is cheapest under the true distribution.
 
     Parameters
     ----------
@@ -194,7 +194,8 @@ def choose(
         Handed to the planner.
     planner
         Called as ``planner(law, costs)``, e.g. a strategy of ``policies.planning.strategies``; a plan of it knows what
-        given runtimes cost. It is called some hundred times: a coarse grid (200 cubic cells) suffices to rank the laws.
+        given runtimes cost. It is called some hundred times; a coarse grid (200 cubic cells) suffices to rank the
+        distributions.
     rng
         Deals the samples into folds.
     folds
@@ -252,10 +253,10 @@ def _candidate(fit: Fit, paid: Array | str) -> Candidate:
 
 
 def _choose(candidates: Sequence[Candidate], paid: Mapping[str, Array | str], size: int) -> Fit:
-    """The nearest usual distribution that fits and is not dearer beyond two standard errors; else the cheapest law.
+    """The nearest parametric distribution within two standard errors of the least cost; else the cheapest one.
 
-    The cheapest one in cross-validation is often so by chance: among many laws of nearly the same cost it may be one
-    that follows the samples too closely.
+    The cheapest one in cross-validation is often so by chance: among many distributions of nearly the same cost it may
+    be one that follows the samples too closely.
     """
     cheapest = candidates[0].fit
     least = paid.get(cheapest.name)

@@ -8,20 +8,20 @@ from workloads.laws.distribution import Array, Law
 
 __all__ = ["find_atoms"]
 
-#: Levels at which the quantiles of a law that declares nothing are looked at: an atom of twice their distance is found.
+#: Number of levels at which quantiles are compared if no atoms are declared; finds atoms of twice their spacing.
 _LEVELS = 1024
 #: Quantiles that were found by halving differ by rounding.
 _EQUAL = 1e-12
 
 
 def find_atoms(law: Law) -> Array:
-    """The runtimes at which the distribution function of a law jumps.
+    """The runtimes at which the distribution function of a distribution jumps.
 
     Parameters
     ----------
     law
-        A law. Its attribute ``atoms`` is believed; in a law without, atoms with a probability of 0.002 and more are
-        found by their equal quantiles.
+        A distribution. Its attribute ``atoms`` is believed; in a distribution without, atoms with a probability of
+        0.002 and more are found by their equal quantiles.
 
     Returns
     -------

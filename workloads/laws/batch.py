@@ -11,7 +11,7 @@ __all__ = ["Bundle"]
 
 
 class Bundle:
-    """Discrete laws by number, in the order in which they were added.
+    """Discrete distributions by number, in the order in which they were added.
 
     Examples
     --------
@@ -24,7 +24,7 @@ class Bundle:
 
     def __init__(self) -> None:
         self._laws: list[DiscreteLaw] = []
-        #: All values and all survivals below zero, which ascend within a law; and where the laws begin.
+        #: All values, all negative survivals (ascending within a distribution), and the start index of each one.
         self._values = self._falling = np.empty(0)
         self._begins = np.zeros(1, dtype=np.int64)
 
@@ -32,17 +32,17 @@ class Bundle:
         return len(self._laws)
 
     def add(self, law: DiscreteLaw) -> int:
-        """Add a law; its number."""
+        """Add a distribution; its number."""
         self._laws.append(law)
         return len(self._laws) - 1
 
     def isf(self, which: npt.NDArray[np.int64], levels: Array) -> Array:
-        """What each law's own ``isf`` returns.
+        """What each distribution's own ``isf`` returns.
 
         Parameters
         ----------
         which
-            Numbers of laws, shape (n,).
+            Numbers of distributions, shape (n,).
         levels
             One level for each, in [0, 1], shape (n,).
 

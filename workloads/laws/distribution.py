@@ -29,7 +29,7 @@ SLACK = 1e-13
 
 @runtime_checkable
 class Law(Protocol):
-    """A law of runtimes on [lower, upper]; ``upper`` may be infinite.
+    """A distribution of runtimes on [lower, upper]; ``upper`` may be infinite.
 
     All methods take numbers or arrays and answer elementwise, in the shape of what they got.
     """
@@ -66,7 +66,7 @@ class Law(Protocol):
 
 
 class ContinuousLaw(ABC):
-    """Base of continuous laws: a subclass says what holds inside its support, this class what holds outside.
+    """Base of continuous distributions: a subclass says what holds inside its support, this class what holds outside.
 
     A subclass gives ``name``, ``lower``, ``upper`` and ``_cdf``, ``_sf``, ``_ppf``, ``_isf``; ``mean`` where a formula
     exists; ``atoms`` where its distribution function jumps (they are looked for where it does not say).
@@ -133,33 +133,33 @@ class ContinuousLaw(ABC):
         return integrate_mean(self)
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
-        """Independent runtimes, by inversion: equal seeds make comparable samples of different laws."""
+        """Independent runtimes, by inversion: equal seeds make comparable samples of different distributions."""
         return self.ppf(rng.random(size))
 
 
 class SmoothLaw(ContinuousLaw):
-    """Base of continuous laws: their distribution functions do not jump."""
+    """Base of continuous distributions: their distribution functions do not jump."""
 
     atoms: ClassVar[tuple[float, ...]] = ()
 
 
 def integrate_mean(law: Law, deepest: int = 60) -> float:
-    """The mean of a law as the integral of its survival, for laws that have no formula.
+    """The mean of a distribution as the integral of its survival, for distributions that have no formula.
 
-    Gauss-Legendre panels between the quantiles 2^-k of both tails: whatever the law does near its ends, a panel sees
-    only a factor of two of it.
+    Gauss-Legendre panels between the quantiles 2^-k of both tails: whatever the distribution does near its ends, a
+    panel sees only a factor of two of it.
 
     Parameters
     ----------
     law
-        A law with a finite mean.
+        A distribution with a finite mean.
     deepest
         The last panel of a tail ends at the quantile 2^-deepest, or at the end of the support where that is finite.
 
     Returns
     -------
     float
-        E[X], with a relative error of about 1e-12 for laws that are smooth between those quantiles.
+        E[X], with a relative error of about 1e-12 for distributions that are smooth between those quantiles.
     """
     levels = 0.5 ** np.arange(1.0, deepest + 1.0)
     # A tail without end is followed until nothing that a double can hold is left.
@@ -183,7 +183,7 @@ def _panels(ends: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class DiscreteLaw:
-    """A law on finitely many runtimes.
+    """A distribution on finitely many runtimes.
 
     Parameters
     ----------

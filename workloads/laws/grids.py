@@ -40,14 +40,14 @@ def _cubic(law: Law, steps: Array) -> Array:
     return np.append(body, tail_grid(law, end, steps.size - 1))
 
 
-#: Where the values of a grid lie: from a bounded law and i/n, i = 0..n; ascending, from a to b.
+#: Where the values of a grid lie: from a bounded distribution and i/n, i = 0..n; ascending, from a to b.
 GRIDS: Mapping[str, Callable[[Law, Array], Array]] = MappingProxyType(
     {"equal-time": _equal_time, "equal-probability": _equal_probability, "cubic": _cubic}
 )
 
 
 def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
-    """The discrete law on n cells: the value v_i stands for a runtime in (v_{i-1}, v_i], as Equation (9) of [R].
+    """Discretise a distribution on n cells: the value v_i represents runtimes in (v_{i-1}, v_i], Equation (9) of [R].
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
         ``"equal-time"``: v_i = a + (b - a) i/n, the one that Theorem 3 of [R] covers; ``"equal-probability"``:
         v_i = Q(i/n); ``"cubic"``: v_i = a + (b - a) (i/n)^3. Where b is distant, the n
         cubic cells end before (:func:`workloads.laws.tail.body_end`) and at most n + 1 cells follow
-        (:func:`workloads.laws.tail.tail_grid`). Atoms of the law (:func:`workloads.laws.atoms.find_atoms`) are
+        (:func:`workloads.laws.tail.tail_grid`). Atoms of the distribution (:func:`workloads.laws.atoms.find_atoms`) are
         values of every grid.
 
     Returns
@@ -72,7 +72,7 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
     Raises
     ------
     ParameterError
-        If n is no whole number from 1 to 200,000, or the law gives no probabilities.
+        If n is no whole number from 1 to 200,000, or the distribution gives no probabilities.
     UnknownNameError
         If there is no such grid.
 
@@ -94,7 +94,7 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
     ends[0], ends[-1] = law.lower, law.upper
     if not np.all(np.isfinite(ends)):
         raise ParameterError("the distribution", "one with finite quantiles", law.name)
-    # A law with atoms has equal quantiles; the last end is b whatever rounding did before it.
+    # A distribution with atoms has equal quantiles; the last end is b whatever rounding did before it.
     ends = np.unique(np.minimum(ends, law.upper))
     atoms = find_atoms(law)
     if atoms.size:
@@ -141,13 +141,13 @@ def algorithm_1_size(
     Parameters
     ----------
     law
-        The law of the runtime; an infinite support is bounded first.
+        The distribution of the runtime; an infinite support is bounded first.
     epsilon
         The relative error allowed, > 0.
     alpha, beta, gamma
-        Costs for each unit reserved, each unit used, each reservation (in the time unit of the law).
+        Costs for each unit reserved, each unit used, each reservation (in the time unit of the distribution).
     checkpoint, restart
-        C and R, in the time unit of the law; their least values where they vary with the milestone.
+        C and R, in the time unit of the distribution; their least values where they vary with the milestone.
 
     Returns
     -------
@@ -184,7 +184,7 @@ def algorithm_1_size(
 
 
 def from_samples(samples: npt.ArrayLike, name: str = "discrete") -> DiscreteLaw:
-    """Past runs as a law: each value as probable as it was frequent ([S] section IV, the discrete method).
+    """Past runs as a distribution: each value as probable as it was frequent ([S] section IV, the discrete method).
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ _HALVINGS = 80
 
 @dataclass(frozen=True)
 class Mixture(ContinuousLaw):
-    """A law with weighted averages of the probabilities of its parts; made by :func:`mixture`."""
+    """A distribution with weighted averages of the probabilities of its parts; made by :func:`mixture`."""
 
     parts: tuple[Law, ...]
     weights: tuple[float, ...]
@@ -67,12 +67,12 @@ class Mixture(ContinuousLaw):
 
 
 def mixture(parts: Sequence[Law], weights: npt.ArrayLike | None = None, name: str = "mixture") -> Law:
-    """The law of a runtime that follows one of several laws, chosen at random.
+    """The distribution of a runtime that follows one of several distributions, chosen at random.
 
     Parameters
     ----------
     parts
-        The laws, one at least.
+        The distributions, one at least.
     weights
         Probability of each, shape (parts,); equal by default. They are divided by their sum.
     name
@@ -81,7 +81,7 @@ def mixture(parts: Sequence[Law], weights: npt.ArrayLike | None = None, name: st
     Raises
     ------
     ParameterError
-        If there is no law, or weights are not positive, one for each law.
+        If there is no distribution, or weights are not positive, one for each distribution.
 
     Examples
     --------

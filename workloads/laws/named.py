@@ -199,32 +199,32 @@ class _Beta(SmoothLaw):
 
 
 def exponential(mean: float) -> Law:
-    """The exponential law of that mean, on [0, inf).
+    """The exponential distribution of that mean, on [0, inf).
 
     >>> exponential(2.0).mean()
     2.0
     """
-    # A Weibull law of shape 1, to the last bit: a power of 1 changes nothing.
+    # A Weibull distribution of shape 1, to the last bit: a power of 1 changes nothing.
     return _Weibull(positive("mean", mean), 1.0, "exponential")
 
 
 def weibull(scale: float, shape: float) -> Law:
-    """The Weibull law: P(X > x) = exp(-(x / scale)^shape), on [0, inf)."""
+    """The Weibull distribution: P(X > x) = exp(-(x / scale)^shape), on [0, inf)."""
     return _Weibull(positive("scale", scale), positive("shape", shape), "weibull")
 
 
 def gamma(shape: float, scale: float) -> Law:
-    """The gamma law of mean shape x scale, on [0, inf). The rate of [R] is 1 / scale."""
+    """The gamma distribution of mean shape x scale, on [0, inf). The rate of [R] is 1 / scale."""
     return _Gamma(positive("shape", shape), positive("scale", scale))
 
 
 def lognormal(mu: float, sigma: float) -> Law:
-    """The law of exp(Z), Z normal of mean mu and standard deviation sigma, on (0, inf)."""
+    """The distribution of exp(Z), Z normal of mean mu and standard deviation sigma, on (0, inf)."""
     return _LogNormal(finite("mu", mu), positive("sigma", sigma))
 
 
 def lognormal_from_moments(mean: float, std: float) -> Law:
-    """The lognormal law of that mean and standard deviation, those of the law before any truncation.
+    """The lognormal distribution of that mean and standard deviation, those of the distribution before any truncation.
 
     >>> law = lognormal_from_moments(21.0, 20.0)
     >>> round(law.mu, 4), round(law.sigma, 4)
@@ -239,39 +239,39 @@ def lognormal_from_moments(mean: float, std: float) -> Law:
 
 
 def pareto(minimum: float, shape: float) -> Law:
-    """The Pareto law: P(X > x) = (minimum / x)^shape, on [minimum, inf); its mean is infinite for shape <= 1."""
+    """The Pareto distribution: P(X > x) = (minimum / x)^shape, on [minimum, inf); infinite mean for shape <= 1."""
     return _Pareto(positive("minimum", minimum), positive("shape", shape))
 
 
 def normal(mean: float, std: float) -> Law:
-    """The normal law, on all numbers: for :func:`workloads.laws.truncated.truncate`, since runtimes are positive."""
+    """The normal distribution on all numbers; truncate it for runtimes (:mod:`workloads.laws.truncated`)."""
     return _Normal(finite("mean", mean), positive("std", std))
 
 
 def truncated_normal(mean: float, std: float, minimum: float, maximum: float) -> Law:
-    """The normal law on condition that minimum <= X <= maximum; mean and std are those before truncation."""
+    """The normal distribution on condition that minimum <= X <= maximum; mean and std are those before truncation."""
     minimum = nonnegative("minimum", minimum)
     return truncate(normal(mean, std), minimum, above("maximum", maximum, minimum), "truncated-normal")
 
 
 def uniform(minimum: float, maximum: float) -> Law:
-    """The uniform law on [minimum, maximum]."""
+    """The uniform distribution on [minimum, maximum]."""
     minimum = nonnegative("minimum", minimum)
     return _Uniform(minimum, above("maximum", maximum, minimum))
 
 
 def beta(shape: float, shape2: float, maximum: float) -> Law:
-    """The beta law, stretched to [0, maximum]."""
+    """The beta distribution, stretched to [0, maximum]."""
     return _Beta(positive("shape", shape), positive("shape2", shape2), positive("maximum", maximum))
 
 
 def bounded_pareto(minimum: float, maximum: float, shape: float) -> Law:
-    """The Pareto law on condition that X <= maximum."""
+    """The Pareto distribution on condition that X <= maximum."""
     law = pareto(minimum, shape)
     return truncate(law, upper=above("maximum", maximum, law.lower), name="bounded-pareto")
 
 
-#: The laws of Table 1 of [R] as Table 2 used them, by name [hours].
+#: The distributions of Table 1 of [R] as Table 2 used them, by name [hours].
 TABLE_1: Mapping[str, Law] = MappingProxyType(
     {
         "exponential": exponential(1.0),
@@ -279,7 +279,7 @@ TABLE_1: Mapping[str, Law] = MappingProxyType(
         "gamma": gamma(2.0, 0.5),
         "lognormal": lognormal(3.0, 0.5),
         "pareto": pareto(1.5, 3.0),
-        # Not by truncated_normal(): its check loads scipy.special for all that only mention laws.
+        # Not by truncated_normal(): its check loads scipy.special for all that only mention distributions.
         "truncated-normal": Truncated(normal(8.0, math.sqrt(2.0)), 1.0, 20.0, "truncated-normal"),
         "uniform": uniform(1.0, 20.0),
         "beta": beta(2.0, 2.0, 1.0),

@@ -61,7 +61,7 @@ class ScipyLaw:
 
 
 def from_scipy(frozen: Any, name: str | None = None) -> ScipyLaw:
-    """A frozen distribution of scipy.stats as a law; this module itself does not import scipy.stats.
+    """A frozen distribution of scipy.stats as a distribution; this module itself does not import scipy.stats.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ __all__ = ["Shifted", "shift"]
 
 @dataclass(frozen=True)
 class Shifted(ContinuousLaw):
-    """A law of X + location; made by :func:`shift`."""
+    """A distribution of X + location; made by :func:`shift`."""
 
     law: Law
     location: float
@@ -24,7 +24,7 @@ class Shifted(ContinuousLaw):
 
     @property
     def atoms(self) -> Array:
-        """Those of the law, shifted."""
+        """Those of the distribution, shifted."""
         return find_atoms(self.law) + self.location
 
     def _cdf(self, x: Array) -> Array:
@@ -44,19 +44,19 @@ class Shifted(ContinuousLaw):
 
 
 def shift(law: Law, location: float) -> Law:
-    """The law of X + location, X of the given law.
+    """The distribution of X + location, X of the given distribution.
 
     Parameters
     ----------
     law
-        A continuous law.
+        A continuous distribution.
     location
-        >= 0, in the unit of the law.
+        >= 0, in the unit of the distribution.
 
     Raises
     ------
     ParameterError
-        If the location is negative, or the law is discrete.
+        If the location is negative, or the distribution is discrete.
 
     Examples
     --------

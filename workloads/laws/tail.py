@@ -29,7 +29,7 @@ def body_end(law: Law) -> float:
     Parameters
     ----------
     law
-        A law with a finite support.
+        A distribution with a finite support.
 
     Returns
     -------
@@ -46,12 +46,12 @@ def body_end(law: Law) -> float:
     """
     quantile = min(float(law.isf(TAIL)), _HEAVY * float(law.isf(0.5)))
     distant = law.upper - law.lower > _DISTANT * (quantile - law.lower)
-    # A comparison with NaN is false: the upper bound stays, and the grid refuses the law with its reason.
+    # A comparison with NaN is false: the upper bound stays, and the grid refuses the distribution with its reason.
     return quantile if distant and quantile > 0.0 else float(law.upper)
 
 
 def tail_grid(law: Law, start: float, n: int) -> Array:
-    """Ends of the cells from the end of the body to the upper bound of a law.
+    """Ends of the cells from the end of the body to the upper bound of a distribution.
 
     A cell of width delta around x makes a plan dearer by about S(x) (delta / x)^2 dx. For a given number of cells the
     sum is least with a density of (x S(x))^(1/3) on the logarithmic scale: a light tail gets a few cells, a tail that
@@ -61,7 +61,7 @@ def tail_grid(law: Law, start: float, n: int) -> Array:
     Parameters
     ----------
     law
-        A law with a finite support.
+        A distribution with a finite support.
     start
         Where the body ends, > 0.
     n

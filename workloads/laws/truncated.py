@@ -20,14 +20,14 @@ TAIL = 1e-7
 
 @dataclass(frozen=True)
 class Truncated(ContinuousLaw):
-    """A law on condition that lower < X <= upper; made by :func:`truncate`.
+    """A distribution on condition that lower < X <= upper; made by :func:`truncate`.
 
     Parameters
     ----------
     law
         What is truncated.
     lower, upper
-        The bounds, within the support of the law.
+        The bounds, within the support of the distribution.
     name
         What people call it.
     """
@@ -39,7 +39,7 @@ class Truncated(ContinuousLaw):
 
     @cached_property
     def _ends_of_law(self) -> tuple[float, float, float, float]:
-        """P(X <= lower), P(X > lower), P(X <= upper), P(X > upper) of the law that is truncated."""
+        """P(X <= lower), P(X > lower), P(X <= upper), P(X > upper) of the distribution that is truncated."""
         law = self.law
         return (
             float(law.cdf(self.lower)),
@@ -50,14 +50,14 @@ class Truncated(ContinuousLaw):
 
     @cached_property
     def mass(self) -> float:
-        """P(lower < X <= upper) of the law that is truncated."""
+        """P(lower < X <= upper) of the distribution that is truncated."""
         below_lower, above_lower, below_upper, above_upper = self._ends_of_law
         # The difference of the smaller numbers has the smaller error.
         return below_upper - below_lower if below_upper < above_lower else above_lower - above_upper
 
     @property
     def atoms(self) -> Array:
-        """Those of the law within the bounds."""
+        """Those of the distribution within the bounds."""
         found = find_atoms(self.law)
         return found[(found > self.lower) & (found <= self.upper)]
 
@@ -86,12 +86,12 @@ class Truncated(ContinuousLaw):
         return math.inf if math.isinf(self.upper) and math.isinf(self.law.mean()) else integrate_mean(self)
 
     def mean(self) -> float:
-        """E[X | lower < X <= upper]; infinite where the law's is and nothing ends the tail."""
+        """E[X | lower < X <= upper]; infinite where the distribution's is and nothing ends the tail."""
         return self._mean
 
 
 def has_mean(law: Law) -> bool:
-    """Whether the mean of a law is finite; that of a truncated one is not worked out if the law's own says so.
+    """Whether the mean of a distribution is finite, decided without computing it if the untruncated mean is finite.
 
     >>> from workloads.laws.named import pareto
     >>> has_mean(truncate(pareto(1.0, 0.5), 2.0)), has_mean(truncate(pareto(1.0, 0.5), 2.0, 8.0))
@@ -107,7 +107,7 @@ def has_mean(law: Law) -> bool:
 
 
 def truncate(law: Law, lower: float | None = None, upper: float | None = None, name: str | None = None) -> Law:
-    """A law on condition that the runtime lies in [lower, upper], renormalised.
+    """A distribution on condition that the runtime lies in [lower, upper], renormalised.
 
     Parameters
     ----------
@@ -116,13 +116,13 @@ def truncate(law: Law, lower: float | None = None, upper: float | None = None, n
     lower, upper
         The bounds; None leaves that end as it is.
     name
-        A name of its own; by default that of the law.
+        A name of its own; by default that of the distribution.
 
     Returns
     -------
     Law
-        The law itself where the bounds cut nothing off; a :class:`~workloads.laws.distribution.DiscreteLaw` of a
-        discrete one.
+        The distribution itself where the bounds cut nothing off; a :class:`~workloads.laws.distribution.DiscreteLaw` of
+        a discrete one.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def _truncate_discrete(law: DiscreteLaw, low: float, high: float, name: str | No
 
 
 def bound_support(law: Law, tail: float = TAIL) -> Law:
-    """A law on a finite support of runtimes: an infinite tail ends at Q(1 - tail), and nothing is below 0.
+    """A distribution on a finite support of runtimes: an infinite tail ends at Q(1 - tail), and nothing is below 0.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def bound_support(law: Law, tail: float = TAIL) -> Law:
     Returns
     -------
     Law
-        The law itself where its support is finite.
+        The distribution itself where its support is finite.
 
     Raises
     ------

@@ -13,14 +13,14 @@ from workloads.ground.numbers import is_number, is_whole
 
 __all__ = ["from_document", "to_document"]
 
-#: Larger ones are no prices: costs must be multiplied with them.
+#: Upper bound of prices, so that multiplying costs by them does not overflow.
 _LARGEST = 1e100
 _NUMBER = ("a finite number", -_LARGEST, _LARGEST)
 _ABOVE = (f"a number above 0 and at most {_LARGEST:g}", math.ulp(0.0), _LARGEST)
 _LEAST_0 = (f"a number from 0 to {_LARGEST:g}", 0.0, _LARGEST)
 _SHARE = ("a number of at most 1", -_LARGEST, 1.0)
 
-#: Numbers that a fit must have, and those that may be missing or null.
+#: Required numbers of a fit, and optional ones, which may be missing or null.
 _PRICES = {"alpha": _ABOVE, "beta": _LEAST_0, "gamma": _LEAST_0}
 _WORTH = {
     "walltime_from": _ABOVE,
@@ -44,14 +44,14 @@ _LINE = {
 
 
 def to_document(model: WaitModel, **about: Any) -> dict[str, Any]:
-    """A model in plain Python values, as ``holdfast fit-costs`` writes it; times in seconds.
+    """The model as plain Python values, as ``holdfast fit-costs`` writes it; times in seconds.
 
     Parameters
     ----------
     model
-        What was fitted.
+        The fitted model.
     **about
-        ``holdfast``, the version, and ``source``, what it was fitted to.
+        ``holdfast``: the version; ``source``: the data of the fit.
     """
     return {
         **about,

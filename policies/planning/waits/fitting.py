@@ -22,12 +22,12 @@ __all__ = ["LEAST_PAIRS", "Bins", "bin_pairs", "fit_waits", "size_classes"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: A size class with fewer pairs takes the fit of all: waits vary by more than their mean, so that the mean of a hundred
-#: is still uncertain by some tenth or two.
+#: A size class with fewer pairs uses the fit for all sizes: the standard deviation of waits exceeds their mean, so even
+#: the mean of a hundred waits has an error of 10 to 20 %.
 LEAST_PAIRS = 100
-#: Fewer pairs make no line with an error.
+#: Minimum number of pairs for a line with an error estimate.
 _FEWEST = 3
-#: Longer than this [s], some 30,000 years, is no time in a queue: squares and sums of such numbers would overflow.
+#: Maximum wait [s], some 30,000 years: squares and sums of larger numbers would overflow.
 _LONGEST = 1e12
 
 
@@ -44,15 +44,15 @@ def fit_waits(
     Parameters
     ----------
     walltimes
-        Requested [s], > 0, shape (n,).
+        Requested walltimes [s], > 0, shape (n,).
     waits
-        From submit to start [s], >= 0, shape (n,).
+        Times from submit to start [s], >= 0, shape (n,).
     nodes
         Sizes of the jobs, >= 1, shape (n,).
     classes
         The largest size of each class, ascending; one more class without end follows. None: :func:`size_classes`.
     least_pairs
-        A class with fewer takes the fit of all.
+        A class with fewer pairs uses the fit for all sizes.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def fit_waits(
     Raises
     ------
     ParameterError
-        If the arrays are not such.
+        If the arrays are not valid.
     InputError
         If there are fewer than three pairs or all requests are equal.
 
@@ -111,12 +111,12 @@ def size_classes(nodes: ArrayLike, least_pairs: int = LEAST_PAIRS) -> tuple[int,
     nodes
         Sizes, >= 1, shape (n,).
     least_pairs
-        That each class has.
+        Minimum number of pairs per class.
 
     Returns
     -------
     tuple of int
-        Empty where one class is all there is.
+        Empty if there is only one class.
 
     Examples
     --------
@@ -136,12 +136,12 @@ def size_classes(nodes: ArrayLike, least_pairs: int = LEAST_PAIRS) -> tuple[int,
         elif below == len(sizes):
             break
         end *= 2
-    # The last class has no end: what is left over above its power of two belongs to it.
+    # The last class has no upper end and takes all remaining sizes.
     return tuple(ends[:-1])
 
 
 class Bins(NamedTuple):
-    """Groups of pairs of similar walltime; each of shape (m,).
+    """Groups of pairs with similar walltimes; each array has shape (m,).
 
     Attributes
     ----------

@@ -18,10 +18,10 @@ from workloads.ground.numbers import check_whole
 
 __all__ = ["LEAST_ALPHA", "SizeClass", "WaitFit", "WaitModel"]
 
-#: Least alpha of a fit. At 0 a longer request costs nothing, so that the best plan asks at once for the longest runtime
-#: there can be: where the law has a tail, for the quantile 1 - 1e-7 at which it is cut, many times the mean. With this
-#: floor a plan costs at most 0.001 of that runtime more (a minute and a half of a day) than the best one at 0: that is
-#: what the single longest reservation, which no plan beats at 0, costs more with it.
+#: Smallest alpha of a fit. At 0 a longer request costs nothing, so the best plan is one reservation for the longest
+#: possible runtime; if the distribution has a tail, that is the quantile 1 - 1e-7 at which it is truncated, many times
+#: the mean. With this floor a plan costs at most 0.001 of that runtime (a minute and a half per day) more than the best
+#: plan at 0, because this is the additional cost of that single reservation.
 LEAST_ALPHA = 1e-3
 
 
