@@ -213,7 +213,7 @@ def test_compiled_and_plain_loops_agree(seed: int, monkeypatch: pytest.MonkeyPat
     def plain(function, kinds, steps):  # type: ignore[no-untyped-def]
         ran.append(kinds)
 
-    monkeypatch.setattr("simulator.resources.machine_replay.compiled", plain)
+    monkeypatch.setattr("simulator.resources.machine_replay.compiled_loop", plain)
     random = Random(seed)
     random_jobs(random, random_machine(random), random.randint(5, 40))
     options = {
