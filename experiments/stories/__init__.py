@@ -1,1 +1,1 @@
-"""Why it happened: the story of a job, from recorded facts alone."""
+"""Explanation of the waits and runs of a job, from recorded facts alone."""

@@ -1,4 +1,4 @@
-"""Stories: what happened to a job, and why, from the event log of a simulation.
+"""Story of a job: its events and their reasons, from the event log of a simulation.
 
 >>> from simulator import simulate
 >>> from workloads.table.job import Job, JobType
@@ -16,8 +16,8 @@ from typing import Any
 
 from experiments.stories.facts.lifetime import Facts
 from experiments.stories.facts.quantities import as_json
-from experiments.stories.gathering.job_history import Biographer
-from experiments.stories.telling.sentences import tell, wait_reasons
+from experiments.stories.reader.fact_reader import FactReader
+from experiments.stories.writer.story_text import wait_reasons, write_story
 from simulator.results.recording import Recording
 from workloads.ground.errors import InputError
 from workloads.ground.job_ids import job_id_text
@@ -44,9 +44,9 @@ class Story:
     epoch
         Seconds since 1970 at which that clock stands at 0; None: it is not known.
     zone
-        What dates are in.
+        Zone of dates.
     unit
-        What sizes count: ``nodes`` or ``processors``.
+        Unit of sizes: ``nodes`` or ``processors``.
     """
 
     facts: Facts
@@ -56,18 +56,18 @@ class Story:
     unit: str = field(default="nodes", repr=False)
 
     def __str__(self) -> str:
-        return tell(self.facts, self.first, self.epoch, zone=self.zone, unit=self.unit)
+        return write_story(self.facts, self.first, self.epoch, zone=self.zone, unit=self.unit)
 
     def at_length(self) -> str:
         """The story with all names that ``str`` leaves out of long lists."""
-        return tell(self.facts, self.first, self.epoch, zone=self.zone, unit=self.unit, everything=True)
+        return write_story(self.facts, self.first, self.epoch, zone=self.zone, unit=self.unit, everything=True)
 
     def reasons(self) -> list[tuple[str, str]]:
-        """Why it waited: pairs of a duration and a reason; a heading of a wait has no duration. Empty: it did not."""
+        """Reasons of its waits: pairs of a duration and a reason; the heading of a wait has no duration."""
         return [(time, in_unit(text, self.unit)) for time, text in wait_reasons(self.facts, self.first, self.epoch)]
 
     def as_json(self) -> dict[str, Any]:
-        """The facts as JSON knows them: seconds and node-seconds."""
+        """The facts in JSON types; times are seconds and node-seconds."""
         return dict(as_json(self.facts))
 
 
@@ -95,7 +95,7 @@ class Stories:
     ) -> None:
         tolerance = recording.options.warning if instant_tolerance is None else instant_tolerance
         self._of = repr(recording)
-        self._biographer = Biographer(recording, recording.decisions, to_ticks(tolerance))
+        self._reader = FactReader(recording, recording.decisions, to_ticks(tolerance))
         self._known = recording.record
         submits = [record.submit for record in recording.records if record.submit is not None]
         self._first = min(submits, default=recording.origin)
@@ -119,7 +119,7 @@ class Stories:
             near = sorted(sorted(self._known, key=lambda known: (abs(known - job_id), known))[:_NEAR])
             ids = ", ".join(map(job_id_text, near))
             raise InputError(f"there is no job {job_id_text(job_id)}; the nearest ids are {ids}")
-        return Story(self._biographer.of(job_id), self._first, self._epoch, self._zone, self._unit)
+        return Story(self._reader.read(job_id), self._first, self._epoch, self._zone, self._unit)
 
 
 def explain(result: Recording, job_id: int, *, instant_tolerance: float | None = None) -> Story:
@@ -128,8 +128,8 @@ def explain(result: Recording, job_id: int, *, instant_tolerance: float | None =
     Parameters
     ----------
     result
-        Result of :func:`simulator.simulation.simulate`, with its event log, and best with ``decisions=True``: else what
-        was promised, lent and weighed is not known.
+        Result of :func:`simulator.simulation.simulate`, with its event log, and best with ``decisions=True``: else
+        promises, loans and expected losses are not known.
     job_id
         The job.
     instant_tolerance

@@ -1,11 +1,11 @@
-"""The worst: which jobs a story is worth asking for."""
+"""Jobs with the longest waits, the largest slowdowns and the largest losses."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 
-from experiments.stories.telling.phrases import amount, duration
+from experiments.stories.writer.phrases import amount, duration
 from experiments.tables import render
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
@@ -15,7 +15,7 @@ from workloads.ground.wording import in_unit
 
 __all__ = ["RANKINGS", "worst", "worst_table"]
 
-#: What is worst, and by which measure; a job without any of it is in no ranking.
+#: Title, measure and lower bound of each ranking; a job at the bound is in none.
 RANKINGS: dict[str, tuple[str, Callable[[JobRecord], float], float]] = {
     "wait": ("longest waits", attrgetter("wait"), 0.0),
     "bounded_slowdown": ("largest bounded slowdowns", attrgetter("bounded_slowdown"), 1.0),
@@ -31,7 +31,7 @@ def worst(recording: Recording, most: int) -> Iterator[dict[str, object]]:
     recording
         Recording of a simulation; its event log is not read.
     most
-        How many of each.
+        Number of jobs in a ranking.
 
     Yields
     ------
@@ -55,7 +55,7 @@ def worst(recording: Recording, most: int) -> Iterator[dict[str, object]]:
 
 
 def worst_table(recording: Recording, most: int) -> str:
-    """The same for a terminal of 80 characters."""
+    """The rows of :func:`worst` for a terminal of 80 characters."""
     rows = [
         {
             "": RANKINGS[str(row["ranking"])][0],

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from experiments.placement.spans import HELD, place_nodes
-from experiments.stories.reading.timeline import Chronicle
+from experiments.stories.reader.timeline import Timeline
 from experiments.stories.story import Stories
 from policies.arrival import PreemptAtArrival, ShrinkPreemptAtArrival
 from policies.backfilling import Easy
@@ -392,7 +392,7 @@ def test_stories_and_placements_know_held_nodes() -> None:
         result = simulate(
             table.jobs, table.nodes, mechanism, decisions=True, **{**options, "preempted_lenders": "hold"}
         )
-        holders = [instant for instant in Chronicle(result, result.decisions).instants if instant.held]
+        holders = [instant for instant in Timeline(result, result.decisions).instants if instant.held]
         assert all(instant.holders for instant in holders)
         stories = Stories(result)
         for record in result.records:

@@ -1,1 +1,1 @@
-"""The facts of a story, as values."""
+"""Facts of a job, as values: the reader makes them, the writer puts them into sentences."""

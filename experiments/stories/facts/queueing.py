@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from experiments.stories.facts.quantities import Moment, NodeTicks, Ticks
 
-__all__ = ["AtHead", "Happening", "Occupancy", "PartOfWait", "Passing", "Promise", "Wait"]
+__all__ = ["AtHead", "InstantEvent", "Occupancy", "PartOfWait", "Passing", "Promise", "Wait"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class AtHead:
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class InstantEvent:
     """What happened in an instant to another job; ``by`` is how much earlier than its walltime it ended.
 
     An outage has a negative id, and its kind says everything.
@@ -36,7 +36,7 @@ class Promise:
 
     time: Moment
     at: Moment | None
-    when: tuple[Happening, ...] = ()
+    when: tuple[InstantEvent, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from experiments.forecast.machine_state import MachineState, state_at
 from experiments.forecast.prior_usage import prior_state
 from experiments.forecast.sources import read_log, result_trace
 from experiments.recordings.archive import read_recording
-from experiments.stories.reading.playback import Playback
+from experiments.stories.reader.playback import Playback
 from policies.backfilling import BACKFILLING
 from policies.order import ORDERS
 from policies.orders.learned_score import FEATURES
@@ -286,10 +286,10 @@ def test_the_queue_is_explained_with_the_usage_of_the_time_before(tmp_path: Path
     result = simulate(as_rigid(cut), NODES, prior=prior, decisions=True, **options)
     # Without backfilling the first of the queue starts, always.
     story = Playback(result, result.decisions)
-    passed = [spell for life in story.lives.values() for spell in life.spells if spell.passed_by]
+    passed = [stay for life in story.lives.values() for stay in life.stays if stay.passed_by]
     assert not passed
     blind = Playback(replace(result, prior=None), result.decisions)
-    assert any(spell.passed_by for life in blind.lives.values() for spell in life.spells)
+    assert any(stay.passed_by for life in blind.lives.values() for stay in life.stays)
 
 
 def test_a_directory_of_results_has_the_nodes_of_its_jobs(tmp_path: Path) -> None:

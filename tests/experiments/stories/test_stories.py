@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from experiments.stories.reading.causes import parse_cause
+from experiments.stories.reader.causes import parse_cause
 from experiments.stories.story import Stories, explain
 from policies.arrival import ARRIVALS, PreemptAtArrival
 from policies.backfilling import BACKFILLING, Easy

@@ -10,9 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from experiments.stories.facts.lifetime import Facts
-from experiments.stories.gathering.wait_segments import WaitParts
-from experiments.stories.reading.causes import parse_cause
-from experiments.stories.reading.timeline import Chronicle
+from experiments.stories.reader.causes import parse_cause
+from experiments.stories.reader.timeline import Timeline
+from experiments.stories.reader.wait_segments import WaitParts
 from experiments.stories.story import Stories
 from policies.order import ORDERS
 from simulator import Result, simulate
@@ -198,13 +198,13 @@ def test_every_story_is_told_within_80_columns(mechanism: str, table: Table) -> 
 def test_nodes_are_held_for_somebody(table: Table, mechanism: str) -> None:
     result = simulate(table.jobs, table.nodes, mechanism, decisions=True)
     assume(result.entries)
-    chronicle = Chronicle(result, result.decisions)
+    timeline = Timeline(result, result.decisions)
     held = {time: held for time, _, held, _, _ in result.samples}
     on_demand = {job.job_id for job in table.jobs if job.type is JobType.ON_DEMAND}
-    for instant in chronicle.instants:
+    for instant in timeline.instants:
         assert bool(instant.holders) == bool(held[instant.time])
         assert set(instant.holders) <= on_demand
-    assert all(WaitParts(chronicle).free_at(instant.time) >= 0 for instant in chronicle.instants)
+    assert all(WaitParts(timeline).free_at(instant.time) >= 0 for instant in timeline.instants)
 
 
 @settings(max_examples=40, deadline=None)

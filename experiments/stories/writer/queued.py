@@ -1,4 +1,4 @@
-"""Waiting: the sentences on a time in the queue."""
+"""Sentences on a time in the queue."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from experiments.stories.facts.lifetime import Facts
-from experiments.stories.facts.queueing import Happening, Occupancy, PartOfWait, Promise, Wait
-from experiments.stories.telling.phrases import Clock, count, duration, jobs, join_items, percent, wrap
+from experiments.stories.facts.queueing import InstantEvent, Occupancy, PartOfWait, Promise, Wait
+from experiments.stories.writer.phrases import Clock, count, duration, jobs, join_items, percent, wrap
 from workloads.ground.job_ids import job_id_text
 from workloads.ground.units import SECOND
 
@@ -19,7 +19,7 @@ _MOVES = 2
 #: A wait below this needs no explanation [ticks].
 LITTLE = 60 * SECOND
 
-_HAPPENED = {
+_EVENT_VERBS = {
     "ended": "ended",
     "timed out": "had not arrived in time",
     "shrunk": "shrank",
@@ -40,20 +40,20 @@ _HAPPENED = {
 
 
 def standing(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, str]]:
-    """When it stood first, and what it was promised."""
+    """Sentences on its times at the head of the queue, and on promised starts."""
     promised = {promise.time: promise for promise in wait.promises}
-    told = set()
+    mentioned = set()
     for number, interval in enumerate(wait.first):
         promise = promised.get(interval.since)
         if promise is not None and promise.at is not None:
-            told.add(promise.time)
+            mentioned.add(promise.time)
         if interval.since > wait.since:
             again = " again" if number else ""
             yield interval.since, f"It was now first in the queue{again}{_promise_clause(promise, clock)}."
         if interval.by is not None:
             yield interval.until, f"Job {interval.by} moved ahead of it."
-            told.add(interval.until)
-    moves = [promise for promise in wait.promises if promise.time not in told]
+            mentioned.add(interval.until)
+    moves = [promise for promise in wait.promises if promise.time not in mentioned]
     shown = moves if most is None or len(moves) <= 2 * _MOVES + 1 else [*moves[:_MOVES], *moves[-_MOVES:]]
     before = {promise.time: previous for previous, promise in pairwise(wait.promises)}
     for promise in moves:
@@ -74,7 +74,7 @@ def standing(wait: Wait, clock: Clock, most: int | None) -> Iterator[tuple[int, 
 
 
 def first_promise(wait: Wait, clock: Clock) -> str:
-    """What it was promised as it came."""
+    """Clause on the start that was promised at its submit."""
     return _promise_clause(next((item for item in wait.promises if item.time == wait.since), None), clock)
 
 
@@ -95,14 +95,14 @@ def _move(promise: Promise, before: Promise | None, clock: Clock, most: int | No
     return f"{why or 'Then'} the promise moved to {clock.at(promise.at, promise.time)}, {how}."
 
 
-def _when(happened: tuple[Happening, ...], most: int | None) -> str:
-    if not happened:
+def _when(events: tuple[InstantEvent, ...], most: int | None) -> str:
+    if not events:
         return ""
-    if len(happened) == 1 and happened[0].kind == "ended early":
-        return f"When job {job_id_text(happened[0].job_id)} ended {duration(happened[0].by)} before its walltime,"
+    if len(events) == 1 and events[0].kind == "ended early":
+        return f"When job {job_id_text(events[0].job_id)} ended {duration(events[0].by)} before its walltime,"
     groups: dict[str, list[int]] = defaultdict(list)
-    told = [item.kind for item in happened if item.job_id < 0]
-    for item in happened:
+    clauses = [item.kind for item in events if item.job_id < 0]
+    for item in events:
         if item.job_id >= 0:
             groups[item.kind].append(item.job_id)
     for kind, ids in groups.items():
@@ -111,14 +111,16 @@ def _when(happened: tuple[Happening, ...], most: int | None) -> str:
         )
         if verb is None or (kind == "ended early" and len(ids) == 1):
             verb = (
-                "ended before its walltime" if kind == "ended early" else _HAPPENED.get(kind, f"had the event {kind}")
+                "ended before its walltime"
+                if kind == "ended early"
+                else _EVENT_VERBS.get(kind, f"had the event {kind}")
             )
-        told.append(f"{jobs(ids, most)} {verb if len(ids) == 1 else verb.replace('was ', 'were ')}")
-    return f"When {join_items(told, None)},"
+        clauses.append(f"{jobs(ids, most)} {verb if len(ids) == 1 else verb.replace('was ', 'were ')}")
+    return f"When {join_items(clauses, None)},"
 
 
 def compare_promises(wait: Wait) -> str:
-    """How the start compares with the promises."""
+    """Clause that compares the start with the first promise."""
     times = [promise.at for promise in wait.promises if promise.at is not None]
     if not times or wait.until == wait.since:
         return ""
@@ -129,7 +131,7 @@ def compare_promises(wait: Wait) -> str:
 
 
 def section(wait: Wait, facts: Facts, clock: Clock, most: int | None, unit: str) -> list[str]:
-    """Why it waited, if there is anything to explain."""
+    """Lines that explain a wait; none if it needs no explanation."""
     found = reasons(wait, facts, clock, most)
     if not found:
         return []
@@ -143,7 +145,7 @@ def section(wait: Wait, facts: Facts, clock: Clock, most: int | None, unit: str)
 
 
 def reasons(wait: Wait, facts: Facts, clock: Clock, most: int | None) -> list[tuple[str, str]]:
-    """Why it waited, as pairs: the heading, a duration with its reason each, and the jobs that passed; or nothing."""
+    """Pairs that explain a wait: a heading, a duration with its reason each, and the jobs that passed; may be empty."""
     length = wait.until - wait.since
     if length < LITTLE:
         return []
@@ -168,10 +170,10 @@ def _part(part: PartOfWait, wait: Wait, facts: Facts, most: int | None) -> str:
     if part.kind == "full":
         return "No node was idle." if wait.needs == 1 else f"Fewer than {need} idle."
     if part.kind == "held":
-        whom = f" for on-demand {jobs(part.jobs, most)}" if part.jobs else " for others"
+        holders = f" for on-demand {jobs(part.jobs, most)}" if part.jobs else " for others"
         if part.outages:
-            whom = f" for {join_items([*([whom[5:]] if part.jobs else []), *part.outages], most)}"
-        return f"At least {need} idle, but too many of them were held{whom}."
+            holders = f" for {join_items([*([holders[5:]] if part.jobs else []), *part.outages], most)}"
+        return f"At least {need} idle, but too many of them were held{holders}."
     if part.kind == "first":
         if part.jobs:
             # Reserved nodes are lent when the pass is over.
@@ -181,21 +183,21 @@ def _part(part: PartOfWait, wait: Wait, facts: Facts, most: int | None) -> str:
         if facts.backfilling == "easy" and facts.windows:
             return f"{stood}, but an announced outage needed nodes."
         return f"{stood}, but the rule ({facts.backfilling}) did not start it."
-    whom = jobs(part.jobs, most)
+    holders = jobs(part.jobs, most)
     verb, start = ("was", "its start") if len(part.jobs) == 1 else ("were in turn", "their starts")
-    turn = f"At least {need} free, but {whom} {verb} first in the queue, and"
+    turn = f"At least {need} free, but {holders} {verb} first in the queue, and"
     if facts.backfilling == "easy" and not facts.windows:
         return f"{turn} this job could have delayed {start}."
     return f"{turn} the rule ({facts.backfilling}) let this job wait."
 
 
 def _occupancy_sentence(occupancy: tuple[Occupancy, ...], whole: int, most: int | None) -> str:
-    """Use of the machine in that time."""
-    told: list[str] = []
+    """Sentence on the use of the machine in that time."""
+    clauses: list[str] = []
     for item in sorted(occupancy, key=lambda item: -item.node_ticks):
-        share = percent(item.node_ticks, whole) + (" of the machine" if not told else "")
+        share = percent(item.node_ticks, whole) + (" of the machine" if not clauses else "")
         if item.kind in ("idle", "down"):
-            told.append(f"{share} was {'idle' if item.kind == 'idle' else 'out of service'}")
+            clauses.append(f"{share} was {'idle' if item.kind == 'idle' else 'out of service'}")
             continue
         what = {
             "before": "jobs that had started before it was queued",
@@ -204,16 +206,16 @@ def _occupancy_sentence(occupancy: tuple[Occupancy, ...], whole: int, most: int 
             "passed": "jobs behind it in the queue",
         }[item.kind]
         names = join_items([job_id_text(job_id) for job_id in item.jobs], most)
-        told.append(f"{share} ran {what} ({names})")
-    return f" {'; '.join(told)}."
+        clauses.append(f"{share} ran {what} ({names})")
+    return f" {'; '.join(clauses)}."
 
 
 def _passing(wait: Wait, most: int | None) -> str:
-    """The jobs that started before it from behind."""
+    """Sentence on the jobs from behind it that started first."""
     groups: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
     for item in wait.passed_by:
         groups[item.how][item.job_id].append(item.nodes)
-    told = []
+    clauses = []
     for how, starts in groups.items():
         one = len(starts) == 1
         verb = {
@@ -225,5 +227,5 @@ def _passing(wait: Wait, most: int | None) -> str:
         for job_id, sizes in starts.items():
             unit = "" if names else " node" if sizes == [1] else " nodes"
             names.append(f"{job_id_text(job_id)} ({join_items([str(size) for size in sizes], most)}{unit})")
-        told.append(f"{count(len(starts), 'job')} {verb}: {join_items(names, most)}")
-    return "; ".join(told) + "." if told else ""
+        clauses.append(f"{count(len(starts), 'job')} {verb}: {join_items(names, most)}")
+    return "; ".join(clauses) + "." if clauses else ""

@@ -1,4 +1,4 @@
-"""Lives: what the event log says of one job, as spells in the queue, stints on nodes, and a booking of nodes.
+"""History of one job in the event log: stays in the queue, runs, and a reservation of nodes.
 
 All times are ticks of the simulated clock. A place is the position of an entry in the log: of two events of an instant
 it says which came first.
@@ -12,11 +12,11 @@ from experiments.stories.facts.service import Gain
 from simulator.machine.job_state import JobState
 from workloads.table.job import Job
 
-__all__ = ["Booking", "Instant", "JobHistory", "Spell", "Stint"]
+__all__ = ["Booking", "Instant", "JobHistory", "QueueStay", "ReplayedRun"]
 
 
 @dataclass(slots=True, eq=False)
-class Spell:
+class QueueStay:
     """A job in the queue, from the event that brings it there to its start.
 
     Attributes
@@ -61,7 +61,7 @@ class Spell:
 
 
 @dataclass(slots=True, eq=False)
-class Stint:
+class ReplayedRun:
     """A job on its nodes.
 
     Attributes
@@ -70,7 +70,7 @@ class Stint:
         The job, and its start.
     cause
         Cause of the start, as the log has it.
-    spell
+    stay
         The time in the queue before; None if there was none.
     sizes
         (time, nodes) from the start on; 0 nodes at the end.
@@ -94,7 +94,7 @@ class Stint:
     place: int
     since: int
     cause: str
-    spell: Spell | None
+    stay: QueueStay | None
     sizes: list[tuple[int, int]]
     changes: list[int] = field(default_factory=list)
     expected_end: int = 0
@@ -170,7 +170,7 @@ class Instant:
     busy: int
     held: int
     down: int
-    head: Spell | None
+    head: QueueStay | None
     holders: tuple[int, ...]
 
 
@@ -191,8 +191,8 @@ class JobHistory:
     """
 
     job: Job
-    spells: list[Spell] = field(default_factory=list)
-    stints: list[Stint] = field(default_factory=list)
+    stays: list[QueueStay] = field(default_factory=list)
+    runs: list[ReplayedRun] = field(default_factory=list)
     booking: Booking | None = None
     arrival: int | None = None
     gathered: list[int] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""On-demand jobs: the sentences from the notice to the arrival, and on the jobs that made room."""
+"""Sentences on an on-demand job, from its notice to its arrival, and on the jobs that made room."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from experiments.stories.facts.lifetime import Facts
 from experiments.stories.facts.service import Gain, Helper, OnDemand, Plan
-from experiments.stories.telling.phrases import Clock, amount, count, duration, jobs, join_items
+from experiments.stories.writer.phrases import Clock, amount, count, duration, jobs, join_items
 from workloads.ground.job_ids import job_id_text
 
 __all__ = ["on_demand_lines", "return_sentence"]
@@ -33,8 +33,7 @@ def on_demand_lines(facts: Facts, service: OnDemand, clock: Clock, most: int | N
     lacked = f"It lacked {count(service.lacking or 0, 'node')} beyond its own and the free ones"
     helpers = _helpers(service.helpers, facts.arrival, most)
     if service.lacking and not helpers:
-        told = f"others could give up only {service.room or 0}, so none of them had to"
-        yield facts.arrival, f"{lacked}; {told}."
+        yield facts.arrival, f"{lacked}; others could give up only {service.room or 0}, so none of them had to."
     elif helpers:
         yield (
             facts.arrival,
@@ -42,18 +41,20 @@ def on_demand_lines(facts: Facts, service: OnDemand, clock: Clock, most: int | N
         )
     for gathering in service.gatherings:
         if gathering.until > gathering.since:
-            whom = f"nodes of {jobs(gathering.jobs, most)}, under warning" if gathering.jobs else "nodes under warning"
-            yield gathering.since, f"It waited for {whom}."
+            awaited = (
+                f"nodes of {jobs(gathering.jobs, most)}, under warning" if gathering.jobs else "nodes under warning"
+            )
+            yield gathering.since, f"It waited for {awaited}."
 
 
 def return_sentence(service: OnDemand, most: int | None) -> str:
     """Nodes that its end gave back to their lenders; empty without lenders."""
-    told: list[str] = []
+    clauses: list[str] = []
     for helper in service.helpers:
         if helper.how != "tenant" and helper.nodes:
-            unit = "" if told else " node" if helper.nodes == 1 else " nodes"
-            told.append(f"{helper.returned} of {helper.nodes}{unit} to job {job_id_text(helper.job_id)}")
-    return f" It gave back {join_items(told, most)}." if told else ""
+            unit = "" if clauses else " node" if helper.nodes == 1 else " nodes"
+            clauses.append(f"{helper.returned} of {helper.nodes}{unit} to job {job_id_text(helper.job_id)}")
+    return f" It gave back {join_items(clauses, most)}." if clauses else ""
 
 
 def _reservation_sentences(
@@ -77,53 +78,53 @@ def _gain(facts: Facts, gain: Gain) -> str:
         left = f"{gain.total:,} of {facts.nodes:,} are left"
         return f"{-gain.nodes:,} {noun} reserved for it {verb} taken ({gain.cause}): {left}."
     giver = "" if gain.job_id is None else job_id_text(gain.job_id)
-    whose = {
+    owner = {
         "free": f"free {noun}",
         "ended": f"{noun} of job {giver}, which ended,",
         "preempted": f"{noun} of job {giver}, which was preempted,",
         "left over": f"{noun} that on-demand job {giver} no longer held",
         "outage": f"{noun} that an outage gave back",
     }.get(gain.source, noun)
-    return f"{gain.nodes:,} {whose} {verb} reserved for it: {gain.total:,} of {facts.nodes:,}."
+    return f"{gain.nodes:,} {owner} {verb} reserved for it: {gain.total:,} of {facts.nodes:,}."
 
 
 def _plan(plan: tuple[Plan, ...], made: int, clock: Clock, most: int | None) -> str:
-    told = []
+    clauses = []
     counted = [f"{job_id_text(item.job_id)} by {clock.at(item.at, made)}" for item in plan if item.what == "expect"]
     if counted:
-        told.append(f"to count on the end of job{'s' if len(counted) > 1 else ''} {join_items(counted, most)}")
+        clauses.append(f"to count on the end of job{'s' if len(counted) > 1 else ''} {join_items(counted, most)}")
     outcomes = {"done": "done", "dropped": "not needed in the end", "void": "no longer possible"}
     for item in plan:
         if item.what == "preempt":
             cost = f", where it would lose {amount(item.overhead)}" if item.overhead is not None else ""
             reason = f" ({item.reason})" if item.reason else ""
-            told.append(
+            clauses.append(
                 f"to preempt job {job_id_text(item.job_id)} at {clock.at(item.at, made)}{cost}{reason}: "
                 f"{outcomes[item.outcome]}"
             )
-    return f"For the rest the plan was {'; '.join(told)}."
+    return f"For the rest the plan was {'; '.join(clauses)}."
 
 
 def _arrival(facts: Facts, service: OnDemand, most: int | None) -> str:
-    told = "It arrived" if service.notice is not None else "It arrived without notice"
+    sentence = "It arrived" if service.notice is not None else "It arrived without notice"
     if service.estimated is not None and facts.arrival is not None:
         late = facts.arrival - service.estimated
         how = f"{duration(abs(late))} {'later' if late > 0 else 'earlier'} than announced" if late else "as announced"
-        told += f" {how}" if not late else f", {how}"
+        sentence += f" {how}" if not late else f", {how}"
     if service.heard and service.timed_out is None and service.withdrawn is None:
-        told += f", with {service.own:,} of its {count(facts.nodes, 'node')} reserved"
+        sentence += f", with {service.own:,} of its {count(facts.nodes, 'node')} reserved"
         tenants = [helper for helper in service.helpers if helper.how == "tenant"]
         if tenants:
             lent = sum(helper.nodes or 0 for helper in tenants)
             what = f"{lent:,} of them" if lent else "some of them"
-            told += f"; {what} were lent to {jobs([helper.job_id for helper in tenants], most)}, which had to leave"
-    return f"{told}."
+            sentence += f"; {what} were lent to {jobs([helper.job_id for helper in tenants], most)}, which had to leave"
+    return f"{sentence}."
 
 
 def _helpers(helpers: tuple[Helper, ...], at: int, most: int | None) -> str:
-    told = []
+    names = []
     for helper in helpers:
         if helper.time == at and helper.how in ("shrunk", "preempted"):
             nodes = f", {helper.nodes}" if helper.nodes else ""
-            told.append(f"job {job_id_text(helper.job_id)} ({helper.how}{nodes})")
-    return join_items(told, most) if told else ""
+            names.append(f"job {job_id_text(helper.job_id)} ({helper.how}{nodes})")
+    return join_items(names, most) if names else ""

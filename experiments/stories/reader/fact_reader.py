@@ -1,4 +1,4 @@
-"""Biographies: the facts of one job, gathered from chronicle and ledger."""
+"""Facts of one job, from the timeline of its simulation and the ledger of decisions."""
 
 from __future__ import annotations
 
@@ -7,51 +7,51 @@ from dataclasses import replace
 
 from experiments.stories.facts import lifetime, queueing
 from experiments.stories.facts.quantities import shift_clock
-from experiments.stories.gathering.arrivals import on_demand_facts
-from experiments.stories.gathering.instant_events import happenings
-from experiments.stories.gathering.wait_segments import WaitParts
-from experiments.stories.reading.causes import parse_cause
-from experiments.stories.reading.job_states import JobHistory, Spell, Stint
-from experiments.stories.reading.ledger import Ledger
-from experiments.stories.reading.timeline import Chronicle
+from experiments.stories.reader.arrivals import on_demand_facts
+from experiments.stories.reader.causes import parse_cause
+from experiments.stories.reader.instant_events import instant_events
+from experiments.stories.reader.job_states import JobHistory, QueueStay, ReplayedRun
+from experiments.stories.reader.ledger import Ledger
+from experiments.stories.reader.timeline import Timeline
+from experiments.stories.reader.wait_segments import WaitParts
 from simulator.machine.decisions import Decision
 from simulator.machine.stochastic import ReservationRecord
 from simulator.results.recording import Recording, all_reservations, requested_walltime
 
-__all__ = ["Biographer"]
+__all__ = ["FactReader"]
 
 
-class Biographer:
-    """Gathers facts.
+class FactReader:
+    """Reads the facts of jobs from a recording; its event log is played again once.
 
     Parameters
     ----------
     recording
         Recording of a simulation, with its event log.
     decisions
-        What was recorded beside it; None: nothing.
+        Decisions that were recorded beside it; None: none.
     tolerance
         How late an on-demand job may start and still count as started instantly [ticks].
     """
 
     def __init__(self, recording: Recording, decisions: Sequence[Decision] | None, tolerance: int) -> None:
         self.recording = recording
-        self._chronicle = Chronicle(recording, decisions)
-        self._ledger = Ledger(self._chronicle)
-        self._waits = WaitParts(self._chronicle)
+        self._timeline = Timeline(recording, decisions)
+        self._ledger = Ledger(self._timeline)
+        self._waits = WaitParts(self._timeline)
         self._tolerance = tolerance
         self._slots: dict[int, list[ReservationRecord]] = {}
         for item in all_reservations(recording):
             self._slots.setdefault(item.job_id, []).append(item)
 
-    def of(self, job_id: int) -> lifetime.Facts:
-        """All of a job's story."""
-        recording, life = self.recording, self._chronicle.lives[job_id]
+    def read(self, job_id: int) -> lifetime.Facts:
+        """The facts of a job."""
+        recording, life = self.recording, self._timeline.lives[job_id]
         job, record = life.job, recording.record[job_id]
         came = record.submit is not None and record.start is not None
         service, origin = None, recording.origin
-        if self._chronicle.serves_on_demand(job_id):
-            service = shift_clock(on_demand_facts(self._chronicle, self._ledger, life, record, self._tolerance), origin)
+        if self._timeline.serves_on_demand(job_id):
+            service = shift_clock(on_demand_facts(self._timeline, self._ledger, life, record, self._tolerance), origin)
         return lifetime.Facts(
             job_id=job_id,
             type=job.type.value,
@@ -72,10 +72,10 @@ class Biographer:
             preemptions=record.preemptions,
             shrinks=record.shrinks,
             lost=record.lost,
-            told=self._chronicle.told,
-            windows=any(not name.startswith("failure ") for name in self._chronicle.outages.values()),
-            waits=shift_clock(tuple(self._wait(spell) for spell in life.spells), origin),
-            runs=shift_clock(tuple(self._run(stint, number) for number, stint in enumerate(life.stints)), origin),
+            told=self._timeline.has_decisions,
+            windows=any(not name.startswith("failure ") for name in self._timeline.outages.values()),
+            waits=shift_clock(tuple(self._wait(stay) for stay in life.stays), origin),
+            runs=shift_clock(tuple(self._run(replayed, number) for number, replayed in enumerate(life.runs)), origin),
             loans=shift_clock(tuple(self._loans(job_id)), origin),
             on_demand=service,
             others=shift_clock(tuple(self._others(life)), origin),
@@ -83,32 +83,32 @@ class Biographer:
 
     def _others(self, life: JobHistory) -> Iterator[lifetime.Other]:
         for place in life.others:
-            entry = self._chronicle.entries[place]
+            entry = self._timeline.entries[place]
             yield lifetime.Other(entry.time, entry.event, entry.before, entry.after, entry.cause)
 
-    def _wait(self, spell: Spell) -> queueing.Wait:
-        until = self._chronicle.times[-1] if spell.until is None else spell.until
+    def _wait(self, stay: QueueStay) -> queueing.Wait:
+        until = self._timeline.times[-1] if stay.until is None else stay.until
         return queueing.Wait(
-            since=spell.since,
+            since=stay.since,
             until=until,
-            why=spell.why,
-            cause=spell.cause,
-            needs=spell.job.min_nodes,
-            free=self._waits.free_at(spell.since),
-            ahead=spell.ahead,
-            ahead_nodes=spell.ahead_nodes,
-            first=tuple(self._first(spell, until)),
-            promises=tuple(self._promises(spell, until)),
-            passed_by=tuple(self._passing(place) for place in spell.passed_by),
-            parts=self._waits.parts(spell),
-            occupancy=self._waits.occupancy(spell),
+            why=stay.why,
+            cause=stay.cause,
+            needs=stay.job.min_nodes,
+            free=self._waits.free_at(stay.since),
+            ahead=stay.ahead,
+            ahead_nodes=stay.ahead_nodes,
+            first=tuple(self._first(stay, until)),
+            promises=tuple(self._promises(stay, until)),
+            passed_by=tuple(self._passing(place) for place in stay.passed_by),
+            parts=self._waits.parts(stay),
+            occupancy=self._waits.occupancy(stay),
         )
 
-    def _first(self, spell: Spell, until: int) -> Iterator[queueing.AtHead]:
-        """When it stood first in the queue."""
+    def _first(self, stay: QueueStay, until: int) -> Iterator[queueing.AtHead]:
+        """Its times at the head of the queue."""
         since: int | None = None
-        for instant in self._chronicle.between(spell.since, until):
-            if instant.head is spell:
+        for instant in self._timeline.between(stay.since, until):
+            if instant.head is stay:
                 since = instant.time if since is None else since
             elif since is not None:
                 by = instant.head.job_id if instant.head is not None else None
@@ -117,75 +117,75 @@ class Biographer:
         if since is not None:
             yield queueing.AtHead(since, until, None)
 
-    def _promises(self, spell: Spell, until: int) -> Iterator[queueing.Promise]:
+    def _promises(self, stay: QueueStay, until: int) -> Iterator[queueing.Promise]:
         before: int | None = None
-        for decision in self._ledger.promises.get(spell.job_id, ()):
-            if spell.since <= decision.time < until:
-                when: tuple[queueing.Happening, ...] = ()
+        for decision in self._ledger.promises.get(stay.job_id, ()):
+            if stay.since <= decision.time < until:
+                when: tuple[queueing.InstantEvent, ...] = ()
                 if before is not None:
                     earlier = decision.at < before if decision.at is not None else None
-                    when = happenings(self._chronicle, decision.time, spell.job_id, earlier)
+                    when = instant_events(self._timeline, decision.time, stay.job_id, earlier)
                 before = decision.at
                 yield queueing.Promise(decision.time, decision.at, when)
 
     def _passing(self, place: int) -> queueing.Passing:
-        entry = self._chronicle.entries[place]
+        entry = self._timeline.entries[place]
         return queueing.Passing(entry.time, entry.job_id, entry.after, parse_cause(entry.cause).kind)
 
-    def _run(self, stint: Stint, number: int) -> lifetime.RunFacts:
-        cause = self._cause(stint.place)
+    def _run(self, replayed: ReplayedRun, number: int) -> lifetime.RunFacts:
+        cause = self._cause(replayed.place)
         returned = [
             item.nodes or 0
-            for item in self._ledger.returned.get(stint.job_id, ())
-            if item.time == stint.since and item.other == cause.job_id
+            for item in self._ledger.returned.get(replayed.job_id, ())
+            if item.time == replayed.since and item.other == cause.job_id
         ]
-        slots = self._slots.get(stint.job_id, ())
+        slots = self._slots.get(replayed.job_id, ())
         slot = slots[number] if number < len(slots) else None
         return lifetime.RunFacts(
-            start=stint.since,
-            nodes=stint.nodes,
+            start=replayed.since,
+            nodes=replayed.nodes,
             cause=cause,
-            wait=None if stint.spell is None else self._chronicle.lives[stint.job_id].spells.index(stint.spell),
+            wait=None if replayed.stay is None else self._timeline.lives[replayed.job_id].stays.index(replayed.stay),
             returned=sum(returned) if cause.kind == "returned" else 0,
-            tenant_of=tuple(sorted(stint.draws.items())),
-            resizes=tuple(self._resize(place) for place in stint.changes),
-            end=stint.until or 0,
-            ending=stint.ending,
-            early=stint.early,
-            checkpoints=stint.checkpoints,
-            lost=stint.lost if stint.stopped is None else 0,
-            stop=self._stop(stint),
+            tenant_of=tuple(sorted(replayed.draws.items())),
+            resizes=tuple(self._resize(place) for place in replayed.changes),
+            end=replayed.until or 0,
+            ending=replayed.ending,
+            early=replayed.early,
+            checkpoints=replayed.checkpoints,
+            lost=replayed.lost if replayed.stopped is None else 0,
+            stop=self._stop(replayed),
             slot=None if slot is None else lifetime.Slot(slot.number, slot.length, slot.ending, slot.work, slot.saved),
         )
 
     def _cause(self, place: int) -> lifetime.Cause:
-        entry = self._chronicle.entries[place]
+        entry = self._timeline.entries[place]
         return replace(parse_cause(entry.cause), reason=self._ledger.reason(entry.time, entry.job_id))
 
     def _resize(self, place: int) -> lifetime.Resize:
-        entry = self._chronicle.entries[place]
+        entry = self._timeline.entries[place]
         return lifetime.Resize(entry.time, entry.before, entry.after, self._cause(place))
 
-    def _stop(self, stint: Stint) -> lifetime.Stop | None:
-        if stint.stopped is None or stint.stop_place is None:
+    def _stop(self, replayed: ReplayedRun) -> lifetime.Stop | None:
+        if replayed.stopped is None or replayed.stop_place is None:
             return None
-        cause = self._cause(stint.stop_place)
-        chosen, spared = self._ledger.victim(stint.stopped, stint.job_id, cause)
+        cause = self._cause(replayed.stop_place)
+        chosen, spared = self._ledger.victim(replayed.stopped, replayed.job_id, cause)
         return lifetime.Stop(
-            time=stint.stopped,
-            vacated=stint.until or stint.stopped,
+            time=replayed.stopped,
+            vacated=replayed.until or replayed.stopped,
             cause=cause,
-            lost=stint.lost,
-            lost_to_warning=stint.lost_to_warning,
-            checkpoints=stint.checkpoints,
-            secured=stint.secured,
+            lost=replayed.lost,
+            lost_to_warning=replayed.lost_to_warning,
+            checkpoints=replayed.checkpoints,
+            secured=replayed.secured,
             overhead=chosen.loss if chosen is not None else None,
             spared=spared.job_id if spared is not None else None,
             spared_overhead=spared.loss if spared is not None else None,
         )
 
     def _loans(self, job_id: int) -> Iterator[lifetime.Loan]:
-        """Nodes that it gave up, and how many came back when the borrower had ended."""
+        """Nodes that it lent, and how many of them came back after the borrower's end."""
         given = self._ledger.given.get(job_id, ())
         # A loan is void once its borrower's reservation has timed out, or the lender has run and been preempted again:
         # what comes back is of the last ones.

@@ -1,11 +1,11 @@
-"""Held nodes: the jobs and outages that idle nodes are held for, as the event log goes on."""
+"""Jobs and outages that idle nodes are held for, after each entry of the event log."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
 
-from experiments.stories.reading.job_states import Booking
+from experiments.stories.reader.job_states import Booking
 from simulator.machine.event_log import Entry
 
 __all__ = ["HeldNodes"]

@@ -1,4 +1,4 @@
-"""Causes: the reasons in the event log, read in one place.
+"""Causes in the event log, parsed in one place.
 
 A cause that is not known here keeps its own words, so that it is shown rather than dropped.
 """

@@ -1,4 +1,4 @@
-"""Narrative: facts in plain sentences, in the order of time."""
+"""The writer: facts of a job in plain sentences, in the order of time."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from experiments.stories.facts.lifetime import Facts, Loan
 from experiments.stories.facts.quantities import moments
 from experiments.stories.facts.queueing import Wait
-from experiments.stories.telling import queued, running
-from experiments.stories.telling.on_demand import on_demand_lines
-from experiments.stories.telling.phrases import Clock, amount, count, duration, jobs, join_items, wrap
+from experiments.stories.writer import queued, running
+from experiments.stories.writer.on_demand import on_demand_lines
+from experiments.stories.writer.phrases import Clock, amount, count, duration, jobs, join_items, wrap
 from workloads.ground.job_ids import job_id_text
 
-__all__ = ["tell", "wait_reasons"]
+__all__ = ["wait_reasons", "write_story"]
 
 #: Names in a list.
 _SHORT = 5
 
 
-def tell(
+def write_story(
     facts: Facts,
     first: int,
     epoch: float | None,
@@ -51,7 +51,7 @@ def tell(
     """
     most = None if everything else _SHORT
     clock = Clock(first, epoch, list(moments(facts)), zone)
-    head = [*wrap(f"{_who(facts)} {_summary(facts)}", unit=unit), *wrap(clock.about)]
+    head = [*wrap(f"{_job_phrase(facts)} {_summary(facts)}", unit=unit), *wrap(clock.about)]
     # Sorted by time alone: sentences of one instant keep their order.
     lines = sorted(_lines(facts, clock, most), key=lambda line: line[0])
     width = max((len(clock.at(time)) for time, _ in lines), default=0)
@@ -62,12 +62,12 @@ def tell(
 
 
 def wait_reasons(facts: Facts, first: int, epoch: float | None) -> list[tuple[str, str]]:
-    """Why a job waited, of all its waits: pairs of a duration and a reason; headings have no duration."""
+    """Reasons of all waits of a job: pairs of a duration and a reason; headings have no duration."""
     clock = Clock(first, epoch, list(moments(facts)))
     return [pair for wait in facts.waits for pair in queued.reasons(wait, facts, clock, _SHORT)]
 
 
-def _who(facts: Facts) -> str:
+def _job_phrase(facts: Facts) -> str:
     sizes = f"{facts.min_nodes:,} to {facts.nodes:,}" if facts.min_nodes < facts.nodes else f"{facts.nodes:,}"
     kind = facts.type
     if facts.mechanism == "baseline" and kind not in ("rigid", "stochastic"):
@@ -82,19 +82,19 @@ def _summary(facts: Facts) -> str:
     if facts.start is None or facts.wait is None:
         waited = duration(facts.end - facts.submit)
         return f"was cancelled {waited} after its submit, before it started."
-    told = [f"waited {duration(facts.wait)}" if facts.wait else "started at once"]
+    clauses = [f"waited {duration(facts.wait)}" if facts.wait else "started at once"]
     if 0 < facts.wait < queued.LITTLE:
-        told = [f"waited only {duration(facts.wait)}"]
+        clauses = [f"waited only {duration(facts.wait)}"]
     if facts.eligible is not None:
-        told.insert(0, f"was held for {duration(facts.eligible - facts.submit)}")
+        clauses.insert(0, f"was held for {duration(facts.eligible - facts.submit)}")
     if facts.preemptions:
-        told.append(f"was preempted {_times_over(facts.preemptions)}")
+        clauses.append(f"was preempted {_times_over(facts.preemptions)}")
     if facts.shrinks:
-        told.append(f"shrank {_times_over(facts.shrinks)}")
+        clauses.append(f"shrank {_times_over(facts.shrinks)}")
     endings = {"completed": "completed", "killed": "was killed at its walltime", "cancelled": "was cancelled"}
     ended = endings.get(facts.status, f"was {facts.status}")
-    told.append(f"{ended} {duration(facts.end - facts.submit)} after its submit")
-    return f"{join_items(told, None)}." + (f" It lost {amount(facts.lost)}." if facts.lost else "")
+    clauses.append(f"{ended} {duration(facts.end - facts.submit)} after its submit")
+    return f"{join_items(clauses, None)}." + (f" It lost {amount(facts.lost)}." if facts.lost else "")
 
 
 def _times_over(number: int) -> str:
@@ -102,18 +102,18 @@ def _times_over(number: int) -> str:
 
 
 def _lines(facts: Facts, clock: Clock, most: int | None) -> Iterator[tuple[int, str]]:
-    """What happened, in the order of time but for what is parallel."""
+    """Sentences with their times, roughly in the order of time."""
     if facts.on_demand is not None:
         yield from on_demand_lines(facts, facts.on_demand, clock, most)
-    told = 0
+    written = 0
     for number, run in enumerate(facts.runs):
         wait = None
         if run.wait is not None:
             wait = facts.waits[run.wait]
             yield from _wait_sentences(wait, clock, most)
-            told = run.wait + 1
+            written = run.wait + 1
         yield from running.run_lines(facts, number, wait, most)
-    for wait in facts.waits[told:]:
+    for wait in facts.waits[written:]:
         yield from _wait_sentences(wait, clock, most)
     for other in facts.others:
         cause = f" ({other.cause})" if other.cause else ""
@@ -167,8 +167,8 @@ def _sections(facts: Facts, clock: Clock, most: int | None, unit: str) -> Iterat
 
 
 def _loan(loan: Loan, clock: Clock) -> str:
-    told = f"It lent {count(loan.nodes, 'node')} to on-demand {jobs([loan.borrower])} at {clock.at(loan.time)}"
+    sentence = f"It lent {count(loan.nodes, 'node')} to on-demand {jobs([loan.borrower])} at {clock.at(loan.time)}"
     if not loan.returned or loan.returned_at is None:
-        return f"{told}; none came back to it."
+        return f"{sentence}; none came back to it."
     part = f"{loan.returned} came" if loan.returned < loan.nodes else "all came" if loan.nodes > 1 else "it came"
-    return f"{told}; {part} back to it at {clock.at(loan.returned_at, loan.time)}."
+    return f"{sentence}; {part} back to it at {clock.at(loan.returned_at, loan.time)}."

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 
 from experiments.stories.facts.lifetime import Cause
-from experiments.stories.reading.causes import parse_cause
-from experiments.stories.reading.timeline import Chronicle
+from experiments.stories.reader.causes import parse_cause
+from experiments.stories.reader.timeline import Timeline
 from simulator.machine.decisions import Decision
 
 __all__ = ["Ledger"]
@@ -17,7 +17,7 @@ class Ledger:
 
     Parameters
     ----------
-    chronicle
+    timeline
         What happened.
 
     Attributes
@@ -32,8 +32,8 @@ class Ledger:
         Places of the shrinks, warnings and preemptions of others that name a job as their cause.
     """
 
-    def __init__(self, chronicle: Chronicle) -> None:
-        found = chronicle.decisions
+    def __init__(self, timeline: Timeline) -> None:
+        found = timeline.decisions
         self.promises = _by(found["promise"], "job_id")
         self.given = _by(found["lend"], "job_id")
         self.returned = _by(found["return"], "job_id")
@@ -48,7 +48,7 @@ class Ledger:
         self._spared = {(item.time, item.other): item for item in found["spared"]}
         self._reasons = {(item.time, item.job_id): item.why for item in found["reason"]}
         self.named: dict[int, list[int]] = defaultdict(list)
-        for place, entry in enumerate(chronicle.entries):
+        for place, entry in enumerate(timeline.entries):
             if entry.event in ("shrink", "warn", "preempt"):
                 other = parse_cause(entry.cause).job_id
                 if other is not None:

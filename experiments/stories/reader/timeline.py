@@ -1,4 +1,4 @@
-"""The chronicle: a simulation played again from its event log, and what can be looked up in it."""
+"""The timeline: a simulation played again from its event log, and what can be looked up in it."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
-from experiments.stories.reading.job_states import Booking, Instant, Stint
-from experiments.stories.reading.playback import Playback
+from experiments.stories.reader.job_states import Booking, Instant, ReplayedRun
+from experiments.stories.reader.playback import Playback
 from simulator.machine.decisions import Decision
 from simulator.results.recording import Recording, require_events
 from workloads.ground.units import to_ticks
 
-__all__ = ["Chronicle"]
+__all__ = ["Timeline"]
 
 
-class Chronicle:
-    """What happened.
+class Timeline:
+    """A simulation, played again from its event log.
 
     Parameters
     ----------
     recording
         Recording of a simulation, with its event log.
     decisions
-        What was recorded beside it; None: nothing.
+        Decisions that were recorded beside it; None: none.
 
     Attributes
     ----------
     entries
         The event log.
-    lives, stints, instants
-        As in :class:`experiments.stories.reading.playback.Playback`.
+    lives, runs, instants
+        As in :class:`experiments.stories.reader.playback.Playback`.
     decisions
         By kind; empty where they were not recorded.
-    told
+    has_decisions
         Whether decisions were recorded.
     outages
-        What the log calls them, by their negative numbers.
+        Names of outages in the log, by their negative numbers.
 
     Raises
     ------
@@ -48,12 +48,12 @@ class Chronicle:
     def __init__(self, recording: Recording, decisions: Sequence[Decision] | None = None) -> None:
         self.recording = require_events(recording)
         self.entries = recording.entries
-        self.told = decisions is not None
+        self.has_decisions = decisions is not None
         self.decisions: dict[str, list[Decision]] = defaultdict(list)
         for decision in decisions or ():
             self.decisions[decision.decision].append(decision)
-        played = Playback(recording, self.decisions["draw"] if self.told else None)
-        self.lives, self.stints, self.instants = played.lives, played.stints, played.instants
+        played = Playback(recording, self.decisions["draw"] if self.has_decisions else None)
+        self.lives, self.runs, self.instants = played.lives, played.runs, played.instants
         self.serves_on_demand = played.serves_on_demand
         self.outages = {entry.job_id: entry.cause for entry in self.entries if entry.job_id not in self.lives}
 
@@ -83,7 +83,7 @@ class Chronicle:
         following = self.instants[at + 1].place if at + 1 < len(self.instants) else len(self.entries)
         return range(self.instants[at].place, following)
 
-    def stop_at(self, place: int) -> Stint | None:
+    def stop_at(self, place: int) -> ReplayedRun | None:
         """The run that is warned or preempted at that place of the log."""
         return self._stopped.get(place)
 
@@ -91,9 +91,9 @@ class Chronicle:
         """By how much the run that ends there ended before its walltime was over."""
         return self._ended[place].early if place in self._ended else 0
 
-    def count_borrowed(self, job_id: int, lender: int, time: int) -> int | None:
+    def borrowed_nodes(self, job_id: int, lender: int, time: int) -> int | None:
         """Nodes that a run which is stopped at that time had borrowed of a reservation; None: not known."""
-        found = [stint.draws.get(lender) for stint in self.lives[job_id].stints if stint.stopped == time]
+        found = [replayed.draws.get(lender) for replayed in self.lives[job_id].runs if replayed.stopped == time]
         return found[0] if found else None
 
     def overdue_at(self, time: int) -> list[int]:
@@ -105,12 +105,12 @@ class Chronicle:
         return to_ticks(seconds) - self.recording.origin
 
     @cached_property
-    def _stopped(self) -> dict[int, Stint]:
-        return {stint.stop_place: stint for stint in self.stints.values() if stint.stop_place is not None}
+    def _stopped(self) -> dict[int, ReplayedRun]:
+        return {replayed.stop_place: replayed for replayed in self.runs.values() if replayed.stop_place is not None}
 
     @cached_property
-    def _ended(self) -> dict[int, Stint]:
-        return {stint.end_place: stint for stint in self.stints.values() if stint.end_place is not None}
+    def _ended(self) -> dict[int, ReplayedRun]:
+        return {replayed.end_place: replayed for replayed in self.runs.values() if replayed.end_place is not None}
 
     @cached_property
     def _bookings(self) -> list[tuple[int, int, Booking]]:

@@ -1,4 +1,4 @@
-"""Standing: the queue in its order, at every instant."""
+"""The queue in its order, at every instant."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, cast
 
-from experiments.stories.reading.job_states import Spell
+from experiments.stories.reader.job_states import QueueStay
 from policies.order import Order
 from policies.port import SystemView
 from simulator.machine.fairshare import UsageLedger
@@ -45,7 +45,7 @@ class ReplayedQueue:
     def __init__(self, order: Order, nodes: int) -> None:
         self._order = order
         self._view = _View(nodes, order.half_life)
-        self._spells: list[Spell] = []
+        self._stays: list[QueueStay] = []
         self._sorted_at: int | None = None
 
     def inherit(self, usage: PastUsage, begin: int, origin: int) -> None:
@@ -54,38 +54,38 @@ class ReplayedQueue:
             self._view.ledger.inherit(usage, begin, origin)
 
     def occupy(self, job: JobState, nodes: int, now: int) -> None:
-        """From now on the job holds that many nodes; some orders want to know."""
+        """Note that the job holds this number of nodes from now on; orders by usage need it."""
         if self._view.ledger is not None:
             self._view.ledger.hold(job, nodes, now)
 
-    def add(self, spell: Spell, now: int) -> None:
+    def add(self, stay: QueueStay, now: int) -> None:
         """A job comes."""
         if self._order.static:
-            spell.rank = self._rank(spell, lambda job: self._order.key(job, now))
-            insort(self._spells, spell, key=_RANK)
+            stay.rank = self._rank(stay, lambda job: self._order.key(job, now))
+            insort(self._stays, stay, key=_RANK)
         else:
-            self._spells.append(spell)
+            self._stays.append(stay)
             self._sorted_at = None
 
-    def remove(self, spell: Spell) -> None:
+    def remove(self, stay: QueueStay) -> None:
         """A job leaves."""
-        place = bisect_left(self._spells, spell.rank, key=_RANK) if self._order.static else self._spells.index(spell)
-        del self._spells[place]
+        place = bisect_left(self._stays, stay.rank, key=_RANK) if self._order.static else self._stays.index(stay)
+        del self._stays[place]
 
-    def in_order(self, now: int) -> Sequence[Spell]:
+    def in_order(self, now: int) -> Sequence[QueueStay]:
         """The jobs that wait, first to last."""
         if not self._order.static and self._sorted_at != now:
             key = self._key_at(now)
-            for spell in self._spells:
-                spell.rank = self._rank(spell, key)
-            self._spells.sort(key=_RANK)
+            for stay in self._stays:
+                stay.rank = self._rank(stay, key)
+            self._stays.sort(key=_RANK)
             self._sorted_at = now
-        return self._spells
+        return self._stays
 
-    def before(self, spell: Spell, now: int) -> Sequence[Spell]:
+    def before(self, stay: QueueStay, now: int) -> Sequence[QueueStay]:
         """The jobs before one that waits."""
         queue = self.in_order(now)
-        return queue[: bisect_left(queue, spell.rank, key=_RANK)]
+        return queue[: bisect_left(queue, stay.rank, key=_RANK)]
 
     def _key_at(self, now: int) -> Callable[[JobState], Any]:
         self._view.now = now
@@ -93,6 +93,6 @@ class ReplayedQueue:
             return self._order.at(cast(SystemView, self._view))
         return lambda job: self._order.key(job, now)
 
-    def _rank(self, spell: Spell, key: Callable[[JobState], Any]) -> tuple[object, ...]:
-        job = spell.job
-        return (0, job.eligible, job.row) if spell.urgent else (1, key(job), job.row)
+    def _rank(self, stay: QueueStay, key: Callable[[JobState], Any]) -> tuple[object, ...]:
+        job = stay.job
+        return (0, job.eligible, job.row) if stay.urgent else (1, key(job), job.row)

@@ -1,4 +1,4 @@
-"""Playback: the event log, read once from its first entry to its last.
+"""Playback of the event log, once from its first entry to its last.
 
 What the log does not say of a run (when its walltime would be over, what a preemption costs it, what it has secured)
 follows from the job table by the simulator's own job states, which are led through the log here; nothing is decided
@@ -13,9 +13,9 @@ from copy import copy
 from itertools import groupby
 
 from experiments.stories.facts.service import Gain
-from experiments.stories.reading.held_nodes import HeldNodes
-from experiments.stories.reading.job_states import Booking, Instant, JobHistory, Spell, Stint
-from experiments.stories.reading.queue_position import ReplayedQueue
+from experiments.stories.reader.held_nodes import HeldNodes
+from experiments.stories.reader.job_states import Booking, Instant, JobHistory, QueueStay, ReplayedRun
+from experiments.stories.reader.queue_position import ReplayedQueue
 from policies.mechanism import BASELINE
 from simulator.machine.actual_outcomes import COMPLETED, SAVED
 from simulator.machine.decisions import Decision
@@ -51,7 +51,7 @@ class Playback:
     ----------
     lives
         By job id, in the order of the job table.
-    stints
+    runs
         All runs, by the place of their start in the log.
     instants
         One after the other.
@@ -59,16 +59,16 @@ class Playback:
 
     def __init__(self, recording: Recording, draws: Sequence[Decision] | None) -> None:
         self.lives = {job.job_id: JobHistory(job) for job in recording.table}
-        self.stints: dict[int, Stint] = {}
+        self.runs: dict[int, ReplayedRun] = {}
         self.instants: list[Instant] = []
         self._recording = recording
         self._baseline = recording.mechanism == BASELINE
-        self._told = draws is not None
+        self._has_draws = draws is not None
         self._standing = ReplayedQueue(recording.order, recording.nodes)
         if recording.prior is not None and recording.prior.usage is not None and recording.opened is not None:
             self._standing.inherit(recording.prior.usage, recording.opened - recording.origin, recording.origin)
-        self._runs: dict[int, tuple[Stint, Run | None]] = {}
-        self._waiting: dict[int, Spell] = {}
+        self._running: dict[int, tuple[ReplayedRun, Run | None]] = {}
+        self._waiting: dict[int, QueueStay] = {}
         # The last holder that gave up nodes in this instant, and how many go back to which lender.
         self._giver: tuple[str, int | None] = ("unknown", None)
         self._due: dict[int, int] = {}
@@ -98,16 +98,16 @@ class Playback:
     def _read(self) -> None:
         machine = {time: (busy, held) for time, busy, held, *_ in self._recording.samples}
         for time, entries in groupby(enumerate(self._recording.entries), key=lambda item: item[1].time):
-            came: list[Spell] = []
+            came: list[QueueStay] = []
             first: int | None = None
             self._giver = ("unknown", None)
             self._due.clear()
             for place, entry in entries:
                 first = place if first is None else first
                 if entry.job_id in self.lives:
-                    spell = self._happen(place, entry)
-                    if spell is not None:
-                        came.append(spell)
+                    stay = self._replay_entry(place, entry)
+                    if stay is not None:
+                        came.append(stay)
                 else:
                     self._holdings.outage(entry)
                     self._giver = ("outage", entry.job_id)
@@ -115,16 +115,16 @@ class Playback:
             queue = self._standing.in_order(time)
             head = queue[0] if queue else None
             # Without recorded loans to tenants the holders of idle nodes are not known.
-            holders = self._holdings.holders(held) if self._told else ()
+            holders = self._holdings.holders(held) if self._has_draws else ()
             self.instants.append(Instant(time, first or 0, busy, held, self._holdings.down, head, holders))
-            for spell in came:
-                if spell.until is None:
-                    before = self._standing.before(spell, time)
-                    spell.ahead = tuple(other.job_id for other in before)
-                    spell.ahead_nodes = sum(other.job.nodes for other in before)
+            for stay in came:
+                if stay.until is None:
+                    before = self._standing.before(stay, time)
+                    stay.ahead = tuple(other.job_id for other in before)
+                    stay.ahead_nodes = sum(other.job.nodes for other in before)
 
-    def _happen(self, place: int, entry: Entry) -> Spell | None:
-        """One entry; returns the spell that it begins."""
+    def _replay_entry(self, place: int, entry: Entry) -> QueueStay | None:
+        """One entry; returns the stay that it begins."""
         job_id, event = entry.job_id, entry.event
         life = self.lives[job_id]
         if event in ("hold", "submit") and life.job.preceding is not None:
@@ -134,7 +134,7 @@ class Playback:
             if entry.cause != "eligible":
                 state.submit = entry.time
         if event == "submit" and not self.serves_on_demand(job_id):
-            return self._enter(place, entry, "next" if life.spells or life.stints else "submit")
+            return self._enter(place, entry, "next" if life.stays or life.runs else "submit")
         if event == "submit":
             life.arrival = entry.time
             self._close(life, entry.time, "arrived")
@@ -143,11 +143,11 @@ class Playback:
             return self._enter(place, entry, event)
         elif event == "start":
             self._start(place, entry, life)
-        elif event in ("shrink", "expand") and job_id in self._runs:
+        elif event in ("shrink", "expand") and job_id in self._running:
             self._resize(place, entry)
-        elif event == "warn" and job_id in self._runs:
+        elif event == "warn" and job_id in self._running:
             self._stop(place, entry)
-        elif event in _ENDS and job_id in self._runs:
+        elif event in _ENDS and job_id in self._running:
             self._end(place, entry)
         elif event == "notice":
             life.booking = Booking(entry.time)
@@ -178,7 +178,7 @@ class Playback:
             booking.gains.append(Gain(entry.time, entry.after - entry.before, entry.after, "taken", None, entry.cause))
         elif not returned:
             # Without recorded loans, nodes that a tenant gives back lead to no new total.
-            gained = entry.after - (entry.before if self._told else booking.total)
+            gained = entry.after - (entry.before if self._has_draws else booking.total)
             if gained > 0:
                 booking.gains.append(Gain(entry.time, gained, entry.after, *self._giver, entry.cause))
         booking.total = entry.after
@@ -189,7 +189,7 @@ class Playback:
             self._holdings.close(life.job.job_id)
             self._giver = ("left over", life.job.job_id)
 
-    def _enter(self, place: int, entry: Entry, why: str) -> Spell | None:
+    def _enter(self, place: int, entry: Entry, why: str) -> QueueStay | None:
         state = self._states[entry.job_id]
         if entry.job_id in self._waiting:
             return None
@@ -197,19 +197,19 @@ class Playback:
             self._ask(state, entry, why)
         # A copy: it stays what it is while it waits.
         urgent = self.serves_on_demand(entry.job_id)
-        spell = Spell(copy(state), place, entry.time, why, urgent, cause=entry.cause)
-        self._waiting[entry.job_id] = spell
-        self.lives[entry.job_id].spells.append(spell)
-        self._standing.add(spell, entry.time)
-        return spell
+        stay = QueueStay(copy(state), place, entry.time, why, urgent, cause=entry.cause)
+        self._waiting[entry.job_id] = stay
+        self.lives[entry.job_id].stays.append(stay)
+        self._standing.add(stay, entry.time)
+        return stay
 
-    def _leave(self, job_id: int, now: int) -> Spell | None:
+    def _leave(self, job_id: int, now: int) -> QueueStay | None:
         """A job leaves the queue, if it is there."""
-        spell = self._waiting.pop(job_id, None)
-        if spell is not None:
-            self._standing.remove(spell)
-            spell.until = now
-        return spell
+        stay = self._waiting.pop(job_id, None)
+        if stay is not None:
+            self._standing.remove(stay)
+            stay.until = now
+        return stay
 
     def _ask(self, state: JobState, entry: Entry, why: str) -> None:
         """A stochastic job asks for a reservation, or again for one that was preempted."""
@@ -225,24 +225,24 @@ class Playback:
         if waiting is not None:
             for other in self._standing.before(waiting, entry.time):
                 other.passed_by.append(place)
-        spell = self._leave(entry.job_id, entry.time)
-        stint = Stint(entry.job_id, place, entry.time, entry.cause, spell, [(entry.time, entry.after)])
-        stint.draws = self._draws.get((entry.job_id, entry.time), {})
-        self._holdings.lend(stint.draws)
+        stay = self._leave(entry.job_id, entry.time)
+        replayed = ReplayedRun(entry.job_id, place, entry.time, entry.cause, stay, [(entry.time, entry.after)])
+        replayed.draws = self._draws.get((entry.job_id, entry.time), {})
+        self._holdings.lend(replayed.draws)
         self._holdings.leave_queue(entry.job_id)
         state = self._states[entry.job_id]
         run: Run | None = None
         if state.job.type is JobType.STOCHASTIC:
-            stint.expected_end = entry.time + state.walltime
+            replayed.expected_end = entry.time + state.walltime
         else:
             run = self._begin(state, entry)
             run.nodes = entry.after
             run.begin()
-            stint.expected_end = run.expected_end
+            replayed.expected_end = run.expected_end
         self._standing.occupy(state, entry.after, entry.time)
-        self._runs[entry.job_id] = stint, run
-        self.stints[place] = stint
-        life.stints.append(stint)
+        self._running[entry.job_id] = replayed, run
+        self.runs[place] = replayed
+        life.runs.append(replayed)
 
     def _begin(self, state: JobState, entry: Entry) -> Run:
         since = state.job.running_since
@@ -252,38 +252,38 @@ class Playback:
         return early_run(state, began, entry.time)
 
     def _resize(self, place: int, entry: Entry) -> None:
-        stint, run = self._runs[entry.job_id]
-        stint.changes.append(place)
-        stint.sizes.append((entry.time, entry.after))
-        if stint.stopped is not None:
+        replayed, run = self._running[entry.job_id]
+        replayed.changes.append(place)
+        replayed.sizes.append((entry.time, entry.after))
+        if replayed.stopped is not None:
             # Nodes that fail under a warning have been under it until now.
-            stint.lost_to_warning += (entry.before - entry.after) * (entry.time - stint.stopped)
+            replayed.lost_to_warning += (entry.before - entry.after) * (entry.time - replayed.stopped)
         elif is_malleable(run):
             run.settle(entry.time)
             run.nodes = entry.after
             run.update_ends(entry.time)
-            stint.expected_end = run.expected_end
+            replayed.expected_end = run.expected_end
         self._standing.occupy(self._states[entry.job_id], entry.after, entry.time)
 
     def _stop(self, place: int, entry: Entry) -> None:
         """A preemption begins: what it costs, and what is secured."""
-        stint, run = self._runs[entry.job_id]
-        stint.stopped, stint.stop_place = entry.time, place
+        replayed, run = self._running[entry.job_id]
+        replayed.stopped, replayed.stop_place = entry.time, place
         if run is None:
-            stint.lost = entry.before * (entry.time - stint.since)
+            replayed.lost = entry.before * (entry.time - replayed.since)
             return
         usage, job = Usage(), run.job
         dumps = job.dumps
         run.stop(entry.time, usage)
-        stint.lost = usage.lost
+        replayed.lost = usage.lost
         if job.type is not JobType.MALLEABLE:
-            stint.checkpoints = dumps - job.dumps
-            stint.secured = stint.checkpoints * job.interval
+            replayed.checkpoints = dumps - job.dumps
+            replayed.secured = replayed.checkpoints * job.interval
 
     def _end(self, place: int, entry: Entry) -> None:
-        stint, run = self._runs[entry.job_id]
-        if stint.stopped is not None:
-            stint.lost_to_warning += entry.before * (entry.time - stint.stopped)
+        replayed, run = self._running[entry.job_id]
+        if replayed.stopped is not None:
+            replayed.lost_to_warning += entry.before * (entry.time - replayed.stopped)
         elif entry.event == "preempt":
             self._stop(place, entry)
         elif entry.event == "cancel":
@@ -292,14 +292,14 @@ class Playback:
         elif run is None:
             record = self._ending.get(entry.job_id)
             if record is not None and record.ending not in (COMPLETED, SAVED):
-                stint.lost = entry.before * (entry.time - stint.since)
+                replayed.lost = entry.before * (entry.time - replayed.since)
         elif run.type is not JobType.MALLEABLE:
-            stint.checkpoints = run.job.dumps
-        self._holdings.take_back(stint.draws)
+            replayed.checkpoints = run.job.dumps
+        self._holdings.take_back(replayed.draws)
         # Where the reservation is no longer open they go elsewhere, unless its job arrives in this instant.
-        self._due.update(stint.draws)
+        self._due.update(replayed.draws)
         self._standing.occupy(self._states[entry.job_id], 0, entry.time)
-        stint.sizes.append((entry.time, 0))
-        stint.until, stint.end_place, stint.ending = entry.time, place, entry.event
+        replayed.sizes.append((entry.time, 0))
+        replayed.until, replayed.end_place, replayed.ending = entry.time, place, entry.event
         self._giver = ("preempted" if entry.event == "preempt" else "ended", entry.job_id)
-        del self._runs[entry.job_id]
+        del self._running[entry.job_id]

@@ -1,4 +1,4 @@
-"""Running: the sentences on a time on nodes, from its start to its end or preemption."""
+"""Sentences on a run, from its start to its end or preemption."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from experiments.stories.facts.lifetime import Cause, Facts, Resize, RunFacts, Stop
 from experiments.stories.facts.queueing import Wait
-from experiments.stories.telling import queued
-from experiments.stories.telling.on_demand import return_sentence
-from experiments.stories.telling.phrases import amount, count, duration, join_items
+from experiments.stories.writer import queued
+from experiments.stories.writer.on_demand import return_sentence
+from experiments.stories.writer.phrases import amount, count, duration, join_items
 from workloads.ground.job_ids import job_id_text
 
 __all__ = ["run_lines"]
@@ -18,7 +18,7 @@ _SIZES = 2
 
 
 def run_lines(facts: Facts, number: int, wait: Wait | None, most: int | None) -> Iterator[tuple[int, str]]:
-    """The story of a run.
+    """Sentences on a run, each with its time.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def run_lines(facts: Facts, number: int, wait: Wait | None, most: int | None) ->
     number
         Which of its runs.
     wait
-        In the queue, before; None: there was none.
+        The wait before it; None: there was none.
     most
         Names in a list; None: all.
     """
@@ -39,8 +39,8 @@ def run_lines(facts: Facts, number: int, wait: Wait | None, most: int | None) ->
         yield resize.time, _resize_sentence(resize)
     if cut:
         hidden = [resize.after for resize in sizes[_SIZES:-_SIZES]]
-        told = f"Its size then changed {len(hidden)} more times, between {min(hidden):,} and {max(hidden):,} nodes."
-        yield sizes[_SIZES].time, told
+        sentence = f"Its size then changed {len(hidden)} more times, between {min(hidden):,} and {max(hidden):,} nodes."
+        yield sizes[_SIZES].time, sentence
         for resize in sizes[-_SIZES:]:
             yield resize.time, _resize_sentence(resize)
     if run.ending == "cancel":
@@ -64,26 +64,26 @@ def _start_sentence(facts: Facts, number: int, wait: Wait | None, most: int | No
     again += " at once" if wait is not None and wait.since == wait.until else ""
     kind = run.cause.kind
     if kind == "in order":
-        told = f"It started{again} on {size}, in its turn"
+        sentence = f"It started{again} on {size}, in its turn"
     elif kind == "backfilled":
-        told = f"It was backfilled: it started{again} on {size}, before its turn"
+        sentence = f"It was backfilled: it started{again} on {size}, before its turn"
     elif kind == "tenant":
         owners = [f"{nodes} of job {job_id_text(job_id)}" for job_id, nodes in run.tenant_of]
-        whose = f" ({join_items(owners, most)})" if owners else ""
-        told = f"It started{again} as a tenant, on {size} reserved for on-demand jobs{whose}"
+        lenders = f" ({join_items(owners, most)})" if owners else ""
+        sentence = f"It started{again} as a tenant, on {size} reserved for on-demand jobs{lenders}"
     elif kind == "returned":
         part = f"{run.returned} of which" if 0 < run.returned < run.nodes else "which"
         part = part if facts.told else "some of which"
-        told = f"It started{again} on {size}, {part} on-demand job {_beneficiary(run.cause)} gave back"
+        sentence = f"It started{again} on {size}, {part} on-demand job {_beneficiary(run.cause)} gave back"
     elif kind == "resumes":
-        told = f"It started{again} on {size}, some of which had come back to it and were held for it"
+        sentence = f"It started{again} on {size}, some of which had come back to it and were held for it"
     elif kind == "runs already":
-        told = f"It was already running on {size} when the replay began"
+        sentence = f"It was already running on {size} when the replay began"
     elif kind == "arrival":
-        told = f"It started on its {size}{_instantly(facts)}"
+        sentence = f"It started on its {size}{_instantly(facts)}"
     else:
-        told = f"It started{again} on {size}" + (f" ({run.cause.text})" if run.cause.text else "")
-    return f"{told}{queued.compare_promises(wait) if wait is not None else ''}.{_words(run.cause)}"
+        sentence = f"It started{again} on {size}" + (f" ({run.cause.text})" if run.cause.text else "")
+    return f"{sentence}{queued.compare_promises(wait) if wait is not None else ''}.{_words(run.cause)}"
 
 
 def _instantly(facts: Facts) -> str:
@@ -97,14 +97,14 @@ def _instantly(facts: Facts) -> str:
 def _resize_sentence(resize: Resize) -> str:
     cause, change = resize.cause, count(abs(resize.after - resize.before), "node")
     verb = "shrank" if resize.after < resize.before else "expanded"
-    told = f"It {verb} from {resize.before:,} to {count(resize.after, 'node')}"
+    sentence = f"It {verb} from {resize.before:,} to {count(resize.after, 'node')}"
     if cause.kind == "made room":
-        told += f": {change} went to on-demand job {_beneficiary(cause)}, which had arrived"
+        sentence += f": {change} went to on-demand job {_beneficiary(cause)}, which had arrived"
     elif cause.kind == "returned":
-        told += f": on-demand job {_beneficiary(cause)} gave {change} back"
+        sentence += f": on-demand job {_beneficiary(cause)} gave {change} back"
     elif cause.text:
-        told += f" ({cause.text})"
-    return f"{told}.{_words(cause)}"
+        sentence += f" ({cause.text})"
+    return f"{sentence}.{_words(cause)}"
 
 
 def _stop_sentences(facts: Facts, run: RunFacts, stop: Stop) -> Iterator[tuple[int, str]]:
@@ -173,7 +173,7 @@ def _slot_over(run: RunFacts) -> str:
     slot = run.slot
     if slot is None:
         return ""
-    told = {
+    outcome = {
         "completed": "was long enough: the job completed",
         "saved": f"ended with a checkpoint: {duration(slot.saved)} of its work is saved",
         "expired": "ended before the job did, and had no checkpoint to save its work",
@@ -181,7 +181,7 @@ def _slot_over(run: RunFacts) -> str:
         "memory exceeded": "ended because the job needed more memory than it had asked for",
     }.get(slot.ending, f"ended ({slot.ending})")
     lost = f" It lost {amount(run.lost)}." if run.lost else ""
-    return f"Reservation {slot.number}, of {duration(slot.length)}, {told}.{lost}"
+    return f"Reservation {slot.number}, of {duration(slot.length)}, {outcome}.{lost}"
 
 
 def _words(cause: Cause) -> str:

@@ -1,1 +1,0 @@
-"""Gather the facts of a job from what was read."""

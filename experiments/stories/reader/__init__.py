@@ -1,0 +1,1 @@
+"""The reader: an event log in, the facts of a job out."""

@@ -1,1 +1,0 @@
-"""Read an event log once, and look things up in it."""

@@ -1,1 +1,0 @@
-"""Make sentences of facts."""

@@ -1,0 +1,1 @@
+"""The writer: facts of a job in, sentences out."""
