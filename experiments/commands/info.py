@@ -9,12 +9,14 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Annotated
 
 from experiments.commands.asking.arguments import LogReading, choose_machine_size, machine_size, read_log
+from experiments.commands.asking.machine_options import MachineFile, check_reading, fit_log, machine_remarks
 from experiments.terminal import warn
 from workloads.ground.parameters import Nodes, Parameter
 
 if TYPE_CHECKING:
     from simulator import Result
     from workloads.logs.trace import Trace
+    from workloads.machines.machine_workload import MachineWorkload
 
 __all__ = ["Arguments", "main"]
 
@@ -30,6 +32,7 @@ class Arguments:
         str, Parameter("SWF, ALCF or sacct file, or a table with named columns", metavar="TRACE", positional=True)
     ]
     nodes: Annotated[Nodes | None, machine_size()] = None
+    machine: MachineFile
     reading: LogReading
     no_simulation: Annotated[
         bool, Parameter("leave out the simulated waits, which take most of the time for a long trace")
@@ -45,10 +48,16 @@ def main(arguments: Arguments) -> None:
     from experiments.traces.description import describe, describe_reading, need_jobs
     from workloads.logs.one_pool import caveats
 
-    trace = read_log(arguments.trace, arguments.reading, arguments.nodes)
-    nodes = choose_machine_size(arguments.nodes, trace, arguments.trace)
-    about_pool = caveats(trace, nodes)
-    trace = trace.on_machine(nodes)
+    workload = None
+    if arguments.machine.machine is not None:
+        check_reading(arguments.nodes, arguments.reading)
+        trace, workload = fit_log(arguments.trace, arguments.machine.machine, arguments.reading)
+        nodes, about_pool = trace.nodes or 0, machine_remarks(workload.machine, arguments.reading)
+    else:
+        trace = read_log(arguments.trace, arguments.reading, arguments.nodes)
+        nodes = choose_machine_size(arguments.nodes, trace, arguments.trace)
+        about_pool = caveats(trace, nodes)
+        trace = trace.on_machine(nodes)
     need_jobs(trace, arguments.trace)
     print(describe_reading(trace))
     for sentence in about_pool:
@@ -59,7 +68,7 @@ def main(arguments: Arguments) -> None:
     between = submits_between(trace)
     rows = [
         ("format", trace.format + "".join(f", {key} {value}" for key, value in named.items()) + chosen),
-        ("machine", f"{nodes:,} {trace.unit}{_processors(trace)}"),
+        ("machine", f"{nodes:,} {trace.unit}{_processors(trace) if workload is None else _shape(workload)}"),
         *([("submits", between)] if between else []),
         ("period", _period(about.days, len(trace.jobs))),
         ("offered load", "-" if math.isnan(about.load) else f"{100 * about.load:.1f} %"),
@@ -73,8 +82,12 @@ def main(arguments: Arguments) -> None:
     ]
     rows += _life(trace)
     _print(rows)
-    result = None if arguments.no_simulation else _simulate(trace, nodes)
+    result = None if arguments.no_simulation else _simulate(trace, nodes, workload)
     _print(_waits(trace, result))
+    if workload is not None:
+        from experiments.traces.machine_comparison import comparison_text
+
+        print(f"\n{comparison_text(trace, workload, result)}")
     if arguments.plot:
         from experiments.figures.planning.waits import plot_trace
         from experiments.figures.style import save
@@ -88,7 +101,14 @@ def _print(rows: Sequence[tuple[str, str]]) -> None:
         print(f"  {name:<19}{text}", flush=True)
 
 
-def _simulate(trace: Trace, nodes: int) -> Result:
+def _shape(workload: MachineWorkload) -> str:
+    """Nodes and partitions of a machine."""
+    machine = workload.machine
+    count = len(machine.partitions)
+    return f" of {machine.size:,} nodes in {count:,} partition{'' if count == 1 else 's'}"
+
+
+def _simulate(trace: Trace, nodes: int, workload: MachineWorkload | None) -> Result:
     """FCFS/EASY on the trace as it is, with a bar if it takes some seconds."""
     from experiments.sweeps.progress import Bar
     from policies.mechanism import BASELINE
@@ -97,7 +117,9 @@ def _simulate(trace: Trace, nodes: int) -> Result:
 
     jobs = as_rigid(trace)
     with Bar(len(jobs), [BASELINE], delay=_SHORT) as bar:
-        return simulate(jobs, nodes, events=False, progress=lambda ended: bar.advance(BASELINE, ended))
+        return simulate(
+            jobs, nodes, events=False, on_machine=workload, progress=lambda ended: bar.advance(BASELINE, ended)
+        )
 
 
 def _processors(trace: Trace) -> str:

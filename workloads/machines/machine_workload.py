@@ -9,7 +9,7 @@ from workloads.machines.fitted_requests import Need, NodeTable
 from workloads.machines.machine import Machine
 from workloads.machines.request import ResourceRequest
 
-__all__ = ["MachineWorkload", "machine_size", "machine_unit", "size_on_machine"]
+__all__ = ["MachineWorkload", "least_use", "machine_size", "machine_unit", "size_on_machine"]
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,19 @@ def machine_size(machine: Machine) -> int:
     return machine.size if machine_unit(machine) == "nodes" else machine.total("cores")
 
 
+def least_use(table: NodeTable, need: Need) -> tuple[int, int, int, int, int]:
+    """The least that a job holds: 1 running job, nodes, cores, memory [MiB] and GPUs; of whole nodes the smallest."""
+    amounts = list(need.total[:3])
+    if need.exclusive:
+        for place in range(3):
+            smallest = sorted(
+                0 if place == 1 and not table.counts_memory[node] else table.capacities[node][place]
+                for node in need.eligible
+            )
+            amounts[place] = max(amounts[place], sum(smallest[: need.least_nodes]))
+    return (1, need.least_nodes, amounts[0], amounts[1], amounts[2])
+
+
 def size_on_machine(table: NodeTable, need: Need) -> int:
-    """The size of a request in the unit of the machine: whole nodes count all of their cores, at least the fewest."""
-    if machine_unit(table.machine) == "nodes":
-        return need.least_nodes
-    if not need.exclusive:
-        return need.total[0]
-    smallest = min(table.capacities[node][0] for node in need.eligible)
-    return max(need.total[0], need.least_nodes * smallest)
+    """The size of a request in the unit of the machine: nodes, or cores, where whole nodes count all of theirs."""
+    return least_use(table, need)[1 if machine_unit(table.machine) == "nodes" else 2]

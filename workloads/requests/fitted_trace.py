@@ -10,7 +10,7 @@ from workloads.ground.errors import InputError
 from workloads.logs.trace import Trace, TraceJobs
 from workloads.machines.fitted_requests import Need, NodeTable, needs_of_jobs
 from workloads.machines.machine import Limit, Machine
-from workloads.machines.machine_workload import MachineWorkload, machine_size, machine_unit, size_on_machine
+from workloads.machines.machine_workload import MachineWorkload, least_use, machine_size, machine_unit, size_on_machine
 from workloads.machines.request import ResourceRequest
 from workloads.requests.log_requests import LogRequests
 from workloads.table.job import Job
@@ -131,7 +131,7 @@ def _is_allowed(
 ) -> bool:
     """Whether the limits allow a job while no other job runs."""
     partition = table.machine.partitions[need.partition].name
-    least = dict(zip(("running", "nodes", "cores", "memory", "gpus"), _least_use(table, need), strict=True))
+    least = dict(zip(("running", "nodes", "cores", "memory", "gpus"), least_use(table, need), strict=True))
     for scope in (
         ("qos", request.qos),
         ("account", request.account),
@@ -143,17 +143,3 @@ def _is_allowed(
             if any(least[name] > most for name, most in quota.amounts().items() if name in least):
                 return False
     return True
-
-
-def _least_use(table: NodeTable, need: Need) -> tuple[int, ...]:
-    """A running job, and the fewest nodes, cores, memory and GPUs that it holds."""
-    total = need.total[:3]
-    if need.exclusive:
-        # Whole nodes, at least the smallest ones.
-        for place in range(3):
-            smallest = sorted(
-                0 if place == 1 and not table.counts_memory[node] else table.capacities[node][place]
-                for node in need.eligible
-            )
-            total = (*total[:place], max(total[place], sum(smallest[: need.least_nodes])), *total[place + 1 :])
-    return (1, need.least_nodes, *total)

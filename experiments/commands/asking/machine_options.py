@@ -14,11 +14,20 @@ from workloads.ground.parameters import Parameter
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from workloads.logs.trace import Trace
     from workloads.machines.machine import Machine
     from workloads.machines.machine_workload import MachineWorkload
     from workloads.requests.log_requests import LogRequests
 
-__all__ = ["MachineFile", "MachineOptions", "check_reading", "machine_remarks", "read_machine_log", "simulation_on"]
+__all__ = [
+    "MachineFile",
+    "MachineOptions",
+    "check_reading",
+    "fit_log",
+    "machine_remarks",
+    "read_machine_log",
+    "simulation_on",
+]
 
 
 @dataclass(eq=False, repr=False)
@@ -82,6 +91,14 @@ def read_machine_log(path: str, reading: LogReading) -> LogRequests:
 
     where = list(reading.where) or None
     return read_requests(path, columns=reading.columns, lenient=reading.lenient, where=where, format=reading.format)
+
+
+def fit_log(path: str, machine: str, reading: LogReading) -> tuple[Trace, MachineWorkload]:
+    """The jobs of a log that the machine of a file can run, and their requests."""
+    from workloads.machines.machine_file import read_machine
+    from workloads.requests.fitted_trace import fit_log_to_machine
+
+    return fit_log_to_machine(read_machine_log(path, reading), read_machine(machine))
 
 
 def machine_remarks(machine: Machine, reading: LogReading) -> tuple[str, ...]:

@@ -99,6 +99,17 @@ def test_python_reads_the_same_requests(place: Path) -> None:
     assert result.jobs["wait"].max() == 600
 
 
+def test_info_sets_recorded_beside_simulated_waits(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert cli.main(["info", "log.txt", "--machine", "machine.toml"]) == 0
+    printed = capsys.readouterr().out
+    assert "machine            16 processors of 3 nodes in 2 partitions" in printed
+    assert "cpu           3      10.0        3.3       6      8       -      -" in printed
+    assert "gpu           2       4.5        4.5       1      8       2      2" in printed
+    assert "difference: 1 job is left out" in printed
+    assert cli.main(["info", "log.txt", "--machine", "machine.toml", "--nodes", "4"]) == 2
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
