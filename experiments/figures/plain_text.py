@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 __all__ = ["lay_out", "without_warnings_of_names"]
 
-#: The formulas of our own figures: a letter, perhaps with an index, and a square.
+#: Formulas in our own figures: a letter with an optional index, or a square.
 _FORMULA = re.compile(r"\$(?:\w(?:_\{\d+\})?|\^2)\$")
 
 
-#: Letters of a line; no line of our own is as long.
+#: Largest length of a line in characters; lines of our own figures are shorter.
 _LONGEST = 160
 
 
 def lay_out(figure: Figure) -> None:
-    """Find the layout of a figure and keep it; of its texts, only the formulas that our own figures have are formulas.
+    """Compute and freeze the layout of a figure, escaping all formulas except those of our own figures.
 
     Without this, matplotlib refuses a file name with an unfinished formula, such as ``$\\frac{$``.
     """
@@ -36,13 +36,13 @@ def lay_out(figure: Figure) -> None:
             text.set_text("\n".join(_cut(line) for line in text.get_text().split("\n")))
     _plain_powers(figure)
     _find_layout(figure)
-    # Those of ticks are known only now.
+    # Texts of ticks are only known after the layout.
     formulas = [text for text in texts if "$" in text.get_text() and "$" not in _FORMULA.sub("", text.get_text())]
     for text in formulas:
         text.set_parse_math(True)
     if formulas:
         _find_layout(figure)
-    # The layout is found once and kept: a second look at it would move things by a fraction of a pixel. None, not
+    # The layout is computed once, because a second pass would move things by a fraction of a pixel. None, not
     # "none": that would leave a placeholder, for which matplotlib draws the figure once more for each file.
     with mpl.rc_context({"figure.autolayout": False, "figure.constrained_layout.use": False}):
         figure.set_layout_engine(None)
@@ -65,11 +65,11 @@ def _plain_powers(figure: Figure) -> None:
 
 
 def _find_layout(figure: Figure) -> None:
-    """Lay a figure out as if it were drawn, without drawing it; one that is laid out stays as it is."""
+    """Compute the layout of a figure without drawing it; a figure with a layout is unchanged."""
     engine = figure.get_layout_engine()
     if engine is not None:
         if figure.subfigs:
-            # The engine leaves figures within a figure too little room for the labels at their left.
+            # The engine leaves subfigures too little room for the labels at their left.
             engine.set(rect=(0.02, 0, 0.98, 1))  # type: ignore[call-arg]  # of the constrained layout
         engine.execute(figure)
 
@@ -80,7 +80,7 @@ def _cut(line: str) -> str:
 
 @contextmanager
 def without_warnings_of_names() -> Iterator[None]:
-    """Draw a box for a letter that the font has not, and a name that leaves no room, without a word about it."""
+    """Suppress matplotlib's warnings about missing glyphs and names that leave no room."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"Glyph .* missing from")
         warnings.filterwarnings("ignore", r"constrained_layout not applied")

@@ -17,7 +17,7 @@ _LARGEST = 2.5
 
 
 class ArrivalChoice(Environment[SteppedArrivals]):
-    """Choose how an arrival of an on-demand job is answered.
+    """Environment that chooses the action at the arrival of an on-demand job.
 
     A choice is due wherever an on-demand job arrives that lacks nodes, beyond free nodes and its own reservation, where
     at least one answer finds enough of them. An agent that always gives the answer of a mechanism gets the schedule of
@@ -102,7 +102,7 @@ class ArrivalChoice(Environment[SteppedArrivals]):
         self._options = options
 
     def action_masks(self) -> Mask:
-        """Which answers find enough nodes, shape (answers,); ``WAIT`` is always possible."""
+        """Mask of the answers that find enough nodes, shape (answers,); ``WAIT`` is always possible."""
         simulation = self._running()
         return possible(simulation.view, simulation.request, simulation.strategies, simulation.lacking)
 
@@ -123,7 +123,7 @@ class ArrivalChoice(Environment[SteppedArrivals]):
     def _observe(self) -> Observation:
         simulation = self._running()
         view, request = simulation.view, simulation.request
-        # What a learned strategy will see when it answers.
+        # The same view as a learned strategy has.
         return consequences(view, request, simulation.strategies, still_lacking(view, request))
 
     def _simulate_baseline(self, jobs: Sequence[Job], name: str) -> Result:

@@ -40,19 +40,19 @@ __all__ = ["Environment", "Jobs"]
 Observation = npt.NDArray[np.float32]
 Mask = npt.NDArray[np.bool_]
 
-#: A job table of which slices are played, or a function that makes the table of a seed.
+#: A job table to cut into episodes, or a function from a seed to a job table.
 Jobs = Sequence[Job] | Callable[[int], Sequence[Job]]
 
-#: Number of episodes with their reference schedules kept.
+#: Number of cached reference schedules.
 _KEPT = 256
-#: Number of episodes without a decision that are passed over.
+#: Largest number of consecutive episodes without a decision that are skipped.
 _TRIES = 256
 
 S = TypeVar("S", bound=Stepped)
 
 
 class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
-    """Decisions in episodes: an observation has a row for each possible answer.
+    """Base class of the environments; an observation has a row for each possible answer.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
     metric, against
         The reward.
     answers
-        How many answers there are.
+        Number of answers.
     features
         Names of the columns of an observation.
     largest
@@ -72,7 +72,7 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012  # as Gymnasium declares it
 
-    #: Names of the columns that a network scores answers by.
+    #: Names of the columns that a network uses to score answers.
     scored: tuple[str, ...]
 
     def __init__(
@@ -98,17 +98,17 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
         self._number = 0
         #: Names of the answers, where they have any.
         self.answers: tuple[str, ...] = ()
-        #: Networks and numbers of the episodes that they play here.
+        #: Networks, with the numbers of the episodes that they play in this process.
         self.share: list[tuple[ScoringNetwork, int]] = []
         self._simulation: S | None = None
         self.action_space = spaces.Discrete(answers)
         self.observation_space = spaces.Box(0.0, largest, (answers, self._width), np.float32)
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy has the same episodes, and begins with none."""
+        """A pickled copy has the same episodes but no running one."""
         return {**self.__dict__, "_simulation": None, "_beside": {}, "_np_random": None, "_np_random_seed": None}
 
-    # What an environment is made of.
+    # Methods that subclasses implement.
 
     @abstractmethod
     def _start(self, jobs: Sequence[Job]) -> S:
@@ -120,7 +120,7 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
 
     @abstractmethod
     def _answer(self, simulation: S, action: int) -> None:
-        """Decide."""
+        """Apply an answer."""
 
     @abstractmethod
     def _simulate_baseline(self, jobs: Sequence[Job], name: str) -> Result:
@@ -128,9 +128,9 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
 
     @abstractmethod
     def action_masks(self) -> Mask:
-        """Which answers there are, shape (answers,)."""
+        """Mask of the legal answers, shape (answers,)."""
 
-    # What Gymnasium asks for.
+    # Interface of Gymnasium.
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -140,7 +140,7 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
         Parameters
         ----------
         seed
-            Of the episodes that are drawn from now on.
+            Seed of the episodes drawn from now on.
         options
             ``slice``: number of the episode, from 0 to ``episodes.count - 1``.
         """
@@ -180,15 +180,15 @@ class Environment(gymnasium.Env[Observation, np.int64], Generic[S]):
         return reward
 
     def play_all(self, games: Sequence[tuple[ScoringNetwork, int]]) -> list[float]:
-        """The rewards of networks in episodes."""
+        """Rewards of networks in episodes."""
         return [self.episode_reward(network, number) for network, number in games]
 
     def play_share(self) -> list[float]:
-        """The rewards of the games in ``share``, which the trainer sets where several environments share them."""
+        """Rewards of the episodes in ``share``, which the trainer sets to distribute them over environments."""
         return self.play_all(self.share)
 
     def step(self, action: np.int64 | int) -> tuple[Observation, SupportsFloat, bool, bool, dict[str, Any]]:
-        """Decide, and go on to the next decision."""
+        """Apply an answer and advance to the next decision."""
         simulation = self._running()
         if not 0 <= action < self._answers:
             raise ParameterError("action", f"a whole number from 0 to {self._answers - 1}", action)

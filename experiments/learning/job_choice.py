@@ -25,7 +25,7 @@ __all__ = ["COLUMNS", "JobChoice"]
 
 #: Columns of an observation.
 COLUMNS = (*FEATURES, "fits", "free", "queue")
-#: No time of a simulation is longer than 2^63 microseconds.
+#: Largest value of an observation: no time exceeds 2^63 microseconds.
 _LARGEST = 2.5
 
 
@@ -39,9 +39,9 @@ def show(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer
     seen
         Zeros, shape (first, columns).
     rows
-        Of the shown jobs, in the order of the queue.
+        Indices of the shown jobs, in the order of the queue.
     submits, lasting
-        Of all jobs of the episode: times [s], and what stands in each column, with the size for whether it fits.
+        Submits [s] and constant columns of all jobs of the episode, with the size in the column for whether it fits.
     now
         The time [s].
     free, free_share, queue
@@ -58,7 +58,7 @@ def show(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer
 
 
 class JobChoice(Environment[SteppedSimulation]):
-    """Choose the waiting job that goes first.
+    """Environment that chooses the next waiting job.
 
     A choice is due in each scheduling pass in which two or more jobs wait and one of them fits. The chosen job starts
     if it fits, and the next choice follows in the same instant; else it is the first of the queue until the next pass,
@@ -142,13 +142,13 @@ class JobChoice(Environment[SteppedSimulation]):
         self._events = events
         self._lasting = np.empty((0, len(COLUMNS)))
         self._submits = np.empty(0)
-        # Eight calls of numpy, each as slow as a hundred numbers, took a fifth of a step.
+        # Compiled, because eight numpy calls took a fifth of a step.
         self._show = runner(show, COMPILE_FROM)[0]
-        # A mask is a piece of this line.
+        # Masks are slices of this array.
         self._line = np.repeat([True, False], first)
 
     def action_masks(self) -> Mask:
-        """Which places have a job, shape (first,)."""
+        """Mask of the places with a job, shape (first,)."""
         shown = min(self._first, self._running().waiting)
         return self._line[self._first - shown : 2 * self._first - shown].copy()
 
@@ -172,8 +172,8 @@ class JobChoice(Environment[SteppedSimulation]):
         return seen
 
     def _describe(self, jobs: Sequence[Job], origin: int) -> None:
-        """Note what does not change of the jobs of the episode: submits [s], and a row for each, with size for whether
-        it fits.
+        """Precompute the constant data of the episode's jobs: submits [s], and a row for each, with the size for
+        whether it fits.
         """
         sizes = np.array([job.nodes for job in jobs], dtype=float)
         self._submits = np.array([(to_ticks(job.submit or 0.0) - origin) / SECOND for job in jobs])

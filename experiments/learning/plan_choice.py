@@ -29,7 +29,7 @@ _LARGEST = 2.5
 
 
 class PlanChoice(Environment[SteppedPlans]):
-    """Choose the plan of each stochastic job, or the walltime that it asks for first, when it is submitted.
+    """Environment that chooses the plan, or the first walltime, of each stochastic job at its submission.
 
     A choice is due wherever a stochastic job is submitted for which two or more offers differ; while too few runs of
     its application have completed they do not. An agent that always takes ``own`` gets the schedule of the simulator,
@@ -128,7 +128,7 @@ class PlanChoice(Environment[SteppedPlans]):
         return {**super().__getstate__(), "_seen": {}}
 
     def action_masks(self) -> Mask:
-        """Which offers exist, shape (offers,)."""
+        """Mask of the existing offers, shape (offers,)."""
         return np.array([item is not None for item in self._running().offered])
 
     def _start(self, jobs: Sequence[Job]) -> SteppedPlans:
@@ -167,7 +167,7 @@ class PlanChoice(Environment[SteppedPlans]):
         return seen
 
     def _of_plan(self, planned: Planned, fitted: Planned | None) -> tuple[float, ...]:
-        """What is seen of a plan; plans are the same objects while the runs are."""
+        """Features of a plan, cached by object because plans stay the same objects while the runs do."""
         if planned not in self._seen:
             plan, law = planned.plan, fitted.law if fitted is not None else None
             number, cost = 1.0, 0.0
@@ -175,7 +175,7 @@ class PlanChoice(Environment[SteppedPlans]):
                 try:
                     number, cost = plan.expected_reservations(law), plan.expected_cost(law)
                 except InputError:
-                    # The tail of the law is too heavy for an expectation.
+                    # The distribution's tail is too heavy for an expectation.
                     number = cost = np.inf
             found = (1.0, _scale(plan.length[0]), log10(number), _scale(cost), float(plan.checkpointed.mean()))
             self._seen[planned] = tuple(min(item, _LARGEST) for item in found)

@@ -41,7 +41,7 @@ def train(
     workers: int = 1,
     progress: Callable[[int, float], None] | None = None,
 ) -> ScoringNetwork:
-    """Learn a network by the cross-entropy method.
+    """Train a network by the cross-entropy method.
 
     Parameters
     ----------
@@ -50,17 +50,17 @@ def train(
     generations
         Rounds.
     population
-        Networks tried in a round, drawn from a normal distribution of the weights.
+        Number of networks in a round, with weights drawn from a normal distribution.
     elite
-        Number of the best ones of a round that give mean and standard deviation of the next.
+        Number of best networks of a round, which give mean and standard deviation of the next.
     episodes
-        Slices on which all networks of a round are tried, drawn anew in each.
+        Number of slices on which all networks of a round are evaluated, drawn anew in each round.
     hidden
         Width of the hidden layer.
     seed
-        Of all random choices.
+        Seed of all random choices.
     workers
-        Processes, each with an environment of its own; the network is the same for any number.
+        Number of processes, each with a separate environment; the result does not depend on it.
     progress
         Called with the number of each round and the mean reward of its elite.
 
@@ -94,7 +94,7 @@ def train(
             networks = [ScoringNetwork.of(weights, features, environment.answers) for weights in tried]
             rewards = players.rewards(networks, numbers_drawn)
             best = np.argsort(rewards, kind="stable")[-elite:]
-            # A floor keeps the search from settling on the slices of one round.
+            # A lower limit keeps the search from overfitting the slices of one round.
             mean, spread = tried[best].mean(axis=0), tried[best].std(axis=0) + 0.05
             if progress is not None:
                 progress(generation, float(np.mean([rewards[place] for place in best])))
@@ -102,7 +102,7 @@ def train(
 
 
 class _Players:
-    """Environments in which networks play whole episodes, here or in processes of their own."""
+    """Environments in which networks play whole episodes, in this process or in others."""
 
     def __init__(self, environment: Environment[Any], workers: int) -> None:
         self._environment = environment
@@ -121,12 +121,12 @@ class _Players:
             self._vector.close()
 
     def rewards(self, networks: Sequence[ScoringNetwork], numbers: Sequence[int]) -> list[float]:
-        """The mean reward of each network over these episodes."""
+        """Mean reward of each network over some episodes."""
         games = [(network, number) for network in networks for number in numbers]
         if self._vector is None:
             gained = self._environment.play_all(games)
         else:
-            # Environments take the games in turn; the order changes no reward.
+            # Environments take the episodes in turn; the order does not affect rewards.
             shares = [games[place :: self._workers] for place in range(self._workers)]
             self._vector.set_attr("share", shares)
             gained = [0.0] * len(games)
@@ -145,16 +145,16 @@ def compare_orders(
     metric: str = "bounded_slowdown",
     backfilling: str = "easy",
 ) -> list[dict[str, Any]]:
-    """Queue orders on the same slices of a trace, which nothing was learned on.
+    """Compare queue orders on the same slices of a trace, which training did not use.
 
     Parameters
     ----------
     jobs, nodes, length
         As of :class:`~experiments.learning.job_choice.JobChoice`.
     orders
-        Names, ``learned model=FILE.npz`` among them; the first is what the others are compared with.
+        Names, such as ``learned model=FILE.npz``; the first is the reference of the differences.
     slices
-        Numbers of slices, two or more; none given: ten that begin at equal distances.
+        Numbers of slices, two or more; by default ten that begin at equal distances.
     metric
         Column of the summary.
     backfilling
@@ -180,24 +180,24 @@ def compare_orders(
     return _rows("order", values)
 
 
-#: Decides: an answer that is always given, a network, or a function of the observation and the mask.
+#: An agent: a constant answer, a network, or a function of observation and mask.
 Agent = int | ScoringNetwork | Callable[[Any, Any], int]
 
 
 def compare(
     environment: Environment[Any], agents: Mapping[str, Agent], *, slices: Sequence[int] = ()
 ) -> list[dict[str, Any]]:
-    """Agents in the same episodes of an environment.
+    """Compare agents in the same episodes of an environment.
 
     Parameters
     ----------
     environment
         The environment.
     agents
-        By name: an answer that is always given, a network, or a function of an observation and its mask that returns
-        an answer. The first is what the others are compared with.
+        Agents by name: a constant answer, a network, or a function from an observation and its mask to an answer. The
+        first is the reference of the differences.
     slices
-        Numbers of episodes, two or more; none given: ten at equal distances.
+        Numbers of episodes, two or more; by default ten at equal distances.
 
     Returns
     -------

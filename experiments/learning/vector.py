@@ -15,16 +15,16 @@ __all__ = ["vector"]
 
 
 def vector(environment: Environment[Any], count: int, *, processes: bool = True) -> AsyncVectorEnv | SyncVectorEnv:
-    """Copies of an environment as a vector environment of Gymnasium.
+    """Make a Gymnasium vector environment from copies of an environment.
 
     Parameters
     ----------
     environment
-        Which one; it is not touched.
+        The environment to copy, which is not modified.
     count
-        How many copies, >= 1.
+        Number of copies, >= 1.
     processes
-        Whether each runs in a process of its own, else one after the other in this one.
+        Whether each copy runs in a separate process; otherwise all run in this one, one after the other.
 
     Returns
     -------

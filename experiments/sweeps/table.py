@@ -99,7 +99,7 @@ class Tables:
 
     @property
     def differences(self) -> list[Row]:
-        """The same, less the reference; empty where there is none."""
+        """The same as differences from the reference; empty without one."""
         return list(difference_rows(self.summary, self._against)) if self._against else []
 
     @property
@@ -109,12 +109,12 @@ class Tables:
 
     @property
     def accounting(self) -> list[Row]:
-        """A row for each run: where all node-hours went."""
+        """A row for each run: node-hours by use."""
         return self._rows(_accounting)
 
     @property
     def weeks(self) -> list[Row]:
-        """A row for each job table, week and type: what arrives. Mechanisms and options have no part in it."""
+        """A row for each job table, week and type: arriving jobs, which do not depend on mechanisms and options."""
         rows: dict[Any, list[Row]] = {}
         for run, outcome, parameters in self._finished_runs():
             table = run.workload, run.assignment, run.assignment_seed
@@ -125,12 +125,12 @@ class Tables:
 
     @property
     def timings(self) -> list[Row]:
-        """A row for each run: what was measured by the clock, and is another number each time."""
+        """A row for each run: wall-clock measurements, which are not reproducible."""
         return self._rows(_timings)
 
     @property
     def lopsided(self) -> str:
-        """In how many job tables one draw has decided what the workload is, and in the first why; empty: in none."""
+        """Warning with the number of job tables that one draw dominates, and the first reason; empty if none."""
         tables = {
             (run.workload, run.assignment, run.assignment_seed): outcome.measured.get("lopsided", "")
             for run, outcome, _ in self._finished_runs()
@@ -144,7 +144,7 @@ class Tables:
 
     @property
     def caveats(self) -> list[str]:
-        """What logs have and one pool of equal nodes does not model, each sentence once with its first log."""
+        """Features of logs that one pool of equal nodes does not model, each sentence once with its first log."""
         found: dict[str, str] = {}
         for run, outcome, _ in self._finished_runs():
             for sentence in outcome.measured.get("caveats", ()):
@@ -152,7 +152,7 @@ class Tables:
         return [f"{label}: {sentence}" for sentence, label in found.items()]
 
     def write(self, directory: Path) -> None:
-        """Write all tables of what has come until now into a directory."""
+        """Write all tables, with the results so far, to a directory."""
         for name, own, header in (
             ("summary", _summary, SUMMARY),
             ("types", _types, TYPES),
@@ -168,13 +168,13 @@ class Tables:
                 write_csv(directory / f"{name}.csv", found, tuple(found[0]))
 
     def _write(self, path: Path, own: _Part, columns: Sequence[str]) -> None:
-        """What :func:`write_csv` would write of these rows, in a fifth of the time."""
+        """Same output as :func:`write_csv`, in a fifth of the time."""
         parts = [(self._begins[run.key], row) for run, outcome, _ in self._finished_runs() for row in own(outcome)]
         ends = csv_lines((row for _, row in parts), columns[len(PARAMETERS) :])
         write_lines(path, columns, (begin + end for (begin, _), end in zip(parts, ends, strict=True)))
 
 
-# What each table says of a run, beside its parameters.
+# Rows of each table, without the parameters of the run.
 
 
 def _summary(outcome: RunOutcome) -> Sequence[Row]:
@@ -212,12 +212,12 @@ def _parameters(run: RunConfiguration, outcome: RunOutcome | None) -> Row:
 
 
 def _cell(value: Any) -> Any:
-    """A value as one cell: several numbers stand in one text, separated by blanks."""
+    """Format a value as one cell; several numbers are separated by blanks."""
     return " ".join(map(repr, value)) if isinstance(value, tuple) else value
 
 
 def _write_parquet(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> None:
-    """The same table as a file of columns, where pyarrow is installed."""
+    """Write the same table as Parquet, if pyarrow is installed."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -227,7 +227,7 @@ def _write_parquet(path: Path, rows: Sequence[Row], columns: Sequence[str]) -> N
     def column(name: str) -> Any:
         values = [row[name] for row in rows]
         known = [value for value in values if value is not None]
-        # A column without a single value would have no type.
+        # A column without any value would have no type.
         text, whole = any(isinstance(v, str) for v in known), known and all(isinstance(v, int) for v in known)
         return pa.array(values, pa.string() if text else pa.int64() if whole else pa.float64())
 

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PLUGIN_KEYS", "make_sweep", "read_sweep"]
 
-#: Attributes that are no keys.
+#: Attributes that are not keys.
 _HIDDEN: dict[type, tuple[str, ...]] = {TraceFile: ("directory",)}
-#: Keys that name plug-ins, and of which kind, wherever they stand.
+#: Keys that name plug-ins, with the kind, at any place of the document.
 PLUGIN_KEYS = {
     "mechanisms": "mechanism",
     "order": "order",
@@ -55,7 +55,7 @@ PLUGIN_KEYS = {
 
 
 def read_sweep(path: str | Path, settings: Sequence[str] = ()) -> Sweep:
-    """The sweep of a TOML file.
+    """Read a sweep from a TOML file.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def read_sweep(path: str | Path, settings: Sequence[str] = ()) -> Sweep:
         The file; relative paths of traces are relative to its directory.
     settings
         Changes as ``key=value``, e.g. ``assignment.notice_mix=["W1", "W5"]``; a value that is not TOML is a text.
-        They come from the user, and may name code.
+        They come from the user and may name code.
 
     Raises
     ------
@@ -80,7 +80,7 @@ def read_sweep(path: str | Path, settings: Sequence[str] = ()) -> Sweep:
 
 
 def make_sweep(**tables: Any) -> Sweep:
-    """The sweep of keyword arguments that are as the TOML file has them.
+    """Make a sweep from keyword arguments with the structure of the TOML file.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def _structure(raw: Any, source: str, directory: str) -> Sweep:
 
 
 def _complete(trace: TraceFile, workload: Workload, directory: str) -> TraceFile:
-    """The trace with what is said for all traces."""
+    """Fill in the settings that apply to all traces."""
     return replace(
         trace,
         nodes=trace.nodes or workload.nodes,
@@ -163,7 +163,7 @@ def _complete(trace: TraceFile, workload: Workload, directory: str) -> TraceFile
     )
 
 
-# What is wrong, and where.
+# Errors with their places.
 
 
 def _explain(error: BaseException, path: str) -> str:
@@ -171,7 +171,7 @@ def _explain(error: BaseException, path: str) -> str:
     from cattrs import AttributeValidationNote, BaseValidationError, ForbiddenExtraKeysError, IterableValidationNote
 
     if isinstance(error, BaseValidationError):
-        # Unknown keys first: that something else is missing may come from them.
+        # Unknown keys first, because a misspelt key also causes a missing one.
         inner = min(error.exceptions, key=lambda fault: not isinstance(fault, ForbiddenExtraKeysError))
         for note in getattr(inner, "__notes__", ()):
             if isinstance(note, AttributeValidationNote):
@@ -197,7 +197,7 @@ def _at(path: str, error: InputError) -> str:
 
 @cache
 def _converter() -> Converter:
-    """Structures the tables; cattrs knows unknown and missing keys and the place of a fault."""
+    """Converter of the tables; cattrs reports unknown and missing keys and the place of an error."""
     from cattrs import Converter
     from cattrs.gen import make_dict_structure_fn, override
 
@@ -245,10 +245,10 @@ def _axes(
     kind: type[Assignment] | type[Options],
     make_hook: Callable[..., Hook],
 ) -> Hook:
-    """Reads a table with a key for each parameter of a class."""
+    """Hook for a table with a key for each parameter of a class."""
     hooks = {item.name: axis(kind, item.name) for item in fields(kind)}
     own: dict[str, Hook] = {"seeds": seeds} if axes is AssignmentAxes else {}
-    # A class of these keys, so that they are refused and named like all others.
+    # A class with these keys, so that unknown ones are reported like all others.
     keys = make_dataclass(axes.__name__, [(name, Any, None) for name in (*own, *hooks)])
     structure = make_hook(keys, **own, **hooks)
 

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = ["find_zone", "submits_between"]
 
-#: No clock of the world is further from UTC [s].
+#: Largest offset of a time zone from UTC [s].
 _FURTHEST = 14 * 3600
 
 
 def submits_between(trace: Trace) -> str:
-    """The dates of the first and the last submit; empty if the trace does not count from a date.
+    """Dates of the first and the last submit; empty if the trace has no calendar dates.
 
     Examples
     --------
@@ -49,8 +49,8 @@ def find_zone(format: str, header: Mapping[str, str]) -> tuple[tzinfo, str]:
     Parameters
     ----------
     format, header
-        Of a trace. Dates without a zone (of the ALCF, or of sacct without epochs) stay as they are recorded. SWF may
-        name a zone, or its distance from UTC in seconds.
+        Format and header of a trace. Dates without a zone (ALCF, or sacct without epochs) are used as recorded. SWF may
+        name a zone, or its offset from UTC in seconds.
     """
     if records_local_time(format, header):
         return UTC, LOCAL

@@ -31,7 +31,7 @@ __all__ = ["TABLE_II", "BaselineYear", "average", "measure"]
 
 @dataclass(frozen=True)
 class BaselineYear:
-    """What Table II says of a year, and what else a calibration should look at.
+    """Metrics of a year in Table II, and further ones for calibration.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class BaselineYear:
     instant_start
         Share of the on-demand jobs that started at their arrival.
     instant_start_all
-        The same of all jobs.
+        The same for all jobs.
     on_demand
         Share of the jobs that are on-demand.
     """
@@ -68,12 +68,12 @@ def measure(seed: int, parameters: ThetaYear | None = None, **options: Any) -> B
     parameters
         Parameters of the year.
     **options
-        Of the simulation (:class:`simulator.options.Options`).
+        Options of the simulation (:class:`simulator.options.Options`).
 
     Returns
     -------
     BaselineYear
-        Its figures.
+        Its metrics.
     """
     trace = generate(parameters, seed)
     jobs = assign(trace, seed=seed, notice_mix="W5")
@@ -89,7 +89,7 @@ def measure(seed: int, parameters: ThetaYear | None = None, **options: Any) -> B
 
 
 def average(results: Sequence[BaselineYear]) -> BaselineYear:
-    """Mean of each figure over seeds; a seed without on-demand jobs has no instant starts to count."""
+    """Mean of each metric over seeds; a seed without on-demand jobs is left out for instant starts."""
 
     def mean(values: Iterable[float]) -> float:
         known = [value for value in values if not math.isnan(value)]

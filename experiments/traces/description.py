@@ -22,7 +22,7 @@ _DAY = 86400.0
 
 
 def describe_reading(trace: Trace) -> str:
-    """In a line or more: how many jobs a trace has, what was left out or read in spite of an oddity, and assumed.
+    """Describe the reading of a trace: number of jobs, jobs left out, remarks on unusual data, and assumptions.
 
     Examples
     --------
@@ -47,12 +47,12 @@ def describe_reading(trace: Trace) -> str:
 
 
 def need_jobs(trace: Trace, path: str | Path) -> None:
-    """Refuse a trace of which no job is left.
+    """Refuse a trace without jobs.
 
     Raises
     ------
     TraceError
-        Names the file, and why jobs were left out, with their numbers.
+        If no job is left; the message names the file, and the numbers of jobs left out by reason.
     """
     if not trace.jobs:
         size = f" on {trace.nodes:,} {trace.unit}" if trace.nodes is not None else ""
@@ -61,7 +61,7 @@ def need_jobs(trace: Trace, path: str | Path) -> None:
 
 
 def life_of_trace(trace: Trace) -> list[str]:
-    """In a line each: the starting state of a trace that was cut, and the jobs that it has withdrawn.
+    """Describe the starting state of a trace and its cancelled jobs, one line each.
 
     Examples
     --------
@@ -87,14 +87,14 @@ def life_of_trace(trace: Trace) -> list[str]:
 
 
 def composition(jobs: Sequence[Job], unit: str = "nodes") -> str:
-    """In a line: the types of a job table, with the undisturbed work of each.
+    """Describe the types of a job table, with the undisturbed work of each, in one line.
 
     Parameters
     ----------
     jobs
         A job table; jobs that never arrive have no work.
     unit
-        What sizes count: ``nodes`` or ``processors``.
+        Unit of sizes: ``nodes`` or ``processors``.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def composition(jobs: Sequence[Job], unit: str = "nodes") -> str:
 
 
 def list_counts(counts: Mapping[str, int]) -> str:
-    """Counts by kind, as a list in a sentence."""
+    """Format counts by kind as a list."""
     return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
 
 
@@ -131,7 +131,7 @@ class Description:
     days
         From the first to the last submit.
     load
-        Node-seconds asked for by the runtimes, over nodes x span; NaN if all jobs come at once.
+        Node-seconds of the runtimes over nodes x span; NaN if all jobs arrive at once.
     sizes
         (nodes, share of jobs, share of node-hours) of the most frequent sizes.
     requests
@@ -143,7 +143,7 @@ class Description:
     at_limit
         Share of jobs killed at their walltime.
     users, projects
-        How many there are; 0 if unknown.
+        Number of users and projects; 0 if unknown.
     """
 
     days: float
@@ -169,7 +169,7 @@ def describe(trace: Trace, nodes: int, most: int = 5) -> Description:
     nodes
         Size of the machine.
     most
-        How many of the most frequent sizes and walltimes are named.
+        Number of most frequent sizes and walltimes to list.
     """
     submit = np.array([job.submit for job in trace.jobs])
     size = np.array([job.nodes for job in trace.jobs], dtype=float)

@@ -89,7 +89,7 @@ def interarrivals(trace: Trace) -> Floats:
 
 
 def daily_counts(trace: Trace) -> NDArray[np.int64]:
-    """Jobs of each whole day since the first submit, shape (days,); the last day, cut by the end, is left out."""
+    """Jobs on each whole day since the first submit, shape (days,); the incomplete last day is left out."""
     days = (_submits(trace) - _submits(trace)[0]) // _DAY
     counts = np.bincount(days.astype(np.int64))
     return counts[:-1] if len(counts) > 1 else counts
@@ -127,7 +127,7 @@ def weekday_share(trace: Trace, shift: float = -6 * 3600.0) -> Floats:
 
 
 def project_shares(trace: Trace, tops: Sequence[int] = (1, 5, 10), period: float = 365 * _DAY / 12) -> Floats:
-    """Share of the jobs that the most active projects of a period hold, averaged over the periods.
+    """Share of the jobs in the most active projects of a period, averaged over the periods.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def project_shares(trace: Trace, tops: Sequence[int] = (1, 5, 10), period: float
 
 
 def _in_batches(trace: Trace, least: int, within: float) -> float:
-    """Share of the jobs in runs of at least ``least`` equal jobs, each within ``gap`` seconds of the one before."""
+    """Share of the jobs in sequences of ``least`` or more equal jobs, each within ``gap`` seconds of the last."""
     jobs = sorted(trace.jobs, key=lambda job: job.submit)
     lengths = [1]
     for last, job in pairwise(jobs):
@@ -169,8 +169,8 @@ def _in_batches(trace: Trace, least: int, within: float) -> float:
     return sum(length for length in lengths if length >= least) / len(jobs)
 
 
-#: What the generator is given (built in), what follows from it and is near (emerges), what is known to differ; with a
-#: reason. The keys are those of :func:`summary`.
+#: Origin of each quantity: an input of the generator (built in), a consequence that agrees (emerges), or a known
+#: difference; with a reason. The keys are those of :func:`summary`.
 _ORIGIN: dict[str, tuple[str, str]] = {
     "jobs per day, mean": ("built in", "Table I: 37,298 jobs in 2019, 23,911 in 2022"),
     "jobs per day, standard deviation / mean": ("emerges", ""),
@@ -219,7 +219,7 @@ def summary(trace: Trace, shift: float = -6 * 3600.0) -> dict[str, tuple[float, 
     Returns
     -------
     dict
-        For each quantity its value and its unit; NaN where the trace does not know.
+        Value and unit of each quantity; NaN if the trace lacks the data.
     """
     nodes, run, limit = (_column(trace, name) for name in ("nodes", "runtime", "walltime"))
     work = nodes * run
@@ -273,18 +273,18 @@ def summary(trace: Trace, shift: float = -6 * 3600.0) -> dict[str, tuple[float, 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One quantity of two traces.
+    """Comparison of one quantity between two traces.
 
     Attributes
     ----------
     quantity, unit
-        What, in which unit (empty: a pure number).
+        Name of the quantity, and its unit (empty: dimensionless).
     generated, real
         The two values; NaN where unknown.
     origin
         ``built in``, ``emerges`` or ``differs``.
     reason
-        Why it differs, or where the number comes from.
+        Reason of a difference, or source of the number.
     """
 
     quantity: str
@@ -305,7 +305,7 @@ def compare(
     generated, real
         The traces.
     projects
-        A real trace with projects, for the three rows that speak of them, where ``real`` has none.
+        A real trace with projects, for the three rows on projects, if ``real`` has none.
     real_shift
         As in :func:`hourly_share`, of the real trace; the default fits the public trace of 2022.
 

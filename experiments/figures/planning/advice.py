@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_advice"]
 
-#: The requests that are compared: names, colours, marks and lines.
+#: Compared requests: names, colours, markers and lines.
 _COMPARED = {
     "best": ("advice", "#0072B2", "o", "-"),
     "own": ("own request", "#D55E00", "s", "-"),
@@ -28,13 +28,13 @@ _SIZES = ("#333333", "#777777", "#A6A6A6", "#C8C8C8")
 
 
 def plot_advice(requests: Sequence[Mapping[str, Any]], responses: Floats) -> Figure:
-    """Draw the expected response time over the walltime, and the distribution of the response times that are compared.
+    """Draw expected response times over the walltime, and response-time distributions of the compared requests.
 
     Parameters
     ----------
     requests
         A row for each request, by size and walltime: ``nodes``, ``walltime``, mean ``wait`` and ``response`` [s],
-        whether it is the ``best``, and the ``names`` of what it stands for (``own``, ``planner``).
+        whether it is the ``best``, and the ``names`` of its roles (``own``, ``planner``).
     responses
         Time from now to the completion of the job in each draw [s], shape (draws, requests).
     """
@@ -50,7 +50,7 @@ def plot_advice(requests: Sequence[Mapping[str, Any]], responses: Floats) -> Fig
 
 
 def _compared_requests(requests: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Places of the requests that are compared; where one stands for several, under its first name."""
+    """Indices of the compared requests; a request with several roles appears under its first name."""
     found = {"best": next(place for place, row in enumerate(requests) if row["best"])}
     for name in ("own", "planner"):
         place = next((place for place, row in enumerate(requests) if name in row["names"]), None)
@@ -98,7 +98,7 @@ def _name(axes: Axes, x: float, y: float, text: str) -> None:
 def _draw_distributions(
     axes: Axes, requests: Sequence[Mapping[str, Any]], responses: Floats, compared: dict[str, int]
 ) -> None:
-    """The share of the draws in which the job has completed, over time."""
+    """Draw the share of draws in which the job has completed, over time."""
     shares = 100 * np.arange(1, len(responses) + 1) / len(responses)
     last = 0.0
     for name, place in compared.items():

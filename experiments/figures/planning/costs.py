@@ -24,7 +24,7 @@ _COLUMNS = 3
 
 
 def plot_costs(walltimes: Floats, waits: Floats, nodes: np.ndarray, model: WaitModel, title: str = "") -> Figure:
-    """Draw the fits over what they were fitted to.
+    """Draw the fits and the waits that they were fitted to.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def plot_costs(walltimes: Floats, waits: Floats, nodes: np.ndarray, model: WaitM
     model
         Fitted to them.
     title
-        Where they come from.
+        Origin of the waits.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def plot_costs(walltimes: Floats, waits: Floats, nodes: np.ndarray, model: WaitM
 
 
 class _Part(NamedTuple):
-    """What a panel shows."""
+    """Content of a panel."""
 
     name: str
     fit: WaitFit
@@ -84,7 +84,7 @@ class _Part(NamedTuple):
 
     @property
     def end(self) -> float:
-        """End of the abscissa [s]: few requests are much longer than those of the last group."""
+        """End of the abscissa [s], just beyond the last group, because few requests are much longer."""
         return 1.1 * float(bin_pairs(self.walltimes, self.waits).walltime[-1]) if len(self.waits) else 0.0
 
 
@@ -109,7 +109,7 @@ def _draw(axes: Axes, part: _Part, unit: TimeUnit) -> None:
         height = free.at(ends) / unit.seconds
         style = (0, (3, 2))
         axes.plot(ends / unit.seconds, height, color=INK, linewidth=0.8, linestyle=style, label="fit without bounds")
-    # Above everything there is room for the text.
+    # Leave room for the text above the data.
     axes.set_ylim(0, 1.4 * max(float(high.max()), float(mean.max()), float(line.max())))
     axes.set_xlim(0, ends[1] / unit.seconds)
     axes.text(
@@ -122,7 +122,7 @@ def _fit_summary(fit: WaitFit, fallback: bool, unit: TimeUnit) -> str:
     prices = f"alpha = {fit.alpha:.3g}, gamma = {fit.gamma / unit.seconds:.3g} {unit.symbol}"
     if fallback:
         return f"{prices}\ntoo few pairs: as all sizes"
-    # A hair below 0 is written as 0.
+    # Write a rounded -0 as 0.
     worth = [
         f"{round(value, 2) + 0.0:.2f} ({of})"
         for value, of in ((fit.r_squared, "pairs"), (fit.r_squared_means, "means"))

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["plot_forecast"]
 
 _COLOR, _MARK = "#0072B2", "#D55E00"
-#: Rows of jobs that one picture shows; more are thinned out.
+#: Largest number of jobs in a figure; more are thinned out.
 _MOST = 40
 #: Pairs of levels of the fan, the widest first, with the opacity of the area between them.
 _FAN = ((0.05, 0.95, 0.18), (0.25, 0.75, 0.35))
 
 
 def plot_forecast(jobs: Sequence[Mapping[str, Any]], waits: Floats, queue: Floats) -> Figure:
-    """When jobs start, and how many of those that wait now still wait.
+    """Draw start times of jobs, and the number of presently waiting jobs over time.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def plot_forecast(jobs: Sequence[Mapping[str, Any]], waits: Floats, queue: Float
     waits
         Time from now to the start of each of them in each draw [s], shape (draws, jobs).
     queue
-        The same of all jobs that wait now, shape (draws, waiting).
+        The same for all waiting jobs, shape (draws, waiting).
     """
     figure = new_figure(7.0, 3.0 if len(jobs) == 1 else 3.4)
     left, right = figure.subplots(1, 2)
@@ -48,7 +48,7 @@ def plot_forecast(jobs: Sequence[Mapping[str, Any]], waits: Floats, queue: Float
 
 
 def _draw_job(axes: Axes, job: Mapping[str, Any], seconds: Floats) -> None:
-    """The share of the draws in which the job has started, over time."""
+    """Draw the share of draws in which the job has started, over time."""
     waits = np.sort(seconds) / 3600
     shares = 100 * np.arange(1, len(waits) + 1) / len(waits)
     axes.step(
@@ -74,7 +74,7 @@ def _draw_job(axes: Axes, job: Mapping[str, Any], seconds: Floats) -> None:
 
 
 def _draw_jobs(axes: Axes, ids: Sequence[int], waits: Floats) -> None:
-    """Median and intervals of each job, by median."""
+    """Draw median and intervals of each job, ordered by median."""
     levels = np.quantile(waits / 3600, (0.05, 0.25, 0.5, 0.75, 0.95), axis=0, method="inverted_cdf")
     order = np.argsort(levels[2], kind="stable")
     if len(order) > _MOST:
@@ -92,7 +92,7 @@ def _draw_jobs(axes: Axes, ids: Sequence[int], waits: Floats) -> None:
 
 
 def _draw_queue(axes: Axes, waits: Floats) -> None:
-    """How many of the jobs that wait now still wait: a fan of the draws."""
+    """Draw the number of presently waiting jobs over time as a fan chart of the draws."""
     ends = np.max(waits, axis=1)
     times = np.linspace(0.0, max(float(np.quantile(ends, 0.95)), 60.0), 200)
     counts = np.sum(waits[:, None, :] > times[None, :, None], axis=2)

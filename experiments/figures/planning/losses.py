@@ -57,7 +57,7 @@ def plot_losses(found: Mapping[tuple[str, str, int], Any], titles: Mapping[str, 
                 axes.fill_between(
                     sizes, [i.low for _, i in points], [i.high for _, i in points], color=color, alpha=0.13, linewidth=0
                 )
-        # Losses fall over two orders of magnitude; some are 0 to rounding.
+        # Losses span two orders of magnitude, and some are 0 up to rounding.
         axes.set_yscale("symlog", linthresh=1e-3)
         axes.set_yticks([0, 1e-3, 1e-2, 1e-1, 1], ["0", "0.001", "0.01", "0.1", "1"])
         axes.minorticks_off()

@@ -24,9 +24,9 @@ PARTS = {
     "work": STATE_COLORS["compute"],
     "checkpoint": STATE_COLORS["checkpoint"],
 }
-#: More reservations than this are bars too thin to see.
+#: Largest number of reservations; more would be bars too thin to see.
 _MOST = 24
-#: Less likely ones are not worth a line; the first ones always are.
+#: Probability below which a reservation gets no line, except the first ones.
 _UNLIKELY = 1e-4
 
 
@@ -40,7 +40,7 @@ def plot_plan(document: Mapping[str, Any], law: Law, title: str = "", runs: np.n
     law
         Distribution of the runtime [s].
     title
-        Over the law; empty: the strategy.
+        Title of the figure; empty: the strategy.
     runs
         Past runs [s] that the law was fitted to, shape (runs,).
 
@@ -55,7 +55,7 @@ def plot_plan(document: Mapping[str, Any], law: Law, title: str = "", runs: np.n
     shown = rows[: min(_MOST, max(len(likely), min(3, len(rows))))]
     unit = choose_unit(max(row["length"] for row in shown))
     figure = new_figure(PAGE, 2.3 + 1.4 + 0.13 * len(shown))
-    # The survival on top, as wide as the bars that explain it.
+    # The survival function is on top, as wide as the bars below.
     grid = figure.add_gridspec(2, 2, height_ratios=[1.5, 1.4 + 0.13 * len(shown)], width_ratios=[2.6, 1])
     top = figure.add_subplot(grid[0, :])
     bars = figure.add_subplot(grid[1, 0])
@@ -133,7 +133,7 @@ def _survival(
             markeredgecolor=INK,
             markeredgewidth=0.7,
             label=label,
-            # Half of the first and the last marker would be cut off.
+            # Otherwise half of the first and the last marker would be cut off.
             clip_on=False,
             zorder=3,
         )
@@ -150,7 +150,7 @@ def _anatomy(axes: Axes, shown: list[Mapping[str, Any]], seconds: float) -> None
             axes.barh(places, lengths, left=begins, height=0.7, color=color, label=part)
         begins += lengths
     axes.set_ylim(len(shown) + 0.6, 0.4)
-    # Whole numbers, few enough not to touch.
+    # Integer ticks, few enough not to touch.
     step = 1 if len(shown) <= 12 else 2
     axes.set_yticks(places[::step])
     axes.set_xlim(0, begins.max() * 1.02)

@@ -26,9 +26,9 @@ __all__ = ["plot_trace"]
 
 _FIRST, _SECOND = TYPE_COLORS[JobType.RIGID], STATE_COLORS["warning"]
 _RECORDED, _SIMULATED = INK, STATE_COLORS["lost"]
-#: Shorter waits are drawn as this one [h]: a logarithmic axis has no place for none at all.
+#: Lower limit of drawn waits [h], because a logarithmic axis cannot show 0.
 _SHORTEST = 10 / 3600
-#: Hours, and how they are read on an axis from seconds to months.
+#: Ticks [h] and their labels on an axis from seconds to months.
 _MARKS = {1 / 3600: "1 s", 1 / 60: "1 min", 1.0: "1 h", 24.0: "1 d", 24.0 * 30: "30 d"}
 _FINE_MARKS = {10 / 3600: "10 s", 1 / 6: "10 min", 6.0: "6 h", 24.0 * 7: "7 d"} | _MARKS
 
@@ -43,14 +43,14 @@ class _Waits(NamedTuple):
 
 
 def plot_trace(trace: Trace, result: Result | None = None) -> Figure:
-    """What a trace is, on one page.
+    """Draw a summary of a trace on one page.
 
     Parameters
     ----------
     trace
         With at least one job.
     result
-        A simulation of the same jobs; its waits are drawn beside the recorded ones.
+        A simulation of the same jobs; its waits are drawn with the recorded ones.
 
     Returns
     -------
@@ -82,7 +82,7 @@ def plot_trace(trace: Trace, result: Result | None = None) -> Figure:
     _draw_mean_waits(panels[1, 2], waits, float(since.max()))
     epoch = trace_epoch(trace.header, float(submits.min()))
     if epoch is not None:
-        # Ticks stand at midnights of UTC, which local times without a zone are read as.
+        # Ticks are at midnight UTC, because local times without a zone are read as UTC.
         zone = LOCAL if find_zone(trace.format, trace.header)[1] == LOCAL else "UTC"
         _, unit, _ = _bins(float(since.max()))
         for axes in (panels[1, 0], panels[1, 2]):
@@ -109,7 +109,7 @@ def _waits(trace: Trace, result: Result | None, origin: float) -> list[_Waits]:
 
 
 def _shares(values: Floats, edges: Floats, weights: Floats | None = None) -> Floats:
-    """Per cent of the jobs, or of their weights, in each bin."""
+    """Percentage of the jobs, or of their weights, in each bin."""
     counts, _ = np.histogram(values, edges, weights=weights)
     total = counts.sum()
     shares: Floats = 100.0 * counts / total if total else counts.astype(float)
@@ -151,7 +151,7 @@ def _draw_accuracy(axes: Axes, ratio: Floats) -> None:
 
 
 def _draw_load(axes: Axes, since: Floats, work: Floats, trace: Trace) -> None:
-    """The work submitted in each bin, by what the machine could do in it; without a machine in node-hours a day."""
+    """Draw the work submitted in each bin relative to capacity; without a machine size, in node-hours per day."""
     edges, unit, name = _bins(float(since.max()))
     submitted, _ = np.histogram(since, edges, weights=work)
     widths = np.diff(edges)
@@ -201,7 +201,7 @@ def _draw_mean_waits(axes: Axes, waits: list[_Waits], span: float) -> None:
     for label, color, submits, hours in waits:
         counts, _ = np.histogram(submits, edges)
         sums, _ = np.histogram(submits, edges, weights=hours)
-        # A bin in which nothing was submitted has no mean; the line goes on over it.
+        # A bin without submissions has no mean, so the line skips it.
         some = counts > 0
         middles = (edges[:-1] + edges[1:])[some] / 2 / unit.seconds
         marker = "." if some.sum() < 40 else None
@@ -213,17 +213,17 @@ def _draw_mean_waits(axes: Axes, waits: list[_Waits], span: float) -> None:
 def _bins(span: float) -> tuple[Floats, TimeUnit, str]:
     """Edges [s] of bins over the submits, the unit of the axis, and the name of a bin."""
     span = max(span, 1.0)
-    # A third of a page shows fewer bins than a page.
+    # A panel has a third of the page's width, hence fewer bins.
     width, name = choose_bin(3 * span, points=sys.maxsize)
     edges = np.append(np.arange(0.0, span, width), span)
     if len(edges) > 2 and edges[-1] - edges[-2] < width / 2:
-        # The rest of a bin would say much of few jobs.
+        # An incomplete last bin would show the mean of few jobs.
         edges = np.delete(edges, -2)
     return edges, choose_unit(span), name
 
 
 def _log_time(axes: Axes, low: float, high: float) -> None:
-    """A logarithmic axis of hours, marked in the units people think in."""
+    """Logarithmic axis of hours, labelled from seconds to months."""
     known = _MARKS if high > 1e4 * low else _FINE_MARKS
     while sum(low <= at <= high for at in known) < 2:
         low, high = low / 1.5, high * 1.5

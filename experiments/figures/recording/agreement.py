@@ -17,7 +17,7 @@ _HOUR = 3600.0
 
 
 def plot_agreement(rows: Sequence[Mapping[str, Any]], waits: Sequence[Mapping[str, Any]], best: str) -> Figure:
-    """What agrees under each rule, and the waits under the rule that agrees best.
+    """Draw the agreement under each rule, and the waits under the rule that agrees best.
 
     Parameters
     ----------

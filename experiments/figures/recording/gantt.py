@@ -34,14 +34,14 @@ __all__ = ["plot_gantt"]
 
 #: A larger machine gets a taller chart.
 _LARGE = 64
-#: With more rectangles than this their edges get thin; with more than this only large ones have any, and the PDF file
-#: holds pixels.
+#: Numbers of rectangles above which edges get thin, and above which only large ones have edges and the PDF file is
+#: rasterised.
 _THIN, _MANY = 400, 4000
-#: What is large: these shares of the window and of the machine.
+#: Size of a large rectangle, as shares of the window and of the machine.
 _WIDE, _TALL = 0.006, 0.012
-#: Width of a letter [share of the window].
+#: Width of a character [share of the window].
 _LETTER = 0.009
-#: More notices and arrivals than this get no marks.
+#: Largest number of notices and arrivals with markers.
 _CALLS = 30
 
 
@@ -55,11 +55,11 @@ def plot_gantt(
     result
         With its event log.
     window
-        What is shown; default everything.
+        Time window; default everything.
     labels
-        Texts of jobs; their ids by default. They are written where they have room.
+        Labels of jobs, by default their ids; they are drawn where they fit.
     color
-        What colours show: ``type``, ``user``, ``project`` or ``size``.
+        Property shown by colour: ``type``, ``user``, ``project`` or ``size``.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def plot_gantt(
 def _draw(
     axes: Axes, shown: Sequence[Rectangle], tones: Tones, axis: TimeAxis, nodes: int
 ) -> tuple[list[Any], list[str]]:
-    """All rectangles, those of a look at once; returns what the legend shows."""
+    """Draw all rectangles, grouped by style; returns the legend entries."""
     from matplotlib.patches import Patch
 
     edge = 0.5 if len(shown) <= _THIN else 0.2
@@ -152,7 +152,7 @@ def _draw(
 
 
 def _is_large(item: Rectangle, axis: TimeAxis, nodes: int) -> bool:
-    """Whether an edge would leave something of it."""
+    """Whether a rectangle is large enough for an edge."""
     return item.end - item.start > _WIDE * (axis.closes - axis.opens) and item.high - item.low > _TALL * nodes
 
 
@@ -170,7 +170,7 @@ def _collection(items: Sequence[Rectangle], axis: TimeAxis, **look: Any) -> Any:
 def _name(
     axes: Axes, shown: Sequence[Rectangle], names: Mapping[int, str], tones: Tones, axis: TimeAxis, nodes: int
 ) -> None:
-    """Write the job's name on each rectangle that has room for it."""
+    """Write the job's label on each rectangle where it fits."""
     span = axis.closes - axis.opens
     for item in shown:
         start, end = max(axis.opens, item.start), min(axis.closes, item.end)
@@ -186,7 +186,7 @@ def _name(
 def _mark_calls(
     axes: Axes, result: Recording, types: Mapping[int, JobType], names: Mapping[int, str], axis: TimeAxis
 ) -> bool:
-    """Triangles over the machine: open for a notice, full for an arrival. Returns whether there are any."""
+    """Draw triangles above the machine, open for a notice, filled for an arrival. Returns whether there are any."""
     found = [
         (entry.time, entry.job_id, entry.event == "submit")
         for entry in result.entries

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_wait_map", "wait_cells"]
 
-#: Longest walltimes of the rows [s], and what they are called; what is longer has a row of its own.
+#: Longest walltimes of the rows [s], with their labels; longer ones share another row.
 _WALLTIMES = ((900, "15 min"), (1800, "30 min"), (3600, "1 h"), (10800, "3 h"), (21600, "6 h"), (43200, "12 h"),
               (86400, "24 h"), (259200, "3 d"))  # fmt: skip
-#: Marks of the colour bar [h]. Shorter waits have the colour of the first.
+#: Ticks of the colour bar [h]. Shorter waits have the colour of the first.
 _MARKS = ((1 / 60, "1 min"), (1 / 6, "10 min"), (1.0, "1 h"), (6.0, "6 h"), (24.0, "1 d"), (168.0, "1 week"))
 _MOST_SIZES = 10
 
@@ -44,7 +44,7 @@ def wait_cells(
     Returns
     -------
     sizes, lengths : list of str
-        What columns and rows are called: ranges of sizes, and the longest walltimes.
+        Labels of columns and rows: ranges of sizes, and the longest walltimes.
     counts, values : ndarray
         Jobs in each cell, shape (rows, columns); and waits [h], shape (2, rows, columns): the median and the
         quantile, NaN in cells without jobs.
@@ -53,7 +53,7 @@ def wait_cells(
     # Column k is (2^(k-1), 2^k]: most requests are powers of two, and these end a range.
     power = np.maximum(np.ceil(np.log2(size)), 0).astype(np.int64)
     first, last = int(power.min()), int(power.max())
-    # Few enough columns to be read; the smallest sizes share one.
+    # Limit the number of columns; the smallest sizes share one.
     first = max(first, last - _MOST_SIZES + 1)
     column = np.maximum(power, first) - first
     ends = [end for end, _ in _WALLTIMES]
@@ -78,14 +78,14 @@ def _sizes(power: int, first: int, smallest: int, largest: int) -> str:
 
 
 def plot_wait_map(recording: Recording, window: Window | None = None, *, quantile: float = 0.9) -> Figure:
-    """The median and a quantile of the waits, by size and requested walltime.
+    """Draw the median and a quantile of the waits, by size and requested walltime.
 
     Parameters
     ----------
     recording
-        It needs no event log.
+        The recording, which needs no event log.
     window
-        Jobs submitted in it count; default all. Cancelled ones never do.
+        Window of submits; default all. Cancelled jobs are left out.
     quantile
         From 0 to 1.
 
@@ -149,7 +149,7 @@ def plot_wait_map(recording: Recording, window: Window | None = None, *, quantil
 
 
 def _write(axes: Axes, level: Floats, counts: Floats, norm: object, columns: int) -> None:
-    """The wait in each cell, and how many jobs it is of."""
+    """Write the wait and the number of jobs in each cell."""
     from matplotlib.patches import Rectangle
 
     font = FONT["note"] - (1.0 if columns > 7 else 0.0)
@@ -159,7 +159,7 @@ def _write(axes: Axes, level: Floats, counts: Floats, norm: object, columns: int
                 Rectangle((column, row), 1, 1, facecolor="#F4F4F4", edgecolor="#C8C8C8", hatch="////", linewidth=0)
             )
             continue
-        # Cividis is dark below its middle.
+        # The lower half of cividis is dark.
         ink = "white" if norm(hours) < 0.55 else "#111111"  # type: ignore[operator]  # a norm is a function
         axes.text(
             column + 0.5, row + 0.5, f"{_short(hours)}\n{counts[row, column]:,.0f}", ha="center", va="center",
@@ -168,7 +168,7 @@ def _write(axes: Axes, level: Floats, counts: Floats, norm: object, columns: int
 
 
 def _short(hours: float) -> str:
-    """A wait in few letters.
+    """Format a wait in few characters.
 
     >>> _short(0.001), _short(0.5), _short(3.25), _short(50)
     ('4 s', '30 m', '3.2 h', '2.1 d')

@@ -11,18 +11,18 @@ from workloads.ground.errors import UnknownNameError
 
 __all__ = ["TONES", "Tones", "ink_on", "job_colors"]
 
-#: By what a chart can be coloured.
+#: Properties by which a chart can be coloured.
 TONES = ("type", "user", "project", "size")
 
-#: Neighbours in the list differ in hue and lightness.
+#: Colours of users and projects; neighbours differ in hue and lightness.
 _NAMED = ("#0A62A0", "#F0B429", "#009E73", "#CC79A7", "#6B1F52", "#7FC4EE", "#D55E00", "#C9CF8B")
 _OTHERS = "#9A9A9A"
-#: From the smallest sizes to the largest.
+#: Colours from the smallest to the largest sizes.
 _SIZES = ("#DCE9F5", "#A9CBE4", "#6BA6D0", "#2F7AB5", "#0A4A86", "#062748")
 
 
 class Tones(NamedTuple):
-    """Classes of jobs with a colour each.
+    """Classes of jobs and their colours.
 
     Attributes
     ----------
@@ -39,13 +39,13 @@ class Tones(NamedTuple):
 def job_colors(recording: Recording, by: str = "type") -> Tones:
     """Colours of the jobs of a recording.
 
-    Users and projects with the most node-time have a colour each, the others share one. Sizes are shares of the
+    Users or projects with the most node-time have distinct colours; the others share one. Sizes are shares of the
     machine.
 
     Raises
     ------
     UnknownNameError
-        If ``by`` is none of :data:`TONES`.
+        If ``by`` is not in :data:`TONES`.
     """
     if by not in TONES:
         raise UnknownNameError("colour", by, TONES)
@@ -71,7 +71,7 @@ def job_colors(recording: Recording, by: str = "type") -> Tones:
 
 
 def _by_size(recording: Recording) -> Tones:
-    """Halves of the machine, quarters, and so on; the smallest sizes share a colour."""
+    """Classes of halves of the machine, quarters, and so on; the smallest sizes share a colour."""
     ends = [recording.nodes / 2**power for power in range(len(_SIZES) - 1, 0, -1)] + [float(recording.nodes)]
     words = ["" if end < 1 else "1 node" if end < 2 else f"to {int(end):,} nodes" for end in ends]
     place = {
@@ -83,6 +83,6 @@ def _by_size(recording: Recording) -> Tones:
 
 
 def ink_on(color: str) -> str:
-    """The colour of letters on this one: black on what is light."""
+    """Text colour on a background: black on light colours."""
     red, green, blue = (int(color[at : at + 2], 16) for at in (1, 3, 5))
     return "#111111" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "white"

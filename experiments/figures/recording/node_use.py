@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_use"]
 
-#: What fills a machine that is used, and what is too small to be seen beside it.
+#: The two dominant uses; the others are too small to be seen beside them.
 _LARGE = ("compute", "idle")
 
 
 def plot_use(recording: Recording, window: Window | None = None) -> Figure:
-    """The use of the nodes over time.
+    """Draw the use of the nodes over time.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def plot_use(recording: Recording, window: Window | None = None) -> Figure:
     times = use.times + accounting_start(recording)
     inside = int(np.count_nonzero((times > axis.opens) & (times < axis.closes)))
     edges, over = axis.bins(inside)
-    # After the last completion nothing is known, and nothing is drawn.
+    # Nothing is drawn after the last completion.
     courses = {
         name: axis.steps(times, np.append(level, 0) * (100.0 / recording.nodes), edges)
         for name, level in use.nodes.items()
@@ -100,7 +100,7 @@ def _stack(axes: Axes, courses: dict[str, tuple[Floats, Floats]], names: list[st
 
 
 def _percent(share: float) -> str:
-    """Two digits that say something.
+    """Format a percentage with two or three significant digits.
 
     >>> _percent(78.94), _percent(0.42), _percent(0.003)
     ('78.9 %', '0.42 %', '<0.01 %')

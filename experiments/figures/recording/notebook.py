@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["KINDS", "plot_result", "result_html"]
 
-#: Pictures of one result that need no window.
+#: Figures of one result that take no window.
 _WHOLE = ("machine", "accounting")
-#: All pictures of one result.
+#: All figures of one result.
 KINDS = (*_WHOLE, *PORTRAITS)
 #: Metrics in the order of the console; a wall-clock time would differ from run to run.
 _SHOWN = (
@@ -48,12 +48,12 @@ def plot_result(
     Parameters
     ----------
     result
-        What is drawn; all kinds but ``waits`` and ``accounting`` need its event log.
+        The result; all kinds except ``waits`` and ``accounting`` need its event log.
     kind
         ``machine`` (busy and held nodes and the queue over time), ``accounting`` (node-hours by use), or a picture of
         ``holdfast picture``: ``gantt``, ``use``, ``queue``, ``on-demand`` or ``waits``.
     start, end
-        Window of time of those (:class:`~experiments.recordings.time_windows.Window`).
+        Time window of the figures of ``holdfast picture`` (:class:`~experiments.recordings.time_windows.Window`).
     quantile
         Quantile that ``waits`` draws beside the median.
 
@@ -62,7 +62,7 @@ def plot_result(
     UnknownNameError
         If there is no such kind.
     InputError
-        If the result has not what the picture shows, or ``machine`` and ``accounting`` are given a window.
+        If the result lacks the data of the figure, or a window is given for ``machine`` or ``accounting``.
     """
     if kind not in KINDS:
         raise UnknownNameError("picture", kind, KINDS)
@@ -76,7 +76,7 @@ def plot_result(
 
 
 def result_html(result: Result) -> str:
-    """A result as a notebook shows it: what was simulated, its metrics, and busy nodes and queue over time."""
+    """HTML of a result for notebooks: description, metrics, and busy nodes and queue over time."""
     options = result.options
     head = (
         f"{escape(result.name)}: {len(result.records):,} jobs on {result.nodes:,} {result.unit}, "
@@ -94,7 +94,7 @@ def result_html(result: Result) -> str:
 
 
 def _metrics(result: Result) -> Iterator[tuple[str, str]]:
-    """Name with unit, and value of each metric that is known; none of a result that was read back."""
+    """Name with unit and value of each known metric; empty for a result that was read back."""
     try:
         summary: Any = result.summary()
     except InputError:
@@ -111,7 +111,7 @@ def _metrics(result: Result) -> Iterator[tuple[str, str]]:
 
 
 def _picture(result: Result) -> str:
-    """The machine over time as an image within the page; empty without an event log."""
+    """The machine over time as an inline image; empty without an event log."""
     try:
         figure = plot_result(result)
     except InputError:

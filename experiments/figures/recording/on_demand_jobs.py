@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["plot_on_demand"]
 
 _MINUTE = 60 * SECOND
-#: Rows with names and heights of their own, at most.
+#: Largest number of rows with labels and fixed heights.
 _NAMED = 48
-#: A start later than this after the expected arrival stands at the edge [min].
+#: Limit of the time axis [min]; a later start is drawn at the edge.
 _LATEST = 60.0
 _ROOM = {
     "reserved": ("held in advance", STATE_COLORS["held"]),
@@ -49,7 +49,7 @@ _COLOR = TYPE_COLORS[JobType.ON_DEMAND]
 
 
 def plot_on_demand(recording: Recording, window: Window | None = None) -> Figure:
-    """The on-demand jobs that were expected in a window, a row each.
+    """Draw the on-demand jobs expected in a window, one row each.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def plot_on_demand(recording: Recording, window: Window | None = None) -> Figure
     -------
     Figure
         Left, in minutes around the expected arrival: notice, arrival, start, time-out, and how long nodes were held.
-        Right, in per cent of its request: what others gave up for it. What is missing to 100 % was free.
+        Right, as percentages of its request: nodes that others gave up for it. The rest to 100 % was free.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def plot_on_demand(recording: Recording, window: Window | None = None) -> Figure
     if not rows:
         raise InputError("no on-demand job is expected in this window")
     figure = new_figure(PAGE, 1.5 + 0.135 * min(len(rows), _NAMED))
-    # Laid out as it is saved: long names are wider there than at a coarser resolution.
+    # Use the resolution of the saved file, at which long names are wider than at a coarser one.
     figure.set_dpi(150)
     left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1.5, 1))
     size = 3.4 if len(rows) <= _NAMED else max(1.2, 3.4 * (_NAMED / len(rows)) ** 0.5)

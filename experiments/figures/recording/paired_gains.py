@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["plot_gains"]
 
-#: Largest losses and largest gains that are drawn.
+#: Number of largest losses, and of largest gains, that are drawn.
 _EACH = 14
-#: Colour and marker of a difference, by verdict; different lightness, and different in shape.
+#: Colour and marker of a difference, by verdict; they differ in lightness and shape.
 _MARKS = {
     "gains": ("#56C2A0", "<"),
     "loses": ("#A83C00", ">"),
@@ -25,7 +25,7 @@ _MARKS = {
 
 
 def plot_gains(found: Gains, name: str = "wait_h") -> Figure:
-    """Means of both results and their difference with its interval, a line for each group.
+    """Draw means of both results and their difference with its interval, one line for each group.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ def plot_gains(found: Gains, name: str = "wait_h") -> Figure:
     Returns
     -------
     Figure
-        Two panels. All jobs stand first, then the groups from the largest loss to the largest gain; of many the largest
-        of both.
+        Two panels. All jobs come first, then the groups from the largest loss to the largest gain; of many groups only
+        the extremes.
     """
     from matplotlib.lines import Line2D
 
@@ -68,7 +68,7 @@ def plot_gains(found: Gains, name: str = "wait_h") -> Figure:
     dress(right, x=f"Difference ({unit})" if unit else "Difference", title=f"{found.second} less {found.first}",
           grid="x")  # fmt: skip
     left.set_xlim(left=0)
-    # The interval of a group of few jobs may be far wider than all differences.
+    # The interval of a small group may be far wider than all differences.
     wide = max(abs(float(row[end] or 0.0)) for row in rows for end in ("low", "high")) * scale
     most = 2.5 * max(abs(row["difference"]) for row in rows) * scale
     if wide > most > 0:

@@ -29,7 +29,7 @@ _HOUR = 3600 * SECOND
 
 
 def plot_queue(recording: Recording, window: Window | None = None) -> Figure:
-    """What waits over time.
+    """Draw the queue over time.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def plot_queue(recording: Recording, window: Window | None = None) -> Figure:
 
 
 def _node_hours(most: float) -> tuple[float, str]:
-    """The unit in which that number of node-hours has few digits."""
+    """The unit in which a number of node-hours has few digits."""
     for scale, unit in ((1e6, "M node-h"), (1e3, "k node-h")):
         if most >= 2 * scale:
             return scale, unit
@@ -92,7 +92,7 @@ def _draw(axes: Axes, edges: Floats, values: Floats) -> None:
 
 
 def _draw_head(axes: Axes, found: Sequence[Stay], axis: TimeAxis, edges: npt.NDArray[np.int64]) -> None:
-    """A saw: it grows with time and falls when the head starts. Means over bins where there are too many teeth."""
+    """Draw the wait of the head, a sawtooth that falls when the head starts; with too many teeth, means over bins."""
     color = TYPE_COLORS[JobType.RIGID]
     parts: list[tuple[int, int, int]] = []
     for start, end, stay in heads(found):

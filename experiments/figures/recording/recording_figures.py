@@ -24,12 +24,12 @@ __all__ = ["PORTRAITS", "Portrait", "existing_pictures", "portrait_path", "selec
 
 @dataclass(frozen=True)
 class Portrait:
-    """A picture of a simulation.
+    """A figure of a simulation.
 
     Attributes
     ----------
     about
-        What it shows, in a few words.
+        Short description.
     plot
         The function that draws it, as ``module:function``: matplotlib is imported when it is called.
     events
@@ -47,7 +47,7 @@ class Portrait:
     color: bool = False
 
     def draw(self, recording: Recording, window: Window, quantile: float, color: str = "type") -> Figure:
-        """Draw it."""
+        """Draw the figure."""
         how: dict[str, Any] = {"quantile": quantile} if self.quantile else {}
         how |= {"color": color} if self.color else {}
         figure: Figure = resolve_name(self.plot)(recording, window, **how)
@@ -72,7 +72,7 @@ PORTRAITS: Mapping[str, Portrait] = {
 
 
 def select_portraits(name: str) -> list[str]:
-    """The named one, or ``all``.
+    """Select a figure by name, or ``all``.
 
     Raises
     ------
@@ -87,17 +87,17 @@ def select_portraits(name: str) -> list[str]:
 
 
 def portrait_path(directory: Path, kind: str, mechanism: str) -> Path:
-    """The path of a picture beside the results that it shows, without suffix."""
+    """Path of a figure beside its results, without suffix."""
     return directory / f"{kind}-{file_part(mechanism)}"
 
 
 def existing_pictures(directory: Path) -> list[Path]:
-    """The pictures of the result in a directory that stand beside it under :func:`portrait_path`; none: no result."""
+    """Existing figures of the result in a directory, at :func:`portrait_path`; empty without a result."""
     if not holds_run(directory):
         return []
     try:
         tables = open_run(directory).files or ()
-    except InputError:  # a damaged result is replaced all the same
+    except InputError:  # a damaged result can be replaced, too
         return []
     parts = [name.removeprefix("jobs").removesuffix(".csv") for name in tables if name.startswith("jobs-")]
     paths = (directory / f"{kind}{part}.{suffix}" for part in parts for kind in PORTRAITS for suffix in ("png", "pdf"))

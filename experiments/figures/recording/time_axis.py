@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["TimeAxis", "date_axis"]
 
 _DAY = 86400.0
-#: Labels on an axis of dates at most.
+#: Largest number of labels on an axis of dates.
 _MOST_TICKS = 9
-#: Distances of labels and of small ticks between them [d]; beyond, they are months.
+#: Distances of labels and of minor ticks [d]; longer distances are months.
 _STEPS = tuple(
     (hours / 24, fine / 24)
     for hours, fine in (
@@ -34,25 +34,25 @@ _STEPS = tuple(
     )
 )
 
-#: Months between labels where days are too many.
+#: Months between labels on long axes.
 _MONTHS = (1, 2, 3, 6, 12, 24, 60, 120, 240, 600, 1200, 2400, 6000, 12_000)
 
 
 class TimeAxis(NamedTuple):
-    """Where a tick of the simulated clock stands on an axis of a figure.
+    """Mapping from ticks of the simulated clock to positions on an axis.
 
     Attributes
     ----------
     opens, closes
         The window, in ticks of the simulated clock.
     zero
-        What stands at 0: the first submit, or the beginning of 1970.
+        Zero of the axis: the first submit, or the beginning of 1970.
     unit
         Unit of the axis.
     dates
         Whether the axis shows dates.
     zone
-        What they are in.
+        Time zone of the dates.
     """
 
     opens: int
@@ -68,16 +68,16 @@ class TimeAxis(NamedTuple):
         opens, closes = (window or Window()).bounds(recording)
         origin = unix_origin(recording)
         if origin is not None:
-            # As matplotlib counts: days since 1970.
+            # Matplotlib counts days since 1970.
             return cls(opens, closes, -origin, TimeUnit("d", "day", _DAY), True, recording.zone)
         return cls(opens, closes, accounting_start(recording), choose_unit((closes - opens) / SECOND), False)
 
     def __call__(self, ticks: float | npt.NDArray[np.int64] | Sequence[int]) -> Floats:
-        """Places on the axis."""
+        """Positions on the axis."""
         return (np.asarray(ticks, dtype=np.float64) - self.zero) / (SECOND * self.unit.seconds)
 
     def dress(self, axes: Axes, over: str = "", *, labels: bool = True) -> None:
-        """Give an axis its limits, ticks and label; ``over`` is what values are averaged over."""
+        """Set limits, ticks and label of an axis; ``over`` names the averaging interval."""
         axes.set_xlim(float(self(self.opens)), float(self(self.closes)))
         average = f"averages over {over}" if over else ""
         if not self.dates:
@@ -96,7 +96,7 @@ class TimeAxis(NamedTuple):
             axes.set_xlabel(words, fontsize=FONT["label"], color=INK, labelpad=2)
 
     def _ticks(self, most: int = _MOST_TICKS) -> tuple[list[float], list[float]]:
-        """Where ``most`` labels and the small ticks stand: at equal distances from midnight, or at firsts of months."""
+        """Positions of up to ``most`` labels and of minor ticks: equidistant from midnight, or first days of months."""
         low, high = float(self(self.opens)), float(self(self.closes))
         for step, fine in _STEPS:
             if (high - low) / step <= most:
@@ -118,19 +118,19 @@ class TimeAxis(NamedTuple):
         return datetime.fromtimestamp(round(place * _DAY), UTC)
 
     def _date(self, place: float, _: int | None) -> str:
-        """A tick: a day, within few days the time of day, in many months the month."""
+        """Label of a tick: the day; on short axes the time of day, on long ones the month."""
         at = self._moment(place)
         if (self.closes - self.opens) / SECOND > 200 * _DAY and at.day == 1:
             return f"{at:%b %Y}" if at.month == 1 else f"{at:%b}"
         return f"{at.day} {at:%b}" if at.hour == at.minute == at.second == 0 else f"{at:%H:%M}"
 
     def bins(self, points: int) -> tuple[npt.NDArray[np.int64], str]:
-        """Edges [ticks] and name of the bins over which a curve of ``points`` steps is averaged; none: as it is."""
+        """Edges [ticks] and name of the bins that average a curve of ``points`` steps; empty: no averaging."""
         width, name = choose_bin((self.closes - self.opens) / SECOND, points)
         if not width:
             return np.empty(0, np.int64), ""
         edges = np.arange(self.opens, self.closes, round(width * SECOND), dtype=np.int64)
-        # What is left over at the end goes to the last bin if it is short.
+        # A short remainder at the end joins the last bin.
         if len(edges) > 2 and self.closes - edges[-1] < width * SECOND / 2:
             edges = edges[:-1]
         return np.append(edges, self.closes), name
@@ -143,7 +143,7 @@ class TimeAxis(NamedTuple):
         Parameters
         ----------
         times, values
-            Ticks at which each value begins to hold; the last value holds for ever, before the first it is 0.
+            Ticks at which each value begins; the last value continues forever, and the value before the first is 0.
         edges
             Edges from :meth:`bins`; empty: draw the steps themselves.
         """
@@ -163,15 +163,15 @@ def date_axis(axes: Axes, first: float, span: float, unit: TimeUnit, zone: str, 
     axes
         Places are times since ``first``, in ``unit``.
     first
-        That moment [s since 1970].
+        Time of 0 on the axis [s since 1970].
     span
         Length of the axis [s].
     unit
         Unit of the places.
     zone
-        What the dates are in.
+        Time zone of the dates.
     most
-        How many labels the axis has room for.
+        Largest number of labels.
 
     Returns
     -------
