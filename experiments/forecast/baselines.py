@@ -105,7 +105,7 @@ class PastWaits:
         if not count:
             return np.zeros(len(levels))
         waits = np.sort(self._waits[places[changes[count - 1] : count]])
-        return np.array([_quantile_bound(waits, float(level)) for level in levels])
+        return np.array([_quantile_limit(waits, float(level)) for level in levels])
 
 
 def queues(past: Past) -> npt.NDArray[np.int64]:
@@ -132,7 +132,7 @@ def _rank(count: int, level: float) -> int:
     return int(binom.ppf(_CONFIDENCE, count, level)) + 1
 
 
-def _quantile_bound(waits: Floats, level: float) -> float:
+def _quantile_limit(waits: Floats, level: float) -> float:
     if level == 0.5:
         return float(np.median(waits))
     count = len(waits)

@@ -31,7 +31,7 @@ _LONGEST = 1e12
 
 @dataclass(frozen=True)
 class _Number(Values):
-    """Parser of an option of a distribution, whose value remains a text until the unit is known.
+    """Parser of a distribution's option, which stays a text until the unit is known.
 
     Attributes
     ----------

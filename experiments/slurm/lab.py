@@ -313,7 +313,7 @@ def _start(lab: Lab) -> None:
     plain = {**os.environ, MARK: lab.directory, "PATH": environment["PATH"]}
     daemon = partial(launch, environment=environment, folder=place / "tmp", log=log / "start.log")
     munge = place / "munge"
-    # munged is told to accept a directory below a home that only its owner can enter.
+    # munged must accept a directory below a home that only its owner can enter.
     words = [
         "munged",
         "--force",

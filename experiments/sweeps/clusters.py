@@ -67,7 +67,7 @@ _MISSING = f"a Dask cluster needs packages that are not installed; install them 
 
 @dataclass(frozen=True)
 class Lost:
-    """Result of a task whose workers all died.
+    """Result of a task that no worker survived.
 
     Attributes
     ----------

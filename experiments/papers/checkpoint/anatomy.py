@@ -44,7 +44,7 @@ class AnatomyParameters:
     restart: float = 0.7
 
     def plan(self) -> ReservationPlan:
-        """The plan of that sequence."""
+        """The plan of the sequence."""
         return ReservationPlan(
             self.milestones,
             np.array(self.checkpointed),
@@ -53,13 +53,13 @@ class AnatomyParameters:
 
 
 def parts(plan: ReservationPlan) -> list[dict[str, Any]]:
-    """What a job that needs every reservation of a plan does when: one row for each restart, work and checkpoint.
+    """Timeline of a job that needs every reservation of a plan: one row for each restart, work and checkpoint.
 
     Returns
     -------
     list of dict
         ``reservation`` (from 1), ``part``, ``start`` and ``end`` as elapsed time, ``from_work`` and ``to_work`` as
-        progress of the job; parts of no length are left out.
+        progress of the job; parts of length 0 are left out.
     """
     rows: list[dict[str, Any]] = []
     now = 0.0
@@ -86,7 +86,7 @@ def parts(plan: ReservationPlan) -> list[dict[str, Any]]:
 
 
 def progress(rows: Sequence[Row]) -> list[tuple[float, float]]:
-    """Elapsed time and work done as the corners of one line; it falls where unsaved work is lost."""
+    """Corner points of the curve of work done over elapsed time, which falls where unsaved work is lost."""
     corners: list[tuple[float, float]] = []
     for row in rows:
         corners += [(row["start"], row["from_work"]), (row["end"], row["to_work"])]
@@ -118,7 +118,7 @@ _DRAWN = "the picture is drawn from these lengths"
 
 
 def _judge_reservations(tables: Tables) -> list[Verdict]:
-    """Equation (2): what a reservation is made of."""
+    """Judge equation (2): the parts of a reservation."""
     rows, drawn = tables["reservations"], tables[""]
     error = max(abs(row["length"] - (row["restart"] + row["work"] + row["checkpoint"])) for row in rows)
     early = sum(row["restart"] > 0 for row in rows[: 1 + _first_checkpoint(rows)])
@@ -150,7 +150,7 @@ def _judge_reservations(tables: Tables) -> list[Verdict]:
 
 
 def _judge_progress(tables: Tables) -> list[Verdict]:
-    """Equation (4): how far the job is after each reservation."""
+    """Judge equation (4): progress after each reservation."""
     rows = tables["reservations"]
     saved, error = 0.0, 0.0
     for row in rows:
@@ -176,12 +176,12 @@ def _judge_progress(tables: Tables) -> list[Verdict]:
 
 
 def _first_checkpoint(rows: Sequence[Row]) -> int:
-    """Place of the first checkpointed reservation; the last place if there is none."""
+    """Index of the first checkpointed reservation; the last index if there is none."""
     return next((place for place, row in enumerate(rows) if row["checkpointed"]), len(rows) - 1)
 
 
 def draw_parts(axes: Axes, rows: Sequence[Row], place: float, *, label_reservations: bool = True) -> None:
-    """One sequence as a bar of coloured parts over elapsed time, at a height."""
+    """Draw a sequence as a bar of coloured parts over elapsed time, at a given height."""
     from experiments.figures.style import INK
 
     for row in rows:

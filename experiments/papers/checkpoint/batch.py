@@ -55,9 +55,9 @@ __all__ = [
 
 #: Cores of the paper's processor, with four hardware threads each.
 SMALL_MACHINE = 64
-#: Requests of the known runtimes: the best possible utilisation in this order of submission.
+#: Strategy that requests the true runtimes: the best utilisation for this order of submission.
 OMNISCIENT = "omniscient"
-#: By the planner's names, with the paper's.
+#: The paper's names of the strategies, by the planner's names.
 STRATEGY_NAMES: Mapping[str, str] = {
     "optimal": "DYN-PROG-COUNT",
     "all-ckpt": "ALL-CKPT",
@@ -70,11 +70,11 @@ STRATEGY_COLORS: Mapping[str, str] = {
     "masi": "#7F7F7F",
     OMNISCIENT: "#FFFFFF",
 }
-#: Of the HPC strategy (section 5.1): factor by which the next reservation is longer.
+#: Growth factor of the reservations of the HPC strategy (section 5.1).
 _FACTOR = 1.5
 
 UTILIZATION, EXECUTION, RESPONSE, RESERVED, EFFICIENCY = BATCH.values()
-#: The paper's two first.
+#: Strategies, the paper's two first.
 METRICS = tuple(BATCH.values())
 
 
@@ -89,9 +89,9 @@ class Instance:
     runtimes
         Runtime of each job [s], shape (jobs,).
     past
-        The last runs of each application [s], which HPC knows.
+        Last runs of each application [s], which HPC uses.
     seed
-        Seed of the variations of checkpoints and restarts.
+        Seed for the variation of checkpoint and restart times.
     """
 
     applications: tuple[str, ...]
@@ -102,7 +102,7 @@ class Instance:
 
 @cache
 def find_law(application: str) -> Law:
-    """The law of an application of Table 3 [s]."""
+    """The runtime distribution of an application of Table 3 [s]."""
     return application_law(APPLICATIONS[application])
 
 
@@ -126,14 +126,14 @@ def check_batch(applications: Sequence[str], **numbers: int) -> None:
 
 
 def draw_instance(counts: Mapping[str, int], past: int, seed: int, repetition: int) -> Instance:
-    """An instance: the given number of jobs of each application, in random order.
+    """Draw an instance: the given number of jobs of each application, in random order.
 
     Parameters
     ----------
     counts
         Jobs by application.
     past
-        Runs of each application that had completed before.
+        Number of earlier runs of each application.
     seed, repetition
         The same make the same instance.
     """
@@ -164,7 +164,7 @@ def _of_law(strategy: str, application: str, overhead: float) -> ReservationPlan
 
 
 def plan_for(strategy: str, application: str, past: npt.NDArray[np.float64], overhead: float = 1.0) -> ReservationPlan:
-    """The plan of a strategy: of the law, which DYN-PROG-COUNT and ALL-CKPT know, or of past runs, which HPC knows.
+    """The plan of a strategy, from the distribution (DYN-PROG-COUNT and ALL-CKPT) or from past runs (HPC).
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def plan_for(strategy: str, application: str, past: npt.NDArray[np.float64], ove
 
 
 def judge_on(where: str, judge: Callable[[Tables], Sequence[Verdict]]) -> Callable[[Tables], list[Verdict]]:
-    """A judge with claims that name the machine; ``where`` ends them, and is empty for that of the paper."""
+    """Make a judge with claims that end with ``where``, the machine; empty for that of the paper."""
     return lambda tables: [replace(verdict, claim=f"{verdict.claim}{where}") for verdict in judge(tables)]
 
 
@@ -212,7 +212,7 @@ def run_batch(
     variation, mode
         Variation and mode of checkpoints and restarts: :class:`simulator.options.Options`.
     carried_out
-        What a plan becomes where it is carried out; None: itself.
+        Transformation of a plan for its execution; None: unchanged.
 
     Returns
     -------
@@ -265,7 +265,7 @@ def run_batch(
 
 
 def _plans(instance: Instance, strategy: str, overhead: float) -> tuple[dict[str, ReservationPlan], dict[str, float]]:
-    """Plans by the name that jobs have for them, and their expected costs by application."""
+    """Plans by name, and their expected costs by application."""
     names = dict.fromkeys(instance.applications)
     if strategy == OMNISCIENT:
         costs = CostModel()

@@ -17,14 +17,14 @@ from workloads.ground.streams import stream
 __all__ = ["STRETCHES", "UTILIZATIONS", "BatchMeasure", "BatchOperation", "measures", "operations", "replay_batch"]
 
 Past = Literal["common", "own"]
-#: Columns that can be "utilization", with what differs from the default.
+#: Candidate columns for "utilization", with the difference from the default in words.
 UTILIZATIONS: Mapping[str, str] = {
     "utilization": "",
     "used_utilization": "walltimes over time used",
     "reserved_utilization": "walltimes over reserved time",
     "job_utilization": "mean over the jobs of walltime over reserved time",
 }
-#: Columns that can be "stretch".
+#: Candidate columns for "stretch".
 STRETCHES: Mapping[str, str] = {
     "execution_stretch": "",
     "response_stretch": "response time over walltime",
@@ -34,7 +34,7 @@ STRETCHES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class BatchOperation:
-    """How the batch is carried out.
+    """A reading of how the batch is executed.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class BatchOperation:
 
 @dataclass(frozen=True)
 class BatchMeasure:
-    """What [R] calls utilisation and stretch.
+    """A reading of utilisation and stretch in [R].
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ def replay_batch(instance: Instance, strategy: str, operation: BatchOperation) -
     strategy
         ``"optimal"``, ``"all-ckpt"`` or ``"masi"``.
     operation
-        How it is carried out.
+        The reading.
 
     Returns
     -------

@@ -39,7 +39,7 @@ __all__ = ["EXPERIMENTS", "distance", "nearest"]
 _CHOICE, _JUDGEMENT = "choice", "judgement"
 _MIX = "mix"
 _OWN, _ALL, _HPC = "optimal", "all-ckpt", "masi"
-#: As of Table 4: margins of a level, as a share of it, and of a gain.
+#: Margins for Table 4: of a level, as a share of it, and of a gain.
 _MARGIN, _POINTS = 0.1, 0.05
 #: Means of Table 4 for DYN-PROG-COUNT and HPC, by measure.
 _PRINTED = {
@@ -55,7 +55,7 @@ _GAIN = 0.1
 
 @dataclass(frozen=True)
 class BatchReadings:
-    """The readings.
+    """Parameters of the readings.
 
     Attributes
     ----------
@@ -68,11 +68,11 @@ class BatchReadings:
     processors
         Numbers of processors of the machine; a job takes one.
     past
-        Runs that HPC averages.
+        Number of runs that HPC averages.
     choosing
-        Instances that choose a reading, two or more.
+        Number of instances that choose a reading, two or more.
     repetitions
-        Instances that judge it, two or more.
+        Number of instances that judge it, two or more.
     """
 
     applications: tuple[str, ...] = ("Qball", "SD", "FCA")
@@ -105,7 +105,7 @@ def _measure(parameters: BatchReadings, seed: int, resources: Resources) -> Tabl
     if len(mix) != len(names) or min(mix) < 1:
         raise ParameterError("mix", f"{len(names)} whole numbers of at least 1, one for each application", mix)
     own = replace(parameters, choosing=0, repetitions=0)
-    # The instances that judge come after those that choose: none is in both.
+    # Judging instances follow the choosing ones, so they are disjoint.
     stages = [_CHOICE] * parameters.choosing + [_JUDGEMENT] * parameters.repetitions
     tasks = [_Task(own, seed, stage, repetition) for repetition, stage in enumerate(stages)]
     return {"": list(collect_rows(_task_rows, tasks, resources))}
@@ -114,7 +114,7 @@ def _measure(parameters: BatchReadings, seed: int, resources: Resources) -> Tabl
 def _task_rows(task: _Task) -> list[dict[str, Any]]:
     setting = task.parameters
     batches = {_MIX: dict(zip(setting.applications, setting.mix, strict=True))}
-    # Figure 8 judges alone: Table 4 has the numbers that choose.
+    # Figure 8 is only judged, because Table 4 has the numbers that choose the reading.
     if task.stage == _JUDGEMENT:
         batches |= {name: {name: setting.jobs} for name in setting.applications}
     rows = []
@@ -144,7 +144,7 @@ def _operations(rows: Sequence[Row]) -> list[BatchOperation]:
 
 
 def distance(rows: Sequence[Row], measure: BatchMeasure) -> float:
-    """How far the means of both strategies are from those of Table 4, as a sum of logarithms."""
+    """Distance of the means of both strategies from those of Table 4, as a sum of logarithms."""
     found = 0.0
     for column, printed in ((measure.utilization, "utilization"), (measure.stretch, "stretch")):
         for strategy, level in zip((_OWN, _HPC), _PRINTED[printed], strict=True):
@@ -153,7 +153,7 @@ def distance(rows: Sequence[Row], measure: BatchMeasure) -> float:
 
 
 def nearest(rows: Sequence[Row]) -> list[tuple[BatchOperation, BatchMeasure]]:
-    """All readings on the instances that choose, the nearest to Table 4 first."""
+    """All readings on the choosing instances, the nearest to Table 4 first."""
     found = []
     for operation in _operations(rows):
         own = _rows(rows, _CHOICE, _MIX, operation)
@@ -165,7 +165,7 @@ def nearest(rows: Sequence[Row]) -> list[tuple[BatchOperation, BatchMeasure]]:
 
 
 def _gain(rows: Sequence[Row], column: str, first: str, second: str) -> Interval:
-    """By what share the first strategy is better, instance by instance."""
+    """Relative gain of the first strategy over the second, by instance."""
     a, b = (in_order(rows, column, strategy=name) for name in (first, second))
     return geometric_ratio(b, a) if column in STRETCHES else geometric_ratio(a, b)
 
@@ -181,7 +181,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _table(rows: Sequence[Row], operation: BatchOperation, measure: BatchMeasure) -> list[Verdict]:
-    """The means of Table 4 under the nearest reading."""
+    """Judge the means of Table 4 under the nearest reading."""
     remark = f"reading: {operation.name}; measured: {measure.name}"
     verdicts = []
     for column, name, unit, scale in (
@@ -209,7 +209,7 @@ def _improves(rows: Sequence[Row], column: str, name: str, source: Source, remar
 
 
 def _figure(rows: Sequence[Row], operation: BatchOperation, measure: BatchMeasure) -> list[Verdict]:
-    """The orders of figure 8 under the nearest reading; beside it, whether they hold by the other measures."""
+    """Judge the orders of figure 8 under the nearest reading; remarks state whether they hold by the other measures."""
     batches = [name for name in dict.fromkeys(str(row["batch"]) for row in rows) if name != _MIX]
     own = {name: _rows(rows, _JUDGEMENT, name, operation) for name in batches}
     pairs = (("DYN-PROG-COUNT performs better than ALL-CKPT", _OWN, _ALL), ("ALL-CKPT outperforms HPC", _ALL, _HPC))
@@ -232,7 +232,7 @@ _FACTORS = ("release", "requeue", "past", "processors")
 
 
 def _sentences(rows: Sequence[Row]) -> list[Verdict]:
-    """Of each sentence, what its other reading alone makes of the improvement."""
+    """Judge the effect of each alternative reading alone on the improvement."""
     known, default = _operations(rows), BatchOperation(processors=_operations(rows)[0].processors)
     verdicts = []
     for operation in known:
@@ -281,7 +281,7 @@ def _draw(tables: Tables) -> Figure:
     return figure
 
 
-#: Measures in short.
+#: Short titles of the measures.
 _SHORT = {
     "utilization": "of the machine", "used_utilization": "of time used", "reserved_utilization": "of reserved time",
     "job_utilization": "of reserved time, a job", "execution_stretch": "execution", "response_stretch": "response",

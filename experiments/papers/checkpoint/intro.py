@@ -43,7 +43,7 @@ class IntroParameters:
     cells
         Number of cells of the grid for the optimal sequence.
     jobs
-        Number of jobs drawn from the law for the bars of Fig. 1: the traces are not public.
+        Number of jobs drawn from the distribution for the bars of Fig. 1, because the traces are not public.
     """
 
     mean: float = 21.0
@@ -56,7 +56,7 @@ class IntroParameters:
     jobs: int = 1000
 
 
-# The names of the sequences as the paper has them, milestones and checkpoints.
+# Sequences by the paper's names: milestones and checkpoints.
 _SEQUENCES: dict[str, tuple[tuple[float, ...], tuple[bool, ...]]] = {
     "S1": ((1.0,), (False,)),
     "S2": ((0.25, 1.0), (False, False)),
@@ -66,7 +66,7 @@ _SEQUENCES: dict[str, tuple[tuple[float, ...], tuple[bool, ...]]] = {
 }
 _PRINTED = {"S1": 80.0, "S2": 47.2, "S3": 41.54, "S3~": 43.92}
 _PRINTED_PROBABILITIES = (("0 to 20", 0.66), ("20 to 40", 0.26), ("40 to 80", 0.08))
-#: Cost of the best sequence under the law that is used, by a computation that shares no code with the planner.
+#: Cost of the best sequence for the distribution in use, from a computation independent of the planner.
 _OPTIMUM = 38.697
 
 
@@ -84,7 +84,7 @@ def _measure(parameters: IntroParameters, seed: int) -> Tables:
     printed_shares = np.array([share for _, share in _PRINTED_PROBABILITIES])
     rows: list[dict[str, Any]] = []
     for name, plan in plans.items():
-        # The paper adds up with its rounded probabilities.
+        # The paper sums with its rounded probabilities.
         rounded = float(printed_shares @ plan.paid_cost(ends)) if name != "optimal" else None
         rows.append(
             {"sequence": name, "cost": plan.expected_cost(law), "cost_rounded": rounded, "printed": _PRINTED.get(name)}
@@ -140,7 +140,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _probabilities(rows: Sequence[Row]) -> Verdict:
-    """Test the printed distribution; the one in use was chosen for its probabilities, which proves nothing."""
+    """Judge the printed distribution; the one in use has the printed probabilities by construction."""
     statement = Statement(
         "the printed law has the printed probabilities of 0 to 20, 20 to 40 and 40 to 80",
         ", ".join(f"{row['printed']:.2f}" for row in rows), text("1"),

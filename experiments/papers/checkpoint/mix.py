@@ -52,7 +52,7 @@ class MixParameters:
     processors
         Number of processors of the machine; a job takes one.
     past
-        Runs that HPC averages, of each application.
+        Number of runs of each application that HPC averages.
     runs
         Instances, two or more.
     """
@@ -79,7 +79,7 @@ def _measure(parameters: MixParameters, seed: int) -> Tables:
 
 
 def _order_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The table as the paper has it, the best improvement in utilisation first, beside what is printed."""
+    """Rows of the table, the best improvement in utilisation first, with the printed values."""
     found = []
     for run in sorted({row["repetition"] for row in rows}):
         own, hpc, best = (
@@ -96,7 +96,7 @@ def _order_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         )
     found.sort(key=lambda line: -float(line["utilization_gain"]))
     table = []
-    # More runs than the paper's, or fewer, leave cells empty.
+    # With another number of runs than in the paper, cells remain empty.
     for rank, (line, printed) in enumerate(zip_longest(found, TABLE_4[: len(found)])):
         row = {"rank": rank + 1, **line}
         if printed is not None:
@@ -148,7 +148,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _gains(metric: Metric, gains: list[float], remark: str) -> list[Verdict]:
-    """By how much DYN-PROG-COUNT is better than HPC, run by run."""
+    """Judge the gains of DYN-PROG-COUNT over HPC by run."""
     found = interval(gains)
     better = sum(value > 0 for value in gains)
     improvement = f"by {found.text('+.1f', 100)} %"
@@ -183,7 +183,7 @@ def _draw(tables: Tables) -> Figure:
         for strategy, prefix, marker, color, shift in looks:
             name = STRATEGY_NAMES[strategy]
             dots = {"color": color, "marker": marker, "markersize": 4, "linestyle": "none"}
-            # Runs are in the order of their gain: a line between them would mean nothing.
+            # Runs are ordered by gain, so a line between them would have no meaning.
             x = [row["rank"] + shift for row in rows]
             axes.plot(x, [row[f"{prefix}{metric.name}"] * metric.scale for row in rows], label=name, **dots)
             known = [row for row in rows if row.get("printed_stretch") is not None]

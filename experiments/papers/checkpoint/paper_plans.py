@@ -32,7 +32,7 @@ __all__ = [
     "table_laws",
 ]
 
-#: The laws of Table 1 as the paper spells them, in its order.
+#: The paper's names of the distributions of Table 1, in its order.
 NAMES: Mapping[str, str] = {
     "exponential": "Exponential",
     "weibull": "Weibull",
@@ -44,7 +44,7 @@ NAMES: Mapping[str, str] = {
     "beta": "Beta",
     "bounded-pareto": "BoundedPareto",
 }
-#: The five algorithms of section 4.1 by the planner's names, with the paper's.
+#: The paper's names of the five algorithms of section 4.1, by the planner's names.
 FIVE: Mapping[str, str] = {
     "optimal": "DYN-PROG-COUNT",
     "all-ckpt": "ALL-CKPT",
@@ -52,7 +52,7 @@ FIVE: Mapping[str, str] = {
     "all-ckpt-periodic": "ALL-CKPT-PER",
     "no-ckpt-periodic": "NO-CKPT-PER",
 }
-#: What the paper draws in black and yellow stays so (Fig. 7); the others are Okabe and Ito's.
+#: Colours: black and yellow as in the paper's Fig. 7, the others from Okabe and Ito.
 _COLORS = ("#000000", "#E69F00", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#7F7F7F", "#882255")
 _DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
@@ -61,7 +61,7 @@ Labels = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Cells:
-    """Where the cells of a discretised law end.
+    """Grid of a discretised distribution.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Cells:
 
 
 def table_laws(names: Iterable[str]) -> dict[str, Law]:
-    """Laws of Table 1, cut at Q(1 - 1e-7) where their support is infinite (section 4.2) [h].
+    """Distributions of Table 1, truncated at Q(1 - 1e-7) where their support is infinite (section 4.2) [h].
 
     Raises
     ------
@@ -96,18 +96,18 @@ def equal_costs(overhead: float, gamma: float = 0.0) -> CostModel:
 
 
 def cells_for(law: Law, epsilon: float, overhead: float, most: int, gamma: float = 0.0) -> Cells:
-    """Algorithm 1's grid where it has at most ``most`` cells, ``most`` cubic cells else (finer where it counts).
+    """Algorithm 1's grid if it has at most ``most`` cells, otherwise ``most`` cubic cells.
 
     Parameters
     ----------
     law
-        With a bounded support.
+        A distribution with bounded support.
     epsilon
         Precision of Algorithm 1.
     overhead
-        C = R, > 0, in the unit of the law.
+        C = R, > 0, in the unit of the distribution.
     most
-        The time that the plan takes grows with the square of the number of cells.
+        Largest number of cells; planning time grows with its square.
     gamma
         Price of each reservation.
     """
@@ -116,7 +116,7 @@ def cells_for(law: Law, epsilon: float, overhead: float, most: int, gamma: float
 
 
 def make_plan(strategy: str, law: Law, costs: CostModel, grid: Cells, most: int = 1000) -> ReservationPlan:
-    """The plan of one of the five strategies; the periodic ones look for the best tau in 1..most."""
+    """The plan of one of the five strategies; the periodic ones search the best tau in 1..most."""
     if strategy.endswith("periodic"):
         return STRATEGIES[strategy](law, costs, most=most)
     if strategy == "optimal":
@@ -129,15 +129,15 @@ def make_plan(strategy: str, law: Law, costs: CostModel, grid: Cells, most: int 
 
 
 def limit_cost(law: Law, costs: CostModel, cells: int) -> float:
-    """Expected cost of the optimal plan on a grid so fine that the cost no longer changes (cubic cells)."""
+    """Expected cost of the optimal plan on a grid of cubic cells fine enough for convergence."""
     return STRATEGIES["optimal"](law, costs, n=cells, grid="cubic").expected_cost(law)
 
 
 def least_cost(law: Law, costs: CostModel, cells: int) -> float:
-    """A cost that no plan for a continuous law can beat.
+    """Lower bound of the expected cost of every plan for a continuous distribution.
 
     Every runtime is rounded down to the start of its cell. A given plan costs no more for a shorter job, so the best
-    plan for the shorter jobs costs no more than the best for the law.
+    plan for the rounded runtimes costs no more than the best one for the distribution.
     """
     edges = np.asarray(GRIDS["cubic"](law, np.arange(cells + 1) / cells), float)
     edges[0], edges[-1] = law.lower, law.upper
@@ -148,7 +148,7 @@ def least_cost(law: Law, costs: CostModel, cells: int) -> float:
 
 
 def look(keys: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Colour and dashes of each line of a figure, in their order."""
+    """Colours and line styles of a figure, in order."""
     return {
         key: {"color": _COLORS[number % len(_COLORS)], "linestyle": _DASHES[number % len(_DASHES)]}
         for number, key in enumerate(keys)

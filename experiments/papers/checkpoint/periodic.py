@@ -45,9 +45,10 @@ class PeriodicParameters:
     cells
         Number of cells of the cubic grid of the converged denominator.
     as_published
-        Compute as the authors' program seems to have done (:func:`as_published_costs`), not as the paper says.
+        Whether to compute as the authors' program apparently did (:func:`as_published_costs`) instead of as the paper
+        says.
     published_cells
-        Cells an hour of the denominator in that mode.
+        Cells per hour for the denominator in that mode.
     """
 
     laws: tuple[str, ...] = tuple(NAMES)
@@ -60,10 +61,10 @@ class PeriodicParameters:
 
 
 def as_published_costs(law: Law, untruncated: Law, costs: CostModel, taus: ArrayLike, *, checkpointed: bool) -> Array:
-    """Costs of periodic plans with the two slips that the printed numbers show; shape (m,).
+    """Costs of periodic plans with the two errors that the printed numbers suggest; shape (m,).
 
-    Survival is that of the law before it was cut at Q(1 - 1e-7); and without checkpoints each reservation after the
-    first is charged t_k - a instead of t_k, as if the first a hours were saved.
+    Survival is that of the distribution before its truncation at Q(1 - 1e-7). Without checkpoints each reservation
+    after the first costs t_k - a instead of t_k, as if the first a hours were saved.
     """
     found = []
     for tau in np.asarray(taus, int).tolist():
@@ -88,7 +89,7 @@ def _measure(parameters: PeriodicParameters, seed: int) -> Tables:
 
 
 def _table_2(parameters: PeriodicParameters, gamma: float) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The cells of the table, and the curves between them."""
+    """Measure the cells of the table and the curves between them."""
     costs = equal_costs(parameters.overhead, gamma)
     every = np.arange(1, parameters.most + 1)
     shown = np.unique(np.round(np.geomspace(1, parameters.most, 80)).astype(int))
@@ -122,7 +123,7 @@ def _table_2(parameters: PeriodicParameters, gamma: float) -> tuple[list[dict[st
 
 
 def _denominator(name: str, law: Law, costs: CostModel, parameters: PeriodicParameters) -> tuple[float, int]:
-    """The cost that all others are multiples of, and the cells that its plan was made with."""
+    """Reference cost of the multiples, and the grid of its plan."""
     if not parameters.as_published:
         return limit_cost(law, costs, parameters.cells), parameters.cells
     cells = max(1, math.ceil(parameters.published_cells * (law.upper - law.lower)))
@@ -132,15 +133,15 @@ def _denominator(name: str, law: Law, costs: CostModel, parameters: PeriodicPara
 
 
 def _agrees(row: Row) -> bool:
-    """Whether a cell shows the same when it is printed with two decimals."""
+    """Whether a cell agrees with the printed value to two decimals."""
     return f"{row['measured']:.2f}" == f"{row['printed']:.2f}"
 
 
 #: Margin of a printed cost, as a share of it, beyond what rounding to two decimals does to a number of about 1.
 _MARGIN = 0.015
-#: Costs that are printed as 1.01 or less match DYN-PROG-COUNT's.
+#: Printed costs up to 1.01 match those of DYN-PROG-COUNT.
 _MATCHES = 1.015
-#: A period is wrong significantly if it costs this many times the best.
+#: Cost ratio to the best period from which a period is significantly wrong.
 _WRONG = 2.0
 _SOURCE = table("2")
 
@@ -174,7 +175,7 @@ def _cells(rows: Sequence[Row], how: str, why: str) -> Verdict:
 
 
 def _costs(rows: Sequence[Row], column: str) -> Verdict:
-    """All costs of a column, whatever the law."""
+    """Judge all costs of a column, for all distributions."""
     own = [row for row in rows if row["strategy"] == column and row["cell"] != "best tau"]
     far = [row for row in own if abs(row["measured"] - row["printed"]) > _MARGIN * row["printed"]]
     worst = max(own, key=lambda row: abs(row["relative_difference"]))
@@ -190,7 +191,7 @@ def _costs(rows: Sequence[Row], column: str) -> Verdict:
 
 
 def _words(rows: Sequence[Row]) -> list[Verdict]:
-    """What the text says of the table."""
+    """Judge the statements of the text about the table."""
     best = {(row["law"], row["strategy"]): row for row in rows if row["cell"] == "best"}
     laws = list(dict.fromkeys(row["law"] for row in rows))
     ours = {key: row["measured"] for key, row in best.items()}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 __all__ = ["APPLICATIONS", "TABLE_2", "TABLE_4", "TAUS", "MixedRun", "Periodic", "PrintedApplication"]
 
-#: The numbers of reservations for which Table 2 prints a cost.
+#: Numbers of reservations for which Table 2 prints a cost.
 TAUS = (1, 200, 400, 600, 800, 1000)
 
 
@@ -28,7 +28,7 @@ class Periodic:
     costs: tuple[float, ...]
 
 
-#: By law, then ALL-CKPT-PER and NO-CKPT-PER.
+#: Table 2 by distribution: ALL-CKPT-PER and NO-CKPT-PER.
 TABLE_2: Mapping[str, tuple[Periodic, Periodic]] = {
     "exponential": (
         Periodic(23, 1.00, (8.60, 2.55, 4.51, 6.48, 8.46, 10.43)),
@@ -71,7 +71,7 @@ TABLE_2: Mapping[str, tuple[Periodic, Periodic]] = {
 
 @dataclass(frozen=True)
 class PrintedApplication:
-    """One row of Table 3; times in seconds.
+    """A row of Table 3; times in seconds.
 
     Attributes
     ----------
@@ -80,12 +80,13 @@ class PrintedApplication:
     law
         ``"gamma"`` or ``"weibull"``.
     shape, scale
-        Parameters of the law as printed.
+        Parameters of the distribution as printed.
     minimum, maximum
         The support.
     location
-        Where the law begins. The paper prints none: the Gamma laws begin at the minimum, the Weibull law is a fit with
-        a location far below 0, of which only :data:`scale` / :data:`shape` matters (see the Gumbel law).
+        Location of the distribution. The paper prints none: the Gamma distributions begin at the minimum; the Weibull
+        distribution is a fit with a location far below 0, of which only :data:`scale` / :data:`shape` matters (Gumbel
+        limit).
     checkpoint, restart
         C and R.
     """
@@ -123,7 +124,7 @@ class MixedRun:
     stretch, hpc_stretch
         Average job stretch.
     utilization_gain, stretch_gain
-        By how much DYN-PROG-COUNT is better [%]. The printed means agree with DYN-PROG-COUNT / HPC - 1 for utilisation
+        Gain of DYN-PROG-COUNT over HPC [%]. The printed means agree with DYN-PROG-COUNT / HPC - 1 for utilisation
         and with HPC / DYN-PROG-COUNT - 1 for stretch, to their rounding.
     """
 

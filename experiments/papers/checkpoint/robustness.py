@@ -28,7 +28,7 @@ class RobustnessParameters:
     Attributes
     ----------
     mean, std
-        mu_o and sigma_o of the law before it is cut.
+        mu_o and sigma_o of the distribution before truncation.
     factors
         mu / mu_o with sigma_o, and sigma / sigma_o with mu_o. The paper's range is not in its text.
     overhead
@@ -36,7 +36,7 @@ class RobustnessParameters:
     epsilon
         Precision of Algorithm 1.
     most_cells
-        Cells up to which Algorithm 1's grid is taken; beyond, that number of cubic cells.
+        Largest number of cells of Algorithm 1's grid; beyond, that number of cubic cells is used.
     most
         The best tau is searched in 1..most.
     """
@@ -77,9 +77,9 @@ def _measure(parameters: RobustnessParameters, seed: int) -> Tables:
     return {"": rows}
 
 
-#: Costs that differ by less are the same: the line of a figure is as thick.
+#: Relative difference below which costs are equal: the line width of the figure.
 _LINE = 0.01
-#: A margin is wide from here on.
+#: Smallest cost ratio of a wide margin.
 _WIDE = 1.2
 #: Costs have converged to the omniscient scheduler's within this share of them ...
 _CONVERGED = 0.1

@@ -40,7 +40,7 @@ class OverheadParameters:
     epsilon
         Precision of Algorithm 1.
     most_cells
-        Cells up to which Algorithm 1's grid is taken; beyond, that number of cubic cells.
+        Largest number of cells of Algorithm 1's grid; beyond, that number of cubic cells is used.
     most
         The best tau is searched in 1..most.
     """
@@ -80,7 +80,7 @@ def _measure_overheads(parameters: OverheadParameters, seed: int) -> Tables:
     return {"": rows}
 
 
-#: A strategy that costs at most this much more than the cheapest is best.
+#: Relative excess cost up to which a strategy counts as best.
 _BEST = 0.005
 
 
@@ -139,7 +139,7 @@ def _judge_mixture(name: str, costs: _Costs) -> list[Verdict]:
 
 
 def _periodic(name: str, costs: _Costs) -> Verdict:
-    """Exponential is the exception that the paper names."""
+    """Judge periodic strategies, with Exponential as the paper's exception."""
     if name == "exponential":
         apart = max(abs(own["all-ckpt-periodic"] / own["all-ckpt"] - 1) for own in costs.values())
         claim = f"{NAMES[name]}: ALL-CKPT and its periodic counterpart are identical"
@@ -214,9 +214,9 @@ def _measure_epsilons(parameters: EpsilonParameters, seed: int) -> Tables:
     return {"": rows}
 
 
-#: The costs are normalised by those of this epsilon.
+#: Costs are relative to those of this epsilon.
 _FINEST = 0.1
-#: Within this share of it a law has converged.
+#: Relative difference within which the cost of a distribution has converged.
 _CONVERGED = 0.01
 
 
@@ -249,7 +249,7 @@ def _judge_epsilons(tables: Tables) -> list[Verdict]:
     return [*verdicts, practical.exact_verdict(inside, rule, f"{min(cells)} to {max(cells)}", remark)]
 
 
-#: The laws that the paper names as not converged.
+#: Distributions that the paper names as not converged.
 _SLOW = ("weibull", "pareto")
 
 

@@ -46,7 +46,7 @@ class ClaimParameters:
     cells
         Cubic cells of the converged optimum, of the floor under all plans, and of the gain.
     trials
-        Random sequences for Lemma 1, each law and epsilon.
+        Number of random sequences for Lemma 1, for each distribution and epsilon.
     overheads
         C = R in multiples of the mean, for the gain of a mix.
     """
@@ -69,7 +69,7 @@ def _measure(parameters: ClaimParameters, seed: int) -> Tables:
 
 
 def _theorem_3(name: str, law: Law, parameters: ClaimParameters) -> list[dict[str, Any]]:
-    """DYN-PROG-COUNT(epsilon) on Algorithm 1's own grid against the optimum, and against what no plan can beat."""
+    """Cost of DYN-PROG-COUNT(epsilon) on Algorithm 1's grid against the optimum and the lower bound."""
     overhead = parameters.overhead
     costs = equal_costs(overhead)
     best, floor = limit_cost(law, costs, parameters.cells), least_cost(law, costs, parameters.cells)
@@ -82,7 +82,7 @@ def _theorem_3(name: str, law: Law, parameters: ClaimParameters) -> list[dict[st
 
 
 def _lemma_1(name: str, law: Law, parameters: ClaimParameters, seed: int) -> list[dict[str, Any]]:
-    """Replace what random sequences reserve up to min(R, epsilon E[X]) by one reservation of that length."""
+    """Replace the reservations of random sequences up to min(R, epsilon E[X]) by one of that length."""
     rng = stream(seed, "checkpoint-claims", name)
     rows = []
     for epsilon in parameters.epsilons:
@@ -111,7 +111,7 @@ def _lemma_1(name: str, law: Law, parameters: ClaimParameters, seed: int) -> lis
 
 
 def _gain(name: str, law: Law, parameters: ClaimParameters) -> list[dict[str, Any]]:
-    """The three dynamic programs for several C = R."""
+    """Costs of the three dynamic programs for several C = R."""
     rows = []
     for multiple in parameters.overheads:
         costs = equal_costs(multiple * law.mean())
@@ -122,7 +122,7 @@ def _gain(name: str, law: Law, parameters: ClaimParameters) -> list[dict[str, An
     return rows
 
 
-#: A smaller gain of a mix is none.
+#: Gains of a mix up to this share are ignored.
 _GAIN = 0.01
 
 
@@ -151,7 +151,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _theorem(rows: Sequence[Row], epsilon: float) -> Verdict:
-    """Against the floor, which is below the optimum: the stricter test."""
+    """Judge Theorem 3 against the lower bound, a stricter test than the optimum."""
     own = [row for row in rows if row["epsilon"] == epsilon]
     worst = max(own, key=lambda row: row["cost"] / row["floor"])
     claim = f"cost(DPC({epsilon:g})) is at most {1 + epsilon:g} times the optimum, {len(own)} laws"
@@ -178,12 +178,12 @@ def _lemma(rows: Sequence[Row]) -> Verdict:
 
 
 def _gain_of_mix(row: Row) -> float:
-    """How much more the better of ALL-CKPT and NO-CKPT costs than the optimum."""
+    """Relative gain of the optimum over the better of ALL-CKPT and NO-CKPT."""
     return float(min(row["all-ckpt"], row["no-ckpt"]) / row["optimal"] - 1.0)
 
 
 def _draw(tables: Tables) -> Figure:
-    """What Theorem 3 allows and what was measured; and what a mix of both kinds of reservations gains."""
+    """Draw the bound of Theorem 3 with the measured costs, and the gain of a mix of both kinds of reservations."""
     from matplotlib.lines import Line2D
 
     from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure, panel_letters

@@ -48,7 +48,8 @@ class BatchParameters:
     processors
         Number of processors of the machine; a job takes one.
     past
-        Runs that HPC averages. They are drawn once for an instance: all its jobs are submitted before one completes.
+        Number of runs that HPC averages. They are drawn once for an instance, because all jobs are submitted before one
+        completes.
     repetitions
         Instances, two or more.
     """
@@ -75,7 +76,7 @@ def _measure(parameters: BatchParameters, seed: int) -> Tables:
 
 
 def _summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Means and intervals, and beside them what the planner expects."""
+    """Means and intervals, with the planner's expectation."""
     summary = []
     for name in dict.fromkeys(row["application"] for row in rows):
         for strategy in STRATEGY_NAMES:
@@ -154,7 +155,7 @@ def _draw(tables: Tables) -> Figure:
     draw_bars(panels[5], names, expected, colors)
     dress(panels[5], y="expected cost / mean walltime", title="The planner's expectation", grid="y")
     for axes in (panels[1], panels[2], panels[4], panels[5]):
-        # No stretch is below 1, which the omniscient has: bars show what is beyond.
+        # A stretch is at least 1, that of the omniscient strategy, so bars begin there.
         axes.set_ylim(bottom=1.0)
     panel_letters(list(panels))
     handles, texts = panels[0].get_legend_handles_labels()

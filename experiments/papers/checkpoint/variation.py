@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: A strategy is robust against a variation if no metric changes by more than this, as a share of it.
+#: Largest relative change of a metric under a variation against which a strategy is robust.
 TOLERANCE = 0.05
 _METRICS = (UTILIZATION, EXECUTION)
 _MODES = ("absorbed", "strict")
@@ -48,8 +48,7 @@ class VariationParameters:
     applications
         Names of Table 3.
     variations
-        C and R of a reservation are uniform within that part around the planned ones; without 0, which is always
-        there.
+        Relative half-widths of the uniform distributions of C and R around the planned ones; 0 is always added.
     overheads
         C and R as multiples of those of Table 3. The plans of DYN-PROG-COUNT for Table 3 have no checkpoint.
     jobs, processors, past, repetitions
@@ -67,7 +66,7 @@ class VariationParameters:
 
 @dataclass(frozen=True)
 class _Task:
-    """One instance of an application, under all that is varied."""
+    """One instance of an application, under all variations."""
 
     parameters: VariationParameters
     seed: int
@@ -104,7 +103,7 @@ def _task_rows(task: _Task) -> list[Row]:
 
 
 def _cases(variations: Sequence[float]) -> list[tuple[str, str, float]]:
-    """Strategy, mode, variation. HPC writes no checkpoints, so that nothing of it varies: it is run once."""
+    """Combinations of strategy, mode and variation. HPC writes no checkpoints, so it runs only without variation."""
     plans = ("optimal", "all-ckpt")
     varied = [(strategy, mode, value) for strategy in plans for mode in _MODES for value in variations]
     return [(strategy, "absorbed", 0.0) for strategy in (*plans, "masi")] + varied
@@ -121,29 +120,29 @@ class _Series:
         self.varied = [name for name in self.names if max(self.column("plan_checkpoints", name, 0.0)) > 0]
 
     def column(self, column: str, name: str, variation: float) -> list[float]:
-        # Without variation the modes are the same, and only one of them was run.
+        # Without variation the modes are equal, and only one of them was run.
         mode = self.mode if variation else "absorbed"
         return in_order(self.rows, column, strategy=self.strategy, application=name, variation=variation, mode=mode)
 
     def change(self, metric: Metric, name: str, variation: float) -> Interval:
-        """Of the metric, as a share of what it is without variation, instance by instance."""
+        """Relative change of the metric from its value without variation, by instance."""
         return ratio(self.column(metric.name, name, variation), self.column(metric.name, name, 0.0))
 
     def over_hpc(self, metric: Metric, name: str, variation: float) -> Interval:
-        """By how much the metric is better than HPC's."""
+        """Gain over HPC in the metric."""
         own = self.column(metric.name, name, variation)
         hpc = in_order(self.rows, metric.name, strategy="masi", application=name)
         return paired_interval(own, hpc) if metric.better is Better.MORE else paired_interval(hpc, own)
 
     def robust(self, metric: Metric, name: str, variation: float) -> Decision:
-        """Whether it changes by no more than the tolerance; and stays better than HPC, if it was."""
+        """Decide whether the metric changes by at most the tolerance and, if it was better than HPC, remains so."""
         decisions = [Near(0.0, TOLERANCE).decide(self.change(metric, name, variation))]
         if self.over_hpc(metric, name, 0.0).positive:
             decisions.append(Above().decide(self.over_hpc(metric, name, variation)))
         return together(decisions)
 
     def robust_up_to(self, metric: Metric, name: str) -> float:
-        """The largest variation up to which it is robust; 0: not even against the smallest."""
+        """The largest variation up to which the metric is robust; 0: not even the smallest."""
         reached = 0.0
         for variation in self.variations:
             if self.robust(metric, name, variation).outcome is not Outcome.HOLDS:
@@ -152,7 +151,7 @@ class _Series:
         return reached
 
     def steadier(self, name: str) -> Interval:
-        """By how much utilisation changes more than stretch, on average over variations, as shares."""
+        """Mean excess of the relative change of utilisation over that of stretch."""
         changes = []
         for metric in _METRICS:
             before = np.array(self.column(metric.name, name, 0.0))
@@ -176,7 +175,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _without(series: _Series, remark: str) -> str:
-    """The remark, and which applications have no checkpoint in their plans: nothing of them could vary."""
+    """The remark, extended by the applications without a checkpoint in their plans, where nothing can vary."""
     without = [name for name in series.names if name not in series.varied]
     remarks = [f"no checkpoint in the plan for {', '.join(without)}, where nothing can vary"] if without else []
     return "; ".join([*remarks, remark] if remark else remarks)
@@ -214,7 +213,7 @@ def _steadier(series: _Series, title: str) -> Verdict:
 
 
 def _worse(series: _Series, title: str) -> Verdict:
-    """Whether HPC is to be preferred where checkpoints that do not fit are lost."""
+    """Judge whether HPC is preferable where checkpoints that do not fit are lost."""
     statement = Statement(
         f"{title}: where checkpoints that take too long are lost, large variability favours HPC (strict)",
         "HPC would be preferred", text("5.2"),

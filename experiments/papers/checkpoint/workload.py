@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENTS", "PRINTED_DENSITIES", "application_law"]
 
 _ROOT = math.sqrt(2.0 * math.pi)
-#: Densities that differ by less are the same: ours come from differences of the distribution function.
+#: Tolerance for equal densities, because ours are differences of the distribution function.
 _SAME = 1e-4
-#: A law lies in a support that has at least this much of its probability.
+#: Least probability of the support in which a distribution lies.
 _INSIDE = 0.99
 #: f(t) as printed in Table 1, with the printed parameters [1/h].
 PRINTED_DENSITIES: Mapping[str, Callable[[Array], Array]] = {
@@ -78,7 +78,7 @@ def _measure_laws(parameters: LawParameters, seed: int) -> Tables:
                 "q99": float(law.isf(0.01)),
             }
         )
-        # Between the quantiles, where the density of each law is smooth.
+        # Between the quantiles, where all densities are smooth.
         levels = (np.arange(parameters.points) + 0.5) / parameters.points
         at = np.unique(np.asarray(whole.ppf(levels)))
         step = 1e-5 * np.minimum(at - whole.lower, (whole.upper - at) if math.isfinite(whole.upper) else at)
@@ -119,7 +119,7 @@ def _draw_laws(tables: Tables) -> Figure:
         axes.plot([point["t"] for point in own], [point["density"] for point in own], color="#0072B2", linewidth=1.2)
         axes.axvline(row["mean"], color=INK, linewidth=0.7, linestyle="--")
         axes.set_xlim(row["lower"] if row["upper"] is not None else 0.0, row["upper"] or row["q99"])
-        # The density of the Weibull law has no bound at 0.
+        # The density of the Weibull distribution is unbounded at 0.
         top = min(max(point["density"] for point in own), 4 * own[len(own) // 4]["density"])
         axes.set_ylim(0, 1.05 * max(top, own[len(own) // 2]["density"]))
         dress(axes, x="t (h)", y="f(t) (1/h)", title=NAMES[row["law"]])
@@ -129,12 +129,12 @@ def _draw_laws(tables: Tables) -> Figure:
 
 
 def application_law(application: PrintedApplication) -> Law:
-    """The law of an application's walltimes [s], moved to its location and truncated to its support.
+    """The distribution of an application's walltimes [s], shifted to its location and truncated to its support.
 
     Notes
     -----
-    A Weibull law of enormous shape k, shifted so that its bulk lies near a location m, is a Gumbel law (of the minimum)
-    of scale / k: exp(-(1 + (t - m) / scale)^k) -> exp(-exp((t - m) k / scale)).
+    A Weibull distribution of very large shape k, shifted so that its bulk lies near a location m, approaches a Gumbel
+    distribution (of the minimum) of scale / k: exp(-(1 + (t - m) / scale)^k) -> exp(-exp((t - m) k / scale)).
     """
     low, high = application.minimum, application.maximum
     from scipy import stats

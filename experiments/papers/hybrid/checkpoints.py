@@ -40,7 +40,7 @@ __all__ = [
     "checkpoint_verdicts",
 ]
 
-#: A year as the node MTBF counts it [s].
+#: Length of a year in node MTBFs [s].
 YEAR = 365 * 86400.0
 
 
@@ -71,7 +71,7 @@ def checkpoint_rows(
     seed: int,
     resources: Resources,
 ) -> list[Row]:
-    """A row for each trace, node MTBF, factor and mechanism."""
+    """Measure a row for each trace, node MTBF, factor and mechanism."""
     varied = {"notice_mix": mix, "checkpoint_factor": list(factors), "node_mtbf": [YEAR * value for value in years]}
     result = simulate_grid(resources, "fig7", parameters, seed, SIX, varied)
     rows = metric_rows(result, "checkpoint_factor", "node_mtbf")
@@ -82,12 +82,12 @@ def checkpoint_rows(
 
 
 def by_factor(rows: Sequence[Row]) -> Measured:
-    """Metrics of one node MTBF whose ``mix`` is the checkpoint factor."""
+    """Metrics of one node MTBF, with the checkpoint factor as ``mix``."""
     return Measured({**row, "mix": str(float(row["checkpoint_factor"]))} for row in rows)
 
 
 def by_mtbf(rows: Sequence[Row]) -> dict[str, Measured]:
-    """Metrics of each node MTBF, by its words."""
+    """Metrics of each node MTBF, by its title."""
     return {
         f"node MTBF {years:g} years": by_factor([row for row in rows if row["node_mtbf_years"] == years])
         for years in dict.fromkeys(row["node_mtbf_years"] for row in rows)
@@ -95,12 +95,12 @@ def by_mtbf(rows: Sequence[Row]) -> dict[str, Measured]:
 
 
 def checkpoint_verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """Observation 13 under each node MTBF."""
+    """Judge observation 13 under each node MTBF."""
     return [claim.verdict(data, where) for where, data in by_mtbf(rows).items() for claim in CHECKPOINT_CLAIMS.values()]
 
 
 def checkpoint_findings(rows: Sequence[Row]) -> list[Row]:
-    """The same as rows for a figure."""
+    """Findings on observation 13 as rows for a figure."""
     return [
         finding_row(claim._replace(text=f"{claim.text} ({where})"), examine(claim, data))
         for where, data in by_mtbf(rows).items()
@@ -109,7 +109,7 @@ def checkpoint_findings(rows: Sequence[Row]) -> list[Row]:
 
 
 def _dump_rows(parameters: Checkpoints, seed: int) -> list[Row]:
-    """How many rigid jobs ever make a checkpoint, undisturbed."""
+    """Number of rigid jobs that make a checkpoint if undisturbed."""
     rows: list[Row] = []
     for trace in range(seed, seed + parameters.traces):
         year = GeneratedYear(trace, parameters.jobs)
@@ -137,7 +137,7 @@ def _measure(parameters: Checkpoints, seed: int, resources: Resources) -> Tables
 
 
 def _shares(tables: Tables, years: float, factor: float) -> float:
-    """Share of the rigid jobs that make a checkpoint, mean over the traces."""
+    """Mean share over the traces of the rigid jobs that make a checkpoint."""
     own = [
         row["share_with_checkpoints"]
         for row in tables["dumps"]

@@ -13,7 +13,7 @@ __all__ = ["finding_row", "grid_findings"]
 
 
 def finding_row(claim: Claim, finding: Finding) -> dict[str, Any]:
-    """The claim, the rule, the effect with its interval, and the outcome."""
+    """Row with claim, rule, effect with interval, and outcome."""
     effect, size = finding.effect, finding.size
     return {
         "observation": claim.observation,
@@ -30,5 +30,5 @@ def finding_row(claim: Claim, finding: Finding) -> dict[str, Any]:
 
 
 def grid_findings(data: Measured, claims: Iterable[Claim] = CLAIMS) -> list[dict[str, Any]]:
-    """Each claim about Fig. 6 examined."""
+    """Evidence for each claim about Fig. 6."""
     return [finding_row(claim, examine(claim, data)) for claim in claims]

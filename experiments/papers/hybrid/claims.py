@@ -53,17 +53,17 @@ class Claim(NamedTuple):
     Attributes
     ----------
     observation, part
-        Its number in the paper, and which half.
+        Its number in the paper, and the half.
     text
-        Made exact.
+        The claim made exact.
     printed
         The paper's number or words.
     unit
         Unit of the effect: h, or percentage points.
     test
-        From the measurements to the evidence; a LookupError means that they are not enough.
+        Function from the measurements to the evidence; raises LookupError if measurements are missing.
     own
-        Whether the paper does not say it.
+        Whether the claim is ours rather than the paper's.
     """
 
     observation: int
@@ -80,26 +80,26 @@ class Claim(NamedTuple):
 
     @property
     def source(self) -> Source:
-        """Section of the paper; of what it does not say, none."""
+        """Section of the paper; none for a claim of ours."""
         section = "V-A" if self.observation <= 10 else "V-B" if self.observation <= 12 else "V-C"
         return HYPOTHESIS if self.own else text(f"{section}, observation {self.observation}")
 
     def verdict(self, data: Measured, where: str = "") -> Verdict:
-        """The verdict on measurements; one claim has one verdict, whichever experiment shows it.
+        """The verdict on measurements, the same in every experiment that shows it.
 
         Parameters
         ----------
         data
             The measurements.
         where
-            Under which circumstances, if there are several.
+            Circumstances, if there are several.
         """
         words = f"Observation {self.name}: {self.text}" + (f" ({where})" if where else "")
         return judge_finding(Statement(words, self.printed, self.source), self.unit, examine(self, data))
 
 
 def with_arrival(strategy: str, but: str = "") -> tuple[str, ...]:
-    """The mechanisms of an arrival strategy, without that of one notice strategy."""
+    """The mechanisms of an arrival strategy, except those of some notice strategies."""
     return tuple(name for name in SIX if name.endswith(f"-{strategy}") and not name.startswith(f"{but or '-'}-"))
 
 
@@ -114,21 +114,21 @@ def notices(but: str = "") -> tuple[str, ...]:
 
 
 def examine(claim: Claim, data: Measured) -> Finding:
-    """The evidence for a claim; missing where the simulations that it needs are not there."""
+    """The evidence for a claim, marked as missing if simulations are missing."""
     try:
         return claim.test(data)
     except LookupError as error:
         return missing(f"no simulations of {error}")
 
 
-# How mechanisms and mixes are set against each other. Each returns the test of a claim.
+# Comparisons of mechanisms and mixes. Each function returns the test of a claim.
 
 _Test = Callable[[Measured], Finding]
 _SPAA_PAA = ("SPAA", "PAA")
 
 
 def _arrivals(metric: str, sign: int, judge: Callable[..., Finding], but: str = "") -> _Test:
-    """SPAA against PAA under each notice strategy."""
+    """Test SPAA against PAA under each notice strategy."""
 
     def test(data: Measured) -> Finding:
         more, less = _SPAA_PAA
@@ -140,7 +140,7 @@ def _arrivals(metric: str, sign: int, judge: Callable[..., Finding], but: str = 
 
 
 def _cua_cup(metric: str, sign: int) -> _Test:
-    """CUA against CUP under each arrival strategy and mix."""
+    """Test CUA against CUP under each arrival strategy and mix."""
 
     def test(data: Measured) -> Finding:
         return average(
@@ -156,7 +156,7 @@ def _cua_cup(metric: str, sign: int) -> _Test:
 
 
 def _extreme(metric: str, chosen: str, sign: int, others: Sequence[str] = SIX) -> _Test:
-    """One mechanism against each other one."""
+    """Test one mechanism against each other one."""
 
     def test(data: Measured) -> Finding:
         own = data(metric, chosen)
@@ -166,7 +166,7 @@ def _extreme(metric: str, chosen: str, sign: int, others: Sequence[str] = SIX) -
 
 
 def _best_mix(metric: str, mechanisms: Sequence[str], chosen: str, sign: int) -> _Test:
-    """One mix against each other one."""
+    """Test one mix against each other one."""
 
     def test(data: Measured) -> Finding:
         own = data(metric, mechanisms, chosen)
@@ -176,7 +176,7 @@ def _best_mix(metric: str, mechanisms: Sequence[str], chosen: str, sign: int) ->
 
 
 def _kinds(left: str, right: str, mechanisms: Sequence[str], sign: int) -> _Test:
-    """Two kinds of jobs under each mechanism."""
+    """Test one job type against another under each mechanism."""
     return lambda data: every({name: (data(left, name), data(right, name)) for name in mechanisms}, sign)
 
 
@@ -196,7 +196,7 @@ def _gap_beyond_baseline(data: Measured) -> Finding:
 
 
 def _methods_alike(data: Measured) -> Finding:
-    """Each two mechanisms."""
+    """Test each pair of mechanisms for equality."""
     own = {name: data(_INSTANT, name) for name in SIX}
     pairs = {f"{a} {b}": (own[a], own[b]) for a, b in combinations(SIX, 2)}
     finding = within(pairs, 1.0, "points")
@@ -206,7 +206,7 @@ def _methods_alike(data: Measured) -> Finding:
 
 
 def _crowding(data: Measured) -> Finding:
-    """Of the on-demand jobs that do not start instantly, those for which the other ones leave no room."""
+    """Test the share of late on-demand jobs for which the other on-demand jobs leave no room."""
     late, crowded = (data.total(name, SIX) for name in ("delayed_on_demand", "crowded_on_demand"))
     with np.errstate(divide="ignore", invalid="ignore"):
         finding = reaches(100.0 * crowded / late, 95.0, "%")
@@ -214,7 +214,7 @@ def _crowding(data: Measured) -> Finding:
 
 
 def _patterns_matter(data: Measured) -> Finding:
-    """Deviations of the traces from their mean against deviations of the mechanisms within a trace."""
+    """Test the variation between traces against that between mechanisms within a trace."""
     table = np.array([data(_INSTANT, name) for name in SIX])
     own = table.mean(axis=0)
     return difference(np.abs(own - finite_mean(own)), np.abs(table - own).mean(axis=0), 1)
@@ -305,7 +305,7 @@ CLAIMS: tuple[Claim, ...] = (
 
 
 def _half_against_optimum(metric: str, sign: int) -> _Test:
-    """The factors stand where mixes do, as texts."""
+    """Test half of the optimal interval against the optimum; factors are in the column ``mix``, as texts."""
 
     def test(data: Measured) -> Finding:
         return every({name: (data(metric, name, "0.5"), data(metric, name, "1.0")) for name in SIX}, sign)
@@ -313,7 +313,7 @@ def _half_against_optimum(metric: str, sign: int) -> _Test:
     return test
 
 
-#: Observation 13, on measurements whose ``mix`` is the checkpoint factor: half of Daly's interval against the whole,
+#: Observation 13, on measurements with the checkpoint factor as ``mix``: half of Daly's interval against the whole,
 #: under each of the six mechanisms.
 CHECKPOINT_CLAIMS: Mapping[str, Claim] = {
     claim.part: claim

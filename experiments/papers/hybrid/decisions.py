@@ -28,7 +28,7 @@ _CLOCK = "measured by the clock, so that it differs from run to run and grows wh
 
 
 def _runs(result: SweepResult) -> list[dict[str, Any]]:
-    """The runs whose decisions were timed: compiled loops, which replay the baseline, take none one by one."""
+    """Runs with timed decisions; compiled loops, which replay the baseline, do not time single decisions."""
     return [
         {**labels(row), **{name: row[name] for name in _NAMES}}
         for row in result.timings
@@ -37,7 +37,7 @@ def _runs(result: SweepResult) -> list[dict[str, Any]]:
 
 
 def decision_rows(result: SweepResult) -> list[Row]:
-    """Decision times of each mechanism [ms]."""
+    """Measure the decision times of each mechanism [ms]."""
     runs = _runs(result)
     summary: list[Row] = []
     for mechanism in dict.fromkeys(row["mechanism"] for row in runs):
@@ -68,7 +68,7 @@ def _of_mechanisms(rows: Sequence[Row]) -> list[Row]:
 
 
 def decision_verdict(rows: Sequence[Row]) -> Verdict:
-    """Observation 10 on rows of :func:`decision_rows`."""
+    """Judge observation 10 on rows of :func:`decision_rows`."""
     worst = max(_of_mechanisms(rows), key=lambda row: row["p99_worst_run_ms"])
     slowest = worst["p99_worst_run_ms"]
     return Statement("Observation 10: 99 of 100 decisions take less than 10 ms", "< 10 ms", _SOURCE).exact_verdict(

@@ -23,10 +23,10 @@ __all__ = ["FEWEST_FACTORS", "MOST_FACTORS", "ResponseModel", "readings_in_piece
 Floats = NDArray[np.float64]
 Levels = NDArray[np.bool_]
 
-#: Factors of a design of resolution V with 256 runs, at most.
+#: Largest number of factors of a design of resolution V with 256 runs.
 MOST_FACTORS = 17
 _BITS = 8
-#: The fewest factors; they are crossed fully.
+#: Fewest factors, which are crossed fully.
 FEWEST_FACTORS = 4
 #: Generator polynomial of the code: x^8 + x^5 + x^4 + x^3 + 1.
 _GENERATOR = 0b1_0011_1001
@@ -52,7 +52,7 @@ def _parity(word: int) -> bool:
 
 
 def resolution_five(factors: int) -> Levels:
-    """A two-level design of resolution V.
+    """Make a two-level design of resolution V.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def resolution_five(factors: int) -> Levels:
 
 
 def year_blocks(factors: int) -> NDArray[np.int64]:
-    """Assign the runs of :func:`resolution_five` to equal blocks, so that no block effect imitates an effect.
+    """Assign the runs of :func:`resolution_five` to equal blocks that are not confounded with effects.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def year_blocks(factors: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class ResponseModel:
-    """Responses as a mean, the effects of factors, and those of pairs of factors.
+    """Linear model of responses: mean, effects of factors, and effects of pairs of factors.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ class ResponseModel:
     freedom
         Degrees of freedom of the residuals, by response.
     spread
-        Standard deviation from year to year under one reading, by response: of the blocks and of the residuals.
+        Standard deviation between years under one reading, by response: of the blocks and of the residuals.
     """
 
     factors: int
@@ -124,14 +124,14 @@ class ResponseModel:
         levels
             Shape (runs, factors).
         blocks
-            The block of each run; its mean is fitted, too.
+            The block of each run; block means are fitted, too.
         responses
-            Shape (runs, responses). A NaN leaves the run out for that response. If too few runs are left, the
-            response is unknown, and everything about it is NaN.
+            Shape (runs, responses). A NaN excludes the run for that response. With too few runs left, all results of a
+            response are NaN.
         """
         effects = _effects(levels)
         names = np.unique(blocks)
-        # The last block stands against the mean of the others, so that the first coefficient remains the overall mean.
+        # Sum-to-zero coding of the blocks, so that the first coefficient remains the overall mean.
         contrasts = np.column_stack([(blocks == name).astype(float) - (blocks == names[-1]) for name in names[:-1]])
         model = np.column_stack([effects, contrasts])
         width, count = effects.shape[1], responses.shape[1]
@@ -159,15 +159,14 @@ class ResponseModel:
         return _effects(levels) @ self.coefficients
 
     def effect(self, response: int, *factors: int) -> Interval:
-        """What a level adds to a response on average over the other factors, with its 95 % interval.
+        """Effect of a level on a response, averaged over the other factors, with its 95 % interval.
 
         Parameters
         ----------
         response
-            Its place.
+            Index of the response.
         *factors
-            One factor; or two, for their interaction: half of what the level of one changes in the effect of the
-            other.
+            One factor; or two, for their interaction: half the change of one effect with the level of the other factor.
         """
         from scipy.special import stdtrit
 
@@ -189,7 +188,7 @@ def _effects(levels: Levels) -> Floats:
 
 
 def readings_in_pieces(factors: int, size: int = 2**12) -> Iterator[Levels]:
-    """All readings of some factors, in pieces that fit into memory; the first is the one of low levels."""
+    """All readings of some factors, in blocks that fit into memory; the first reading has all levels low."""
     for begin in range(0, 2**factors, size):
         numbers = np.arange(begin, min(begin + size, 2**factors))
         yield (numbers[:, None] >> np.arange(factors) & 1).astype(bool)

@@ -11,16 +11,16 @@ from experiments.paper_readings import FACTORS, Reading
 
 __all__ = ["CROSSED", "DEFAULT", "crossed_choices", "neighbours"]
 
-#: Labels of the levels that are varied together.
+#: Labels of the levels that are crossed.
 CROSSED = tuple(factor.label for factor in FACTORS if factor.crossed)
 #: The reading of the model's defaults.
 DEFAULT = Reading((False,) * len(FACTORS))
 
 
 def neighbours(choice: Reading) -> list[Reading]:
-    """All readings that differ from a reading in one sentence.
+    """All readings that differ from a given one in one sentence.
 
-    Of a sentence with several other levels only one can be chosen at a time.
+    A sentence with several alternatives contributes one reading for each.
     """
     found = []
     for place, factor in enumerate(FACTORS):

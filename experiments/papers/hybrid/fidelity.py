@@ -28,16 +28,16 @@ Floats = NDArray[np.float64]
 
 
 class Score(NamedTuple):
-    """How near a reading comes to the paper.
+    """Agreement of a reading with the paper.
 
     Attributes
     ----------
     choice
         The reading.
     found
-        Each claim with its finding, by the claim's name.
+        Claims and their findings, by the claim's name.
     traces
-        Each printed level as measured, trace by trace, by its name.
+        Measured values by trace of each printed level, by its name.
     """
 
     choice: Reading
@@ -45,33 +45,33 @@ class Score(NamedTuple):
     traces: Mapping[str, Floats]
 
     def count(self, outcome: Outcome) -> int:
-        """Claims with this outcome."""
+        """Number of claims with an outcome."""
         return sum(finding.outcome is outcome for _, finding in self.found.values())
 
     @property
     def held(self) -> int:
-        """Claims that are decided as printed. An undecided claim counts nothing, whatever the sign of its effect."""
+        """Number of claims decided as printed. An undecided claim does not count, whatever the sign of its effect."""
         return self.count(Outcome.HOLDS)
 
     @property
     def levels(self) -> dict[str, float]:
-        """The mean of each printed level over the traces."""
+        """Mean over the traces of each printed level."""
         return {name: finite_mean(values) for name, values in self.traces.items()}
 
     @property
     def distance(self) -> float:
-        """Root mean square of the levels' deviations from what is printed, in margins."""
+        """Root mean square deviation of the levels from the printed ones, in margins."""
         return float(level_distance(np.array([[self.levels[level.name] for level in LEVELS]]))[0])
 
     @property
     def levels_met(self) -> int:
-        """Printed levels within whose margin the mean lies."""
+        """Number of printed levels with the mean inside their margin."""
         levels = self.levels
         return sum(abs(level.away(levels[level.name])) <= 1 for level in LEVELS)
 
 
 def level_distance(levels: Floats) -> Floats:
-    """Root mean square of the deviations from :data:`LEVELS`, in margins.
+    """Root mean square deviation from :data:`LEVELS`, in margins.
 
     Parameters
     ----------
@@ -84,17 +84,17 @@ def level_distance(levels: Floats) -> Floats:
 
 
 def checkpoint_stage(stage: str) -> str:
-    """Name of the table of observation 13 that belongs to the table of a stage."""
+    """Name of a stage's table for observation 13."""
     return f"{stage}-checkpoints" if stage else "checkpoints"
 
 
 def score_readings(tables: Tables, stage: str = "") -> list[Score]:
-    """The scores of the readings of a stage, in their order; none if it was left out.
+    """Scores of the readings of a stage, in order; empty if it was left out.
 
     Parameters
     ----------
     tables
-        Of the experiment.
+        Tables of the experiment.
     stage
         Name of the stage's main table.
     """

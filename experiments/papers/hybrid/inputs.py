@@ -22,7 +22,7 @@ from workloads.theta.year import ThetaYear
 
 __all__ = ["EXPERIMENTS", "assigned_traces", "notice_category"]
 
-#: Table I: name, printed value, and whether jobs of a short quick run can have it.
+#: Table I: name, printed value, and whether a short quick run can reach it.
 _TABLE_1 = (
     ("compute nodes", 4392, True),
     ("jobs", 37298, False),
@@ -33,7 +33,7 @@ _TABLE_1 = (
 
 
 def assigned_traces(parameters: Traces, seed: int, mix: str = "W5") -> Iterator[tuple[int, int, Sequence[Job]]]:
-    """Trace, size of the machine and jobs of each trace."""
+    """Yield trace number, machine size and jobs of each trace."""
     for trace in range(seed, seed + parameters.traces):
         jobs, nodes, _ = job_table(GeneratedYear(trace, parameters.jobs), Assignment(notice_mix=mix), trace)
         yield trace, nodes, jobs
@@ -98,7 +98,7 @@ class Mixes(Traces):
 
 
 def notice_category(job: Job) -> NoticeCategory:
-    """The notice category of an on-demand job, seen from its three times.
+    """Notice category of an on-demand job, derived from its three times.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def _measure_mixes(parameters: Mixes, seed: int) -> Tables:
     return {"": rows}
 
 
-#: What is still the same share [points].
+#: Margin of equal shares [points].
 _MARGIN = 1.0
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS", "QUICK", "Grid", "grid_result", "grid_tables"]
 
-#: Of all experiments with simulations: a few weeks, three times.
+#: Quick parameters of all experiments with simulations: three traces of a few weeks.
 QUICK = Traces(jobs=2000, traces=3)
 
 
@@ -43,7 +43,7 @@ def _measure_baseline(parameters: Baseline, seed: int, resources: Resources) -> 
     return {"": metric_rows(result)}
 
 
-#: Rows of Table II, by the names of their levels.
+#: Level names of the rows of Table II.
 _TABLE_2 = {
     "baseline_turnaround": "average turnaround",
     "baseline_utilisation": "utilisation",
@@ -80,16 +80,16 @@ class Grid(Traces):
 
 
 def grid_result(parameters: Grid, seed: int, resources: Resources) -> SweepResult:
-    """All mechanisms and the baseline on all mixes and traces."""
+    """Simulate all mechanisms and the baseline on all mixes and traces."""
     return simulate_grid(resources, "fig6", parameters, seed, ALL, {"notice_mix": list(parameters.mixes)})
 
 
 def grid_tables(parameters: Grid, seed: int, resources: Resources) -> Tables:
-    """All mechanisms and the baseline on all mixes and traces: the metrics."""
+    """Metrics of all mechanisms and the baseline on all mixes and traces."""
     return {"": metric_rows(grid_result(parameters, seed, resources))}
 
 
-#: What the text of section V says of Fig. 6 in numbers: the claims of :mod:`experiments.papers.hybrid.claims`.
+#: Quantitative claims of section V about Fig. 6 (:mod:`experiments.papers.hybrid.claims`).
 _LEVELS = ("1e", "1b", "9a")
 
 

@@ -19,13 +19,13 @@ __all__ = ["LEVELS", "Level", "level", "printed_level"]
 
 Floats = NDArray[np.float64]
 
-#: What is still the same as a printed level: 5 % of a duration, 1 point of a share. Fixed before anything was measured.
+#: Margins of equality with a printed level: 5 % of a duration, 1 point of a share. Fixed before the measurement.
 _MARGIN_HOURS, _MARGIN_POINTS = 0.05, 1.0
 _OF_BASELINE, _HIGHEST, _MEAN = "baseline", "highest", "mean"
 
 
 def level(values: Mapping[str, Floats], printed: float, unit: str) -> Finding:
-    """Whether each level is the printed one, within the margin of its unit."""
+    """Test whether each level equals the printed one within the margin of its unit."""
     return near(values, printed, _margin(printed, unit), unit)
 
 
@@ -39,13 +39,13 @@ class Level(NamedTuple):
     Attributes
     ----------
     name, title
-        Its name here and for readers.
+        Its name in the code, and its title.
     printed, unit
         The printed value; h or %.
     source
-        Where it is printed.
+        Source of the printed value.
     metric, of
-        What is measured: of the baseline, the highest mean of any mechanism and mix, or the mean over the six
+        The metric, and its aggregation: baseline, highest mean of any mechanism and mix, or mean over the six
         mechanisms.
     """
 
@@ -59,7 +59,7 @@ class Level(NamedTuple):
 
     @property
     def margin(self) -> float:
-        """What still counts as the same: 5 % of a duration, 1 point of a share."""
+        """Margin of equality: 5 % of a duration, 1 point of a share."""
         return _margin(self.printed, self.unit)
 
     @property
@@ -68,26 +68,26 @@ class Level(NamedTuple):
         return "points" if self.unit == "%" else self.unit
 
     def away(self, value: float) -> float:
-        """How far a value is from what is printed, in margins."""
+        """Deviation of a value from the printed one, in margins."""
         return (value - self.printed) / self.margin
 
     def values(self, data: Measured) -> Floats:
-        """The level as measured, trace by trace.
+        """Measured level by trace.
 
         Raises
         ------
         LookupError
-            If the simulations that it needs are not there.
+            If simulations are missing.
         """
         return self._cell(data)[1]
 
     def finding(self, data: Measured) -> Finding:
-        """What these measurements say of it; errors as for :meth:`values`."""
+        """Finding of these measurements; errors as for :meth:`values`."""
         name, values = self._cell(data)
         return self.judge(values, f"highest: {name}" if name else "")
 
     def judge(self, values: Floats, detail: str = "") -> Finding:
-        """What values of the traces say of it."""
+        """Finding of given values by trace."""
         return replace(level({"": values}, self.printed, self.unit), detail=detail)
 
     def _cell(self, data: Measured) -> tuple[str, Floats]:
@@ -101,7 +101,7 @@ class Level(NamedTuple):
 
 
 _TABLE, _TEXT = table("II"), text("V-A")
-#: The baseline has no warning, within which a mechanism's job still starts instantly: its jobs start at once or wait.
+#: The baseline has no warning period within which a start counts as instant: its jobs start at once or wait.
 LEVELS: Sequence[Level] = (
     Level("baseline_turnaround", "turnaround, baseline", 15.6, "h", _TABLE, "turnaround_h", _OF_BASELINE),
     Level("baseline_utilisation", "utilisation, baseline", 83.93, "%", _TABLE, "utilization", _OF_BASELINE),
@@ -116,5 +116,5 @@ LEVELS: Sequence[Level] = (
 
 
 def printed_level(name: str) -> Level:
-    """The level of that name."""
+    """The level with a given name."""
     return next(item for item in LEVELS if item.name == name)

@@ -50,15 +50,15 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS", "Readings"]
 
-#: Stages, by the names of their tables. The start is the main table.
+#: Names of the stages' tables. The start is the main table.
 _START, _SCREENING, _NEIGHBOURS, _FINALISTS, _CONFIRMATION = "", "screening", "neighbours", "finalists", "confirmation"
-#: The same, as the parameter ``until`` names them.
+#: Names of the stages in the parameter ``until``.
 STAGES = ("start", _SCREENING, _NEIGHBOURS, _FINALISTS, _CONFIRMATION)
-#: Flips of the preset that a figure shows.
+#: Number of flips of the preset in a figure.
 _COLUMNS = 8
-#: Multiples of Daly's interval that observation 13 compares.
+#: Multiples of Daly's interval compared in observation 13.
 FACTORS_13 = (0.5, 1.0)
-#: The seeds of the confirmation begin that far after those of the search.
+#: Offset of the confirmation's seeds from those of the search.
 _FRESH = 1000
 
 
@@ -69,28 +69,28 @@ class Readings(Traces):
     Attributes
     ----------
     traces
-        Paired years of each finalist, and of the confirmation.
+        Number of paired years of each finalist, and of the confirmation.
     mixes
         Notice mixes of the finalists and of the confirmation.
     mix
         Notice mix of observation 13 there.
     factors
-        Labels of the sentences that the screening crosses.
+        Labels of the sentences crossed in the screening.
     screened_mixes
         Notice mixes of the screening, which has one year for each reading; observation 13 takes the last one.
     chosen
-        Readings that are simulated because the screening promises most of them, the default besides.
+        Number of most promising readings that are simulated, in addition to the default.
     neighbour_traces, neighbour_mixes
         Years and notice mixes of these readings and of the neighbours.
     rounds
-        Rounds of neighbours at most.
+        Largest number of rounds of neighbours.
     finalists
-        Readings that are simulated on all years, the default and that of the preset besides.
+        Number of readings simulated on all years, in addition to the default and the preset.
     flips
-        Sentences of the preset that are flipped at the start, by their labels.
+        Labels of the sentences of the preset that are flipped at the start.
     blocks
-        Years of the screening: with fewer than all, it is a fraction that shows the effects of sentences, but not of
-        pairs.
+        Number of years of the screening. With fewer than all, the design is a fraction that estimates effects of
+        sentences but not of pairs.
     until
         The last stage: ``start``, ``screening``, ``neighbours``, ``finalists`` or ``confirmation``.
     """
@@ -131,7 +131,7 @@ PAPER = find_reading("paper")
 
 
 class _Plan(NamedTuple):
-    """A reading on the years of a stage.
+    """A reading and the years of a stage.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class _Plan(NamedTuple):
     mix: str
 
     def runs(self, jobs: int) -> Iterator[tuple[Row, YearRun]]:
-        """The simulations with their labels; those of observation 13 have a ``checkpoint_factor``."""
+        """Simulations with their labels; those of observation 13 have a ``checkpoint_factor``."""
         own = self.choice
         mechanisms = {BASELINE: BASELINE, **{name: own.mechanism(name) for name in SIX}}
         for seed in self.seeds:
@@ -168,16 +168,16 @@ class _Plan(NamedTuple):
 
 
 class _Search:
-    """The stages of the search, and the tables that they fill."""
+    """The stages of the search and their tables."""
 
     def __init__(self, parameters: Readings, seed: int, resources: Resources) -> None:
         self.parameters, self.seed, self.resources = parameters, seed, resources
         self.tables: dict[str, list[Row]] = {}
 
     def simulate(self, stage: str, plans: Sequence[_Plan]) -> None:
-        """Append the metrics of readings to the tables of a stage."""
+        """Simulate readings and append their metrics to the tables of a stage."""
         asked = [(plan.choice, label, run) for plan in plans for label, run in plan.runs(self.parameters.jobs)]
-        # Year by year, and the simulations of a job table together: a process makes it once for all of them.
+        # Ordered by year, with simulations of one job table adjacent, because a process builds it once for all of them.
         runs = sorted({run for _, _, run in asked}, key=lambda run: (run.seed, repr(run)))
         rows = collect_rows(year_rows, runs, self.resources, sources="years", group=lambda run: run.table)
         found = dict(zip(runs, rows, strict=True))
@@ -215,7 +215,7 @@ class _Search:
         self.simulate(_SCREENING, plans)
 
     def climb(self) -> list[Reading]:
-        """Simulate the promising readings and the neighbours of the best, until none is better; the best first."""
+        """Simulate promising readings and then neighbours of the best until none is better; the best first."""
         own = self.parameters
         responses = screening_responses(score_readings(self.tables, _SCREENING), own.factors)
         candidates = [DEFAULT, PAPER]
@@ -253,13 +253,13 @@ class _Search:
 
 
 def rank_by_outlook(scores: Sequence[Score], responses: Responses, years: int) -> list[str]:
-    """Names of measured readings, the one with the best outlook first."""
+    """Names of measured readings, ordered by outlook, the best first."""
     found = measured_outlook(scores, responses, years)
     return rank_readings({score.choice.name: item for score, item in zip(scores, found, strict=True)})
 
 
 def best_score(scores: Sequence[Score]) -> Score:
-    """Most claims decided as printed; of equals the nearest levels."""
+    """The score with most claims decided as printed; among equals the one with the nearest levels."""
     return max(scores, key=lambda score: (score.held, -score.distance))
 
 
@@ -281,14 +281,15 @@ def _measure(parameters: Readings, seed: int, resources: Resources) -> Tables:
 
 
 class _SearchProgress(NamedTuple):
-    """What the stages that were carried out say.
+    """Results of the executed stages.
 
     Attributes
     ----------
     best, years
-        The best reading and the years on which it is judged: fresh ones if there are any, else those of the start.
+        The best reading, and a description of the years that judge it: fresh ones if available, else those of the
+        start.
     others
-        Readings beside it, on the same years or those of the finalists; the default comes first.
+        Other readings, on the same years or those of the finalists; the default comes first.
     """
 
     best: Score
@@ -318,14 +319,14 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _is_screened(tables: Tables) -> bool:
-    """Whether each reading of the design was simulated."""
+    """Whether all readings of the design were simulated."""
     names = {row["reading"] for row in tables.get(_SCREENING, ())}
     crossed = {word for name in names for word in name.split() if word != "default"}
     return len(crossed) >= FEWEST_FACTORS and len(names) == len(year_blocks(len(crossed)))
 
 
 def _stages(tables: Tables, screened: bool) -> Verdict:
-    """Whether the search is complete, and what has been carried out."""
+    """Judge whether the search is complete."""
     counts = {
         name: len({row["reading"] for row in tables.get(stage, ())})
         for name, stage in zip(STAGES, (_START, _SCREENING, _NEIGHBOURS, _FINALISTS, _CONFIRMATION), strict=True)
@@ -354,7 +355,7 @@ def _all_claims(seen: _SearchProgress) -> Verdict:
     )
 
 
-#: Outcomes in a count.
+#: Words for counts of outcomes.
 _WORDS = {
     Outcome.HOLDS: "hold",
     Outcome.FAILS: "do not hold",
@@ -364,7 +365,7 @@ _WORDS = {
 
 
 def _level(own: Level, seen: _SearchProgress) -> Verdict:
-    """A printed level under the best reading, beside the default."""
+    """Judge a printed level under the best reading, with the default in the remark."""
     statement = Statement(f"The best reading gives the {own.title}", f"{own.printed:g} {own.unit}", own.source)
     default = next(iter(seen.others)).levels[own.name]
     return judge_finding(
@@ -373,7 +374,7 @@ def _level(own: Level, seen: _SearchProgress) -> Verdict:
 
 
 def _observation(claim: Claim, seen: _SearchProgress) -> Verdict:
-    """A claim under the best reading, and how many of the other readings it holds under."""
+    """Judge a claim under the best reading, with the number of other readings under which it holds."""
     words = f"Observation {claim.name}, under the best reading: {claim.text}"
     held = [score for score in seen.others if score.found[claim.name][1].outcome is Outcome.HOLDS]
     default = next(iter(seen.others)).found[claim.name][1]
@@ -382,20 +383,20 @@ def _observation(claim: Claim, seen: _SearchProgress) -> Verdict:
     return judge_finding(Statement(words, claim.printed, claim.source), claim.unit, finding, remark)
 
 
-# What each sentence decides near the preset.
+# Effects of single sentences near the preset.
 
 
 def _flip(choice: Reading) -> str:
-    """What sets a reading apart from the preset."""
+    """Describe the difference between a reading and the preset."""
     triples = zip(FACTORS, choice.levels, PAPER.levels, strict=True)
     changed = [(high, factor.label) for factor, high, before in triples if high != before]
-    # Another level of the same sentence is added, and the former one goes.
+    # A changed level appears both as an added and as a removed one.
     high, label = max(changed)
     return f"{'with' if high else 'without'} {label}"
 
 
 def _title(choice: Reading) -> str:
-    """A reading in a few words."""
+    """Short title of a reading."""
     if choice == PAPER:
         return "the preset"
     near = choice.name in {other.name for other in neighbours(PAPER)}
@@ -403,14 +404,14 @@ def _title(choice: Reading) -> str:
 
 
 def _split_flips(start: Sequence[Score]) -> tuple[Score, list[Score]]:
-    """The preset, and the readings that differ from it in one sentence."""
+    """Split the scores of the start into the preset and the readings that differ from it in one sentence."""
     preset = next(score for score in start if score.choice == PAPER)
     near = {choice.name for choice in neighbours(PAPER)}
     return preset, [score for score in start if score.choice.name in near]
 
 
 def _shifts(preset: Score, other: Score) -> dict[str, Interval]:
-    """What a flip adds to each printed level, by the level's title, where it is defined."""
+    """Change of each printed level by a flip, by the level's title, where defined."""
     found = {}
     for own in LEVELS:
         differences = other.traces[own.name] - preset.traces[own.name]
@@ -420,7 +421,7 @@ def _shifts(preset: Score, other: Score) -> dict[str, Interval]:
 
 
 def _flips(start: Sequence[Score]) -> list[Verdict]:
-    """Of each sentence that was flipped, whether a printed level of the preset moves; and which claims change."""
+    """Judge whether each flip changes a printed level of the preset; the remark lists changed claims."""
     if not any(score.choice == PAPER for score in start):
         return []
     preset, flipped = _split_flips(start)
@@ -437,7 +438,7 @@ def _flips(start: Sequence[Score]) -> list[Verdict]:
 
 
 def _changed_claims(preset: Score, other: Score) -> str:
-    """The claims that a flip decides otherwise."""
+    """Text on the claims with a different outcome after a flip."""
     parts = [f"claims that hold: {other.held} instead of {preset.held}"]
     for words, outcome in (("won", Outcome.HOLDS), ("lost", Outcome.FAILS)):
         names = [
@@ -450,7 +451,7 @@ def _changed_claims(preset: Score, other: Score) -> str:
     return "; ".join(parts)
 
 
-# What each sentence decides.
+# Effects of single sentences in the screening.
 
 
 def _screening_model(tables: Tables) -> Responses:
@@ -462,7 +463,7 @@ def _screening_model(tables: Tables) -> Responses:
 
 
 def _level_effects(fitted: Responses) -> dict[str, dict[str, Interval]]:
-    """What each sentence adds to the printed levels, by level and label."""
+    """Effect of each sentence on the printed levels, by level and label."""
     first = len(fitted.tests)
     return {
         own.title: {label: fitted.model.effect(first + at, place) for place, label in enumerate(fitted.labels)}
@@ -479,11 +480,11 @@ _SAME_LEVELS = (
 
 
 def _sentences(fitted: Responses) -> list[Verdict]:
-    """Of each sentence, whether it changes any printed level."""
+    """Judge for each sentence whether it changes any printed level."""
     found = _level_effects(fitted)
     verdicts = []
     for place, label in enumerate(fitted.labels):
-        # What is not defined in some reading, as instant starts in a year without on-demand jobs, says nothing.
+        # Ignore levels that are undefined in some reading, as instant starts in a year without on-demand jobs.
         own = {measure: each[label] for measure, each in found.items() if each[label].mean == each[label].mean}
         decision = together([Near(0.0, _MARGINS[measure]).decide(each) for measure, each in own.items()])
         words = "; ".join(f"{measure} {each.text('+.1f')} {_UNITS[measure]}" for measure, each in own.items())
@@ -493,7 +494,7 @@ def _sentences(fitted: Responses) -> list[Verdict]:
 
 
 def _partner(fitted: Responses, place: int) -> str:
-    """The sentence together with which this one changes a level most beyond their own effects."""
+    """The strongest interaction of a sentence with another one on a level."""
     first, margins = len(fitted.tests), [own.margin for own in LEVELS]
     found = [
         (abs(both.mean) / margins[at], label, own.title, both)
@@ -557,7 +558,7 @@ def _draw(tables: Tables) -> Figure:
 
 
 def _figure_scores(start: Sequence[Score]) -> list[Score]:
-    """The default, the preset, and the flips that turn most claims, as many as a figure has room for."""
+    """Scores for the figure: the default, the preset, and the flips that change most claims."""
     preset, flipped = _split_flips(start)
 
     def turns(other: Score) -> int:

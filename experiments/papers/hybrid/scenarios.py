@@ -25,7 +25,7 @@ __all__ = ["EXPERIMENTS"]
 
 _MINUTE = 60 * SECOND
 _URGENT = 9
-#: Why the statements about these scenarios hold.
+#: Reason for which the statements about these scenarios hold by construction.
 _PLAYED = "the scenario is chosen so that the definition of the mechanism decides it"
 
 
@@ -36,11 +36,11 @@ class Categories:
     Attributes
     ----------
     notice, estimated
-        When the notice comes, and the arrival that it announces.
+        Time of the notice, and the announced arrival.
     early, late
-        Actual arrivals of those two categories.
+        Actual arrivals of the early and the late category.
     mechanism
-        Under which all four run.
+        Mechanism of all four runs.
     """
 
     notice: float = 10.0
@@ -53,13 +53,13 @@ class Categories:
 def _job(
     job_id: int, kind: JobType, submit: float, nodes: int, runtime: float, walltime: float, **others: float
 ) -> Job:
-    """A job in minutes."""
+    """Make a job from times in minutes."""
     minutes: dict[str, Any] = {name: value * 60 for name, value in others.items()}
     return Job(job_id, kind, submit * 60, nodes, runtime * 60, walltime * 60, **minutes)
 
 
 def _four(parameters: Categories) -> dict[str, list[Job]]:
-    """J1 ends before the arrival, J2 after everything, J3 waits for J1's nodes; O asks for as many."""
+    """Simulate the categories: J1 ends before the arrival, J2 last, J3 waits for J1's nodes; O requests as many."""
     rigid, urgent = JobType.RIGID, JobType.ON_DEMAND
     others = [_job(1, rigid, 0, 4, 20, 25), _job(2, rigid, 0, 4, 75, 80), _job(3, rigid, 5, 4, 15, 20)]
     announcement = {"notice": parameters.notice, "estimated_arrival": parameters.estimated}
@@ -80,7 +80,7 @@ def _measure_categories(parameters: Categories, seed: int) -> Tables:
 
 
 def _outcome_tables(played: Mapping[str, tuple[Sequence[Job], Result]]) -> Tables:
-    """Outcome of each job; for the picture also runs on nodes, held nodes and notices."""
+    """Tables of the outcome of each job and, for the figure, runs on nodes, held nodes and notices."""
     tables: dict[str, list[Row]] = {"": [], "blocks": [], "calls": []}
     for name, (jobs, result) in played.items():
         tables[""] += [
@@ -182,11 +182,11 @@ class PlanMinutes:
     Attributes
     ----------
     notice, arrival
-        When the notice comes, and the arrival that it announces, accurately.
+        Time of the notice, and the accurately announced arrival.
     first_end, first_walltime
-        J1 ends, and was expected to end, before the arrival.
+        Actual and expected end of J1, both before the arrival.
     second_end, second_walltime
-        J2 ends before the arrival, too, but was expected to go on.
+        Actual end of J2, before the arrival, and its later expected end.
     setup, interval, cost
         Setup, checkpoint interval and checkpoint cost of J2.
     """

@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 
 class Responses(NamedTuple):
-    """What a screening measures of each reading: the comparisons of all claims, then the printed levels.
+    """Responses of a screening: the comparisons of all claims, then the printed levels.
 
     Attributes
     ----------
@@ -45,12 +45,12 @@ class Responses(NamedTuple):
 
 
 class Outlook(NamedTuple):
-    """What many years of a reading would show.
+    """Predicted result of many years of a reading.
 
     Attributes
     ----------
     held
-        Claims that would be decided as printed.
+        Number of claims that would be decided as printed.
     distance
         Root mean square of the deviations of the printed levels, in margins.
     """
@@ -60,7 +60,7 @@ class Outlook(NamedTuple):
 
     @property
     def rank(self) -> tuple[float, float]:
-        """Ascending: the best reading comes first."""
+        """Sort key; the best reading is smallest."""
         return -self.held, self.distance
 
 
@@ -70,7 +70,7 @@ def screening_responses(scores: Sequence[Score], labels: Sequence[str]) -> Respo
     Parameters
     ----------
     scores
-        One for each run of the design, in its order.
+        One score for each run of the design, in its order.
     labels
         Labels of the factors that are crossed.
     """
@@ -99,14 +99,14 @@ def _levels(score: Score) -> list[float]:
 
 
 def outlook(means: Floats, responses: Responses, years: int) -> list[Outlook]:
-    """What so many years would show of readings with these mean responses.
+    """Predict the results of a number of years for readings with given mean responses.
 
     Parameters
     ----------
     means
         Shape (readings, responses), in the order of the model.
     responses
-        The screening; its spread from year to year decides how wide intervals will be.
+        The screening; its spread between years determines the width of intervals.
     years
         Number of paired years.
     """
@@ -125,22 +125,22 @@ def outlook(means: Floats, responses: Responses, years: int) -> list[Outlook]:
 
 
 def measured_outlook(scores: Sequence[Score], responses: Responses, years: int) -> list[Outlook]:
-    """The outlook of measured readings, from their means over few years."""
+    """Outlook of measured readings, from their means over few years."""
     means = np.array([[*_test_means(score, responses.tests), *_levels(score)] for score in scores])
     return outlook(means, responses, years)
 
 
 def promising_readings(responses: Responses, count: int, years: int) -> list[tuple[Reading, Outlook]]:
-    """The readings of which the model of the screening promises most.
+    """The most promising readings by the model of the screening.
 
-    Half of them have the most claims, half the nearest levels.
+    Half of them are chosen by the number of claims, half by the distance of levels.
 
     Parameters
     ----------
     responses
         The screening.
     count
-        How many.
+        Number of readings.
     years
         Number of paired years for which the claims are predicted.
     """
@@ -166,5 +166,5 @@ def _nearest_levels(found: Outlook) -> tuple[float, float]:
 
 
 def rank_readings(found: Mapping[str, Outlook]) -> list[str]:
-    """Names of readings, the best first; of equals the first."""
+    """Names of readings, the best first; equal ones keep their order."""
     return sorted(found, key=lambda name: found[name].rank)

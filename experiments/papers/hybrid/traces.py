@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS", "SIZE_RANGES"]
 
-#: Lower bounds of the ranges of Fig. 3 [nodes]; the paper's own are not in its text.
+#: Lower bounds of the ranges of Fig. 3 [nodes]; the text of the paper does not give them.
 SIZE_RANGES = (1, 128, 256, 512, 1024, 2048, 4096)
 _TYPES = (JobType.ON_DEMAND, JobType.RIGID, JobType.MALLEABLE)
 

@@ -16,24 +16,24 @@ from workloads.table.job import MALLEABLE, RIGID
 
 __all__ = ["Counts", "Watching", "latest"]
 
-#: Jobs that SPAA does not preempt where shrinking does not suffice.
+#: Kinds of jobs that SPAA can spare where shrinking does not suffice.
 _SPARED = ("none", "lenders", "malleable")
 
 
 @dataclass
 class Counts:
-    """What an arrival strategy was asked in one simulation, and what it answered.
+    """Counts of an arrival strategy's decisions in one simulation.
 
     Attributes
     ----------
     covered, uncovered
-        Arrivals that lacked nodes: malleable jobs could supply them by shrinking, or could not.
+        Arrivals that lacked nodes, split by whether malleable jobs could supply them by shrinking.
     covered_rigid, covered_malleable, uncovered_rigid, uncovered_malleable
-        Jobs that were preempted at these arrivals.
+        Jobs preempted at these arrivals.
     spared_rigid
         Rigid jobs that PAA would have preempted at the arrivals for which malleable jobs were shrunk.
     rigid_jobs, rigid_nodes, malleable_jobs, malleable_nodes
-        Jobs that ran at all these arrivals, and their nodes, summed.
+        Sums over all these arrivals of running jobs and their nodes.
     """
 
     covered: int = 0
@@ -49,32 +49,32 @@ class Counts:
     malleable_nodes: int = 0
 
     def items(self) -> Iterator[tuple[str, int]]:
-        """Each count by its name."""
+        """Counts by name."""
         return ((item.name, getattr(self, item.name)) for item in fields(self))
 
 
-#: Of the simulation that began last in this process.
+#: Counts of the latest simulation in this process.
 _latest = [Counts()]
 
 
 def latest() -> Counts:
-    """The counts of the last simulation with :class:`Watching` in this process."""
+    """Counts of the last simulation with :class:`Watching` in this process."""
     return _latest[-1]
 
 
 @dataclass(frozen=True)
 class Watching:
-    """PAA or SPAA, watched.
+    """Wrapper of PAA or SPAA that counts their decisions.
 
     Attributes
     ----------
     arrival
         ``PAA`` or ``SPAA``.
     victims, overhead, shrink
-        As of these (:mod:`policies.arrival`).
+        Parameters of these strategies (:mod:`policies.arrival`).
     spared
-        Running jobs that SPAA does not preempt: ``none``, ``lenders``, which are malleable jobs below their requested
-        size, or all ``malleable`` jobs. An arrival that finds too few nodes without them waits.
+        Running jobs that SPAA does not preempt: ``none``, ``lenders`` (malleable jobs below their requested size) or
+        all ``malleable`` jobs. An arrival that finds too few nodes without them waits.
 
     Raises
     ------
@@ -99,7 +99,7 @@ class Watching:
         return ShrinkPreemptAtArrival(self.victims, self.overhead, self.shrink)
 
     def begin(self) -> _Watch:
-        """The strategy of one simulation."""
+        """Start the strategy for one simulation."""
         _latest[:] = [Counts()]
         return _Watch(self, PreemptAtArrival(self.victims, self.overhead), self._shrinking(), latest())
 
@@ -112,7 +112,7 @@ class Watching:
 
 @dataclass
 class _Part:
-    """What a strategy sees of the machine: some of the running jobs."""
+    """View of the machine restricted to some of the running jobs."""
 
     running: Sequence[RunningJob]
     now: int
@@ -120,7 +120,7 @@ class _Part:
 
 @dataclass
 class _Watch:
-    """A watched strategy in one simulation."""
+    """A counted strategy in one simulation."""
 
     how: Watching
     preempting: PreemptAtArrival

@@ -35,12 +35,12 @@ _READING = "paper"
 
 
 class VictimRule(NamedTuple):
-    """Another way to take victims.
+    """A rule for choosing jobs to preempt.
 
     Attributes
     ----------
     name
-        For readers.
+        Title of the rule.
     both, shrinking
         Parameters of PAA and SPAA, and of SPAA alone.
     """
@@ -50,13 +50,13 @@ class VictimRule(NamedTuple):
     shrinking: str = ""
 
     def mechanism(self, name: str) -> str:
-        """A mechanism under this rule, watched."""
+        """Slug of a mechanism under this rule, with counters."""
         notice, arrival = name.split("-")
         words = [f"{notice}-{_WATCHED}", f"arrival={arrival}", self.both, self.shrinking if arrival == "SPAA" else ""]
         return " ".join(word for word in words if word)
 
 
-#: The preset, and what may turn the sign.
+#: The preset, and rules that may reverse the sign.
 PLAIN = VictimRule("as the preset")
 RULES: Sequence[VictimRule] = (
     PLAIN,
@@ -72,7 +72,7 @@ RULES: Sequence[VictimRule] = (
     ),
     VictimRule("victims=malleable-first, malleable jobs spared", "victims=malleable-first", "spared=malleable"),
 )
-#: Claims about PAA and SPAA, and about the preempted jobs and the levels that a rule may spoil.
+#: Claims about PAA and SPAA, and other claims that a rule may affect.
 _JUDGED = ("3c", "4b")
 _OTHERS = ("3a", "3b", "3d", "4a", "4c", "4d", "7a", "7c", "7d", "9b")
 
@@ -102,7 +102,7 @@ class _Task:
 
 
 def _victim_rows(task: _Task) -> list[Row]:
-    """Metrics of a simulation, and what its arrival strategy did."""
+    """Metrics of a simulation, with the counts of its arrival strategy."""
     reading = find_reading(_READING)
     assignment = {"notice_mix": task.mix, **reading.assignment}
     run = YearRun(
@@ -135,11 +135,11 @@ def _measure(parameters: Victims, seed: int, resources: Resources) -> Tables:
     return {"": [{**label, **found[task]} for label, task in zip(labels, tasks, strict=True)]}
 
 
-# What the counts say.
+# Evaluation of the counts.
 
 
 def _victim_shares(rows: Sequence[Row]) -> list[Row]:
-    """Victims in 100 rigid jobs, in each simulation; and the mean sizes of running jobs."""
+    """Victims per 100 rigid jobs in each simulation, and mean sizes of running jobs."""
     found: list[Row] = []
     for row in rows:
         share = 100.0 / row["rigid"] if row["rigid"] else float("nan")
@@ -162,13 +162,13 @@ def _ratio(part: float, whole: float) -> float:
 
 
 class _Counted:
-    """Counts by trace: the mean over the mixes."""
+    """Counts by trace, averaged over the mixes."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self.data = Measured(_victim_shares(rows))
 
     def pairs(self, metric: str) -> dict[str, tuple[Any, Any]]:
-        """SPAA and PAA under each notice strategy."""
+        """A count of SPAA and of PAA under each notice strategy."""
         return {
             name: (self.data.mean(metric, f"{name}-SPAA"), self.data.mean(metric, f"{name}-PAA")) for name in notices()
         }
@@ -181,7 +181,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _reasons(plain: _Counted) -> list[Verdict]:
-    """The paper's reason, part by part, under the preset."""
+    """Judge each part of the paper's explanation under the preset."""
     covered = plain.pairs("covered_rigid")
     zeros = {name: (paa, 0.0 * paa) for name, (_, paa) in covered.items()}
     reason = text("V-A, observation 4")
@@ -212,7 +212,7 @@ def _reasons(plain: _Counted) -> list[Verdict]:
 
 
 def _claims(rule: str, rows: Sequence[Row]) -> list[Verdict]:
-    """3c and 4b under a rule; the remark says what becomes of the other claims."""
+    """Judge claims 3c and 4b under a rule; the remark lists the outcomes of the other claims."""
     found = _findings(rows)
     held = [name for name in _OTHERS if found[name].outcome is Outcome.HOLDS]
     against = [name for name in _OTHERS if found[name].outcome is Outcome.FAILS]

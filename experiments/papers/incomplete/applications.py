@@ -28,13 +28,13 @@ __all__ = ["COSTS", "Application", "applications", "best_strategy"]
 
 #: The RESERVATIONONLY model.
 COSTS = CostModel()
-#: Cells of the grid on which the optimum is found; 10 times as many change it by less than 1e-5.
+#: Number of cells of the grid for the optimum; 10 times as many change it by less than 1e-5.
 _FINE = 2000
 
 
 @dataclass(frozen=True)
 class Application:
-    """An application with a known law, so that the loss of a strategy is known, too.
+    """An application with a known runtime distribution, so that the loss of a strategy can be computed.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Application:
     law
         Distribution of its runtime [h].
     families
-        Usual distributions that the law belongs to: what a semi-clairvoyant user fits. None for a sum of two.
+        Parametric families of the distribution, which a semi-clairvoyant user fits. Empty for a mixture.
     """
 
     name: str
@@ -66,16 +66,16 @@ class Application:
 
 
 def best_strategy(law: Law, bound: float, cells: int) -> npt.NDArray[np.float64]:
-    """The best strategy for a law, completed by the bound of the runtime.
+    """The best strategy for a distribution, completed by the bound of the runtime.
 
     Parameters
     ----------
     law
-        Distribution of the runtime; a discrete one stays as it is.
+        Distribution of the runtime; a discrete one is used unchanged.
     bound
-        Upper bound of the runtime, in the unit of the law.
+        Upper bound of the runtime, in the unit of the distribution.
     cells
-        Equal-time cells of the grid for a continuous law; [S] takes 500.
+        Number of equal-time cells of the grid for a continuous distribution; [S] takes 500.
 
     Returns
     -------
@@ -92,8 +92,8 @@ def best_strategy(law: Law, bound: float, cells: int) -> npt.NDArray[np.float64]
 def applications() -> Mapping[str, Application]:
     """The four applications of section V [h].
 
-    What [S] calls variances are standard deviations, and its exponential law of "mean 8 h" is, in its published code
-    and results, one of location 1 and scale 1.5 on [1, 9].
+    The variances in [S] are standard deviations, and its exponential distribution of "mean 8 h" has, in its published
+    code and results, location 1 and scale 1.5 on [1, 9].
     """
     two = mixture([truncated_normal(mean, 2.0, 0.0, 20.0) for mean in (4.0, 10.0)], name="two modes")
     found = (

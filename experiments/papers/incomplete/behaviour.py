@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: A correlation up to here is none.
+#: Largest correlation that counts as none.
 _NONE = 0.1
 _NOT_PUBLIC = "generated: the data of the paper are not public"
 
@@ -146,7 +146,7 @@ def _measure_inputs(parameters: Inputs, seed: int) -> Tables:
         raise ParameterError("runs", f"at least 20 for each of the {parameters.bins} bins", parameters.runs)
     rng = stream(seed, "incomplete-fig2")
     sizes = lognormal_from_moments(15.0, 5.0).sample(rng, parameters.runs)
-    # How fast the surface converges decides, not how large its image is: sizes explain little of the time.
+    # Convergence of the surface determines the time, not the size of the image, which explains little.
     hard = mixture([lognormal_from_moments(1.0, 0.3), lognormal_from_moments(4.0, 2.0)], [2, 1]).sample(
         rng, parameters.runs
     )

@@ -27,24 +27,24 @@ __all__ = [
     "rows_under",
 ]
 
-#: Runs that the strategy knows in the two printed cases.
+#: Numbers of known runs in the two printed cases.
 LITTLE, MORE = 10, 110
-#: Changes against the base, as they are printed.
+#: Printed changes from the base.
 STRETCH_CHANGE, MAKESPAN_CHANGE, UTILIZATION_CHANGE = -0.25, -0.33, 0.5
-#: Weeks that choose the reading, and weeks that judge it.
+#: Names of the weeks that choose the reading, and of those that judge it.
 CHOICE, JUDGEMENT = "choice", "judgement"
 
 
 @dataclass(frozen=True)
 class Changes:
-    """The changes under one reading, where the strategy takes the place of the base.
+    """Changes from the base to the strategy under one reading.
 
     Attributes
     ----------
     stretch
-        From 10 runs.
+        Change of the stretch with 10 runs.
     makespan, utilization
-        From 110 runs.
+        Changes with 110 runs.
     little
         The change of the utilisation from 110 runs to 10.
     """
@@ -56,7 +56,7 @@ class Changes:
 
     @property
     def distance(self) -> float:
-        """How far the means are from the printed changes, as a sum of logarithms; of the stretch only what is above."""
+        """Distance of the means from the printed changes, as a sum of logarithms; the stretch counts only if above."""
         apart = [
             math.log((1.0 + found.mean) / (1.0 + printed))
             for found, printed in (
@@ -69,7 +69,7 @@ class Changes:
 
 
 def change(rows: Sequence[Row], column: str, strategy: str, base: str) -> Interval:
-    """How a column changes from a base to a strategy, as a share: the geometric mean over the weeks."""
+    """Relative change of a column from a base to a strategy, as the geometric mean over the weeks."""
     own, other = (in_order(rows, column, strategy=name) for name in (strategy, base))
     return geometric_ratio(own, other)
 
@@ -83,7 +83,7 @@ def rows_under(rows: Sequence[Row], stage: str, operation: WeekOperation) -> lis
 
 
 def measure_changes(rows: Sequence[Row], measure: WeekMeasure) -> Changes:
-    """The changes in rows of one operation."""
+    """Changes in the rows of one operation."""
     little, more = f"continuous {LITTLE}", f"continuous {MORE}"
     used = "utilization" if measure.utilization == "done" else "occupied_utilization"
     time = "response_h" if measure.makespan == "response" else "all_done_h"
@@ -103,7 +103,7 @@ def list_operations(rows: Sequence[Row]) -> list[WeekOperation]:
 
 
 def nearest(rows: Sequence[Row]) -> list[tuple[WeekOperation, WeekMeasure, Changes]]:
-    """All readings on the weeks that choose, the nearest to the printed changes first."""
+    """All readings on the choosing weeks, the nearest to the printed changes first."""
     found = []
     for operation in list_operations(rows):
         own = rows_under(rows, CHOICE, operation)

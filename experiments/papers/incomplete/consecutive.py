@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENTS"]
 
 _SERIES = ("discrete", PUBLISHED, "nearest")
-#: From which decrease on one says 50 %.
+#: Smallest decrease that rounds to the printed 50 %.
 _HALF = 0.475
 
 
@@ -84,7 +84,7 @@ _Both = Mapping[str, Draws]
 
 
 def _decrease(draws: _Both, name: str, title: str, remark: str) -> Verdict:
-    """The decrease of the mean cost, by any of the series from any number of runs."""
+    """Judge the decrease of the mean cost for any series and number of runs."""
     statement = Statement(
         f"{title}: randomly choosing the samples can decrease the cost by 50 %", "50 % in some cases", text("VI")
     )

@@ -23,7 +23,7 @@ __all__ = ["EXPERIMENTS"]
 
 _DEGREES = (2, 5, 10, 15)
 _NAMES = ("normal", "exponential", "two-mode")
-#: The table as printed: loss by application and number of samples, for degrees 2, 5, 10, 15; None: "not fitted".
+#: Printed table: loss by application and number of samples, for degrees 2, 5, 10, 15; None: "not fitted".
 _PRINTED: dict[tuple[str, int], tuple[float | None, ...]] = {
     ("normal", 10): (0.253, 0.104, 0.186, None),
     ("exponential", 10): (0.203, 0.091, 0.092, 0.241),
@@ -41,14 +41,14 @@ _PRINTED: dict[tuple[str, int], tuple[float | None, ...]] = {
 
 
 def _measure(setting: Setting, seed: int, resources: Resources) -> Tables:
-    # With one degree the estimator has no number in its name.
+    # With a single degree the estimator's name has no number.
     degrees = setting.degrees if len(setting.degrees) > 1 else (*setting.degrees, 2 * setting.degrees[0])
     rows = measure_losses(_NAMES, replace(setting, degrees=degrees), seed, ["polynomial"], resources)
     return {"": _table(rows), "draws": rows}
 
 
 def _table(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """A row a cell of the printed table: mean loss, its standard error, and the printed one."""
+    """A row for each cell of the printed table: mean loss, its standard error, and the printed loss."""
     table = []
     for (name, estimator, samples), item in summaries(rows).items():
         if not estimator.startswith("polynomial-"):
@@ -70,7 +70,7 @@ def _table(rows: Sequence[Row]) -> list[dict[str, Any]]:
     return table
 
 
-#: The paper names no measure of significance: 2 points of the loss is what it calls "only" 20, 10 or even 2 %.
+#: The paper does not define significance; it calls losses "only" 20, 10 or even 2 %, hence 2 points.
 _SLIGHT = 0.02
 _TABLE = table("I")
 
@@ -118,7 +118,7 @@ def _agreement(rows: Sequence[Row], draws: Draws) -> Verdict:
 def _each_row(
     statement: Statement, rule: Rule, draws: Draws, pairs: Sequence[tuple[str, int]], degrees: tuple[int, int]
 ) -> Verdict:
-    """The loss of the second degree less that of the first, in every row of the table."""
+    """Difference of the losses of two degrees, second minus first, in every row of the table."""
     first, second = (f"polynomial-{degree}" for degree in degrees)
     found = {f"{name} {size}": draws.less(name, first, second, size) for name, size in pairs}
     gaps = {row: item for row, item in found.items() if item is not None}
@@ -130,7 +130,7 @@ def _each_row(
 
 
 def _samples(draws: Draws) -> Verdict:
-    """The printed losses of degree 10 are larger with 510 samples than with 60, which nothing explains."""
+    """Judge an unexplained feature: the printed losses of degree 10 are larger with 510 samples than with 60."""
     printed = "; ".join(f"{name} {_PRINTED[name, 60][2]:g} to {_PRINTED[name, 510][2]:g}" for name in _NAMES)
     statement = Statement("losses with 510 samples are larger than with 60 (degree 10)", printed, _TABLE)
     rule = Above(quantity="the difference of the losses")

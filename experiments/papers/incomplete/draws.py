@@ -10,8 +10,8 @@ from experiments.study.experiment import Row
 
 __all__ = ["PUBLISHED", "Draws"]
 
-#: Not an estimator: in each repetition the polynomial or the usual distribution, whichever is cheaper under the true
-#: law. It is the "continuous" series of [S], and unknown to a user who has only samples.
+#: The "continuous" series of [S]: in each repetition the polynomial or parametric fit that is cheaper under the true
+#: distribution. It is not an estimator, because a user with samples alone cannot compute it.
 PUBLISHED = "continuous, as published"
 
 
@@ -21,7 +21,7 @@ class Draws:
     Parameters
     ----------
     rows
-        With application, estimator, samples, repetition and loss (None: no law could be fitted).
+        Rows with application, estimator, samples, repetition and loss (None: no distribution could be fitted).
     """
 
     def __init__(self, rows: Sequence[Row]) -> None:
@@ -41,22 +41,22 @@ class Draws:
         return sorted({samples for name, _, samples in self._losses if name == application})
 
     def losses(self, application: str, estimator: str, samples: int) -> dict[int, float]:
-        """By repetition; empty if there are none."""
+        """Losses by repetition; empty if there are none."""
         return self._losses.get((application, estimator, samples), {})
 
     def mean(self, application: str, estimator: str, samples: int) -> Interval | None:
-        """The mean loss, which is never below 0; None with fewer than two draws."""
+        """The mean loss with an interval bounded by 0; None with fewer than two draws."""
         found = list(self.losses(application, estimator, samples).values())
         return interval(found, bounds=(0.0, math.inf)) if len(found) > 1 else None
 
     def less(self, application: str, estimator: str, than: str, samples: int) -> Interval | None:
-        """By how much the loss is less than another estimator's, from the same samples; None with too few draws."""
+        """Paired reduction of the loss compared with another estimator; None with too few draws."""
         own, other = (self.losses(application, name, samples) for name in (estimator, than))
         both = sorted(own.keys() & other.keys())
         return paired_interval([other[key] for key in both], [own[key] for key in both]) if len(both) > 1 else None
 
     def between(self, application: str, estimator: str, few: int, many: int) -> Interval | None:
-        """The loss from many samples less that from few: draws that share nothing, one by one."""
+        """Difference of the losses from two independent sets of draws."""
         first, last = (list(self.losses(application, estimator, size).values()) for size in (few, many))
         number = min(len(first), len(last))
         return paired_interval(last[:number], first[:number]) if number > 1 else None

@@ -22,7 +22,7 @@ from workloads.laws.distribution import Law
 
 __all__ = ["ESTIMATORS", "Setting", "measure_losses", "together"]
 
-#: A draw takes a second or two: the number of draws that are stored together.
+#: Number of draws stored together; a draw takes a second or two.
 _TOGETHER = 10
 
 
@@ -37,14 +37,14 @@ class Setting:
     repetitions
         Draws of the samples.
     chosen_repetitions
-        In how many of them the law is also chosen by cross-validation, which takes several seconds each.
+        Number of draws in which the distribution is also chosen by cross-validation, which takes several seconds.
     cells
         Number of cells of the equal-time grid.
     degrees
         Largest degrees of the polynomial.
     ends
-        Where fitted laws that end must end: ``"bound"``, at the bound of the runtime, which the user knows ([S] section
-        III), or ``"samples"``, just after the largest one; the last reservation is the bound in any case.
+        End of fitted bounded distributions: ``"bound"``, at the bound of the runtime, which the user knows ([S] section
+        III), or ``"samples"``, just after the largest sample. The last reservation is the bound in both cases.
     """
 
     sizes: tuple[int, ...] = (10, 60, 110, 160, 210, 260, 310, 360, 410, 460, 510)
@@ -99,8 +99,8 @@ def _choose_fits(task: _Task, application: Application, samples: Samples, raw: n
     yield "chosen", choose(raw, COSTS, planner, rng=rng, upper=bound).chosen
 
 
-#: By name: discrete, polynomial and usual as in [S]; semi-clairvoyant: usual, of the true family only; chosen: by
-#: cross-validation, from the samples alone, among all fits.
+#: Estimators by name: discrete, polynomial and usual (parametric) as in [S]; semi-clairvoyant: the true family only;
+#: chosen: by cross-validation from the samples alone, among all fits.
 ESTIMATORS: Mapping[str, Callable[[_Task, Application, Samples, np.ndarray], Iterable[_Estimate]]] = MappingProxyType(
     {
         "discrete": _discrete,
@@ -119,7 +119,7 @@ def measure_losses(
     estimators: Sequence[str] = tuple(ESTIMATORS),
     resources: Resources | None = None,
 ) -> list[Row]:
-    """Losses of the estimators on some of the applications.
+    """Measure the losses of the estimators on some applications.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def measure_losses(
     Returns
     -------
     list of dict
-        A row an estimate: application, optimum_h, samples, repetition, estimator, fit, error (RMS of the CDF),
+        A row for each estimate: application, optimum_h, samples, repetition, estimator, fit, error (RMS of the CDF),
         reservations, cost_h, loss. The last four are None where no law of the kind could be fitted.
 
     Raises
@@ -154,7 +154,7 @@ def measure_losses(
         raise ParameterError("ends", "bound or samples", setting.ends)
     chosen = tuple(estimators)
     unchosen = tuple(name for name in chosen if name != "chosen")
-    # A task knows what it depends on, no more: what is stored serves larger settings, too.
+    # A task contains only what it depends on, so that larger settings can reuse its stored rows.
     own = replace(setting, sizes=(), repetitions=0, chosen_repetitions=0)
     tasks = [
         _Task(name, size, repetition, seed, own, chosen if repetition < setting.chosen_repetitions else unchosen)
@@ -164,7 +164,7 @@ def measure_losses(
 
 
 def together(repetitions: int) -> int:
-    """How many draws of one size are stored together: a part of them.
+    """Number of draws of one size that are stored together, a divisor of all.
 
     >>> together(100), together(12), together(7)
     (10, 6, 7)
@@ -173,7 +173,7 @@ def together(repetitions: int) -> int:
 
 
 def _task_rows(task: _Task) -> list[dict[str, Any]]:
-    """The estimates from one draw of samples, the same draw whatever else is measured."""
+    """Estimates from one draw of samples, which does not depend on the other settings."""
     application = applications()[task.application]
     rng = stream(task.seed, "incomplete", task.application, task.size, task.repetition)
     raw = application.law.sample(rng, task.size)

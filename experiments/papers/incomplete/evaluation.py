@@ -29,7 +29,7 @@ __all__ = ["EXPERIMENTS", "join_remarks", "log_tables", "restrict_to_paper_logs"
 
 WHY = "the logs of the paper are not public; generated ones with sessions of similar runs stand in"
 _SLANT = "the runs are of SLANT, which is none of the paper's applications"
-#: What a user with nothing but samples takes, beside the series that knows the whole log.
+#: Series judged: the fit nearest to the samples, and the published one, which knows the whole log.
 _SERIES = {
     PUBLISHED: "judged by the published series, which knows the whole log",
     "nearest": "judged by the fit that is nearest to the samples",
@@ -37,7 +37,7 @@ _SERIES = {
 
 
 def log_tables(setting: Logs, logs: Sequence[RunLog]) -> dict[str, Sequence[Row]]:
-    """The tables ``logs`` (a row a log), ``settings`` and ``data``."""
+    """The tables ``logs`` (a row for each log), ``settings`` and ``data``."""
     rows: list[Row] = []
     for log in logs:
         best = optimal_plan(log)
@@ -59,7 +59,7 @@ def log_tables(setting: Logs, logs: Sequence[RunLog]) -> dict[str, Sequence[Row]
 
 
 def join_remarks(tables: Tables, *remarks: str) -> str:
-    """The remarks, and what a reader must know of where strategies end."""
+    """Join remarks, with a note on the end of strategies."""
     parts = [remark for remark in remarks if remark]
     if tables["settings"][0]["ends"] == "bound":
         parts.append("the user knows the longest run of the log")
@@ -67,7 +67,7 @@ def join_remarks(tables: Tables, *remarks: str) -> str:
 
 
 def restrict_to_paper_logs(tables: Tables, verdict: Verdict) -> Verdict:
-    """A verdict on the paper's applications from logs that are not theirs, generated or measured: not comparable."""
+    """Mark verdicts from other logs than the paper's, generated or measured, as not comparable."""
     data = tables["data"][0]
     return elsewhere(verdict, _SLANT if data["measured"] else data["why"])
 
@@ -77,7 +77,7 @@ def _measure(setting: Logs, seed: int, resources: Resources) -> Tables:
     return {"": measure_logs(setting, ["consecutive"], seed, resources), **log_tables(setting, logs)}
 
 
-#: As long as an interval of the draws is wanted.
+#: Reason of a missing interval.
 _TOO_FEW = "fewer than two draws were measured"
 
 
@@ -86,7 +86,7 @@ def _interval_list(found: Mapping[str, Interval], unit: str = "%") -> str:
 
 
 def _few_samples(tables: Tables, draws: Draws, names: Sequence[str], series: str) -> Verdict:
-    """Whether most applications are better off with a continuous law when there are few samples."""
+    """Judge whether a continuous strategy is better for most applications when samples are few."""
     size = min(draws.sizes(name)[0] for name in names)
     claim = f"in the majority of cases a continuous strategy is better after only a few samples ({size})"
     if series != PUBLISHED:
@@ -148,7 +148,7 @@ def _few_runs(tables: Tables, draws: Draws) -> Verdict:
 def _within(
     tables: Tables, draws: Draws, names: Sequence[str], samples: tuple[int, int], most: float, series: str
 ) -> Verdict:
-    """Whether every application with a size between those loses no more than that."""
+    """Judge whether every application loses at most a share with numbers of samples in a range."""
     printed = f"{100 * most:.0f} %"
     claim = f"with about {samples[0]} past runs every application is within {printed} of the optimum"
     if series != PUBLISHED:
@@ -218,7 +218,7 @@ def _draw(tables: Tables) -> Figure:
 
 
 _PAPER = Logs(chosen_repetitions=5)
-#: Few families, so that a fit takes a tenth of a second.
+#: Quick settings with few families, so that a fit takes a tenth of a second.
 _FEW = ("norm", "gamma", "lognorm", "weibull", "truncexpon")
 
 EXPERIMENTS = (

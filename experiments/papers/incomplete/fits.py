@@ -35,15 +35,15 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENTS"]
 
 _SUSPECTS = ("pearson3", "rice")
-#: Levels between which a density is added up: outside, one that is infinite at an end spoils the sum.
+#: Levels between which a density is integrated, because it may be infinite at the ends.
 _INNER = (0.01, 0.99)
-#: A difference of CDF and added-up PDF that no rounding explains.
+#: Smallest difference of CDF and integrated PDF beyond rounding.
 _DISAGREES = 0.01
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Figure 3: samples of a normal law on [minimum, maximum] [h], and draws of them for the distances."""
+    """Figure 3: samples of a normal distribution on [minimum, maximum] [h], and repetitions for the distances."""
 
     samples: int = 20
     mean: float = 8.0
@@ -66,7 +66,7 @@ def _measure_steps(parameters: Steps, seed: int) -> Tables:
         samples = Samples.of(raw, parameters.maximum)
         fits = [fit_discrete(samples), fit_interpolation(samples), fit_polynomial(samples)]
         if repetition == 0:
-            # One usual fit is enough for the picture; the distances are about the step from discrete to continuous.
+            # One parametric fit suffices: the distances concern the step from discrete to continuous.
             shown = {"law": law, **{fit.method: fit.good() for fit in fits}, "usual": fit_usual(samples)[0].good()}
             curves = _curves(times, shown)
             drawn = [{"time_h": float(value)} for value in np.sort(raw)]
@@ -86,12 +86,12 @@ def _curves(times: npt.NDArray[np.float64], laws: dict[str, Law]) -> list[dict[s
 
 
 def _rms(fit: Fit, law: Law, times: npt.NDArray[np.float64]) -> float:
-    """Root mean square distance of the CDF to that of the true law."""
+    """Root mean square distance of the CDF to the true one."""
     return float(np.sqrt(np.mean((fit.good().cdf(times) - law.cdf(times)) ** 2)))
 
 
 def _falls(fit: Fit, times: npt.NDArray[np.float64]) -> int:
-    """Whether the CDF falls anywhere, 0 or 1."""
+    """1 if the CDF decreases anywhere, else 0."""
     return int(bool(np.any(np.diff(fit.good().cdf(times)) < -1e-9)))
 
 
@@ -153,7 +153,7 @@ def _draw_steps(tables: Tables) -> Figure:
 
 @dataclass(frozen=True)
 class Densities:
-    """Figure 9: the usual distributions, fitted to that many samples of the applications."""
+    """Figure 9: parametric distributions fitted to samples of the applications."""
 
     samples: int = 500
     families: tuple[str, ...] = tuple(USUAL)
@@ -183,7 +183,7 @@ def _measure_densities(parameters: Densities, seed: int) -> Tables:
 
 
 def _integrate_density(fit: Fit, points: int) -> tuple[npt.NDArray[np.float64], ...]:
-    """Times between two quantiles, scipy's CDF there, and its PDF added up from the first of them."""
+    """Times between two quantiles, scipy's CDF there, and the integral of its PDF from the first time."""
     from scipy import stats
 
     from workloads.fits.fit import quiet
@@ -225,7 +225,7 @@ def _judge_densities(tables: Tables) -> list[Verdict]:
 
 
 def _worst(rows: Sequence[Row]) -> str:
-    """The largest difference of CDF and added-up PDF, and which distribution it is of."""
+    """Text on the largest difference of CDF and integrated PDF, with its distribution."""
     worst = max(rows, key=lambda row: float(row["gap"]), default=None)
     if worst is None:
         return "none was fitted"

@@ -2,8 +2,9 @@
 
 [S] simulates its week with ScheduleFlow. Whenever no planned reservation is left, its scheduler plans a batch of
 waiting jobs by their requests, the longest first. A reservation starts at its planned time, even if its node is free
-earlier. Gaps in a window, including those that early completions leave, are filled with waiting jobs whose whole
-request fits. Source: the published ScheduleFlow (github.com/anagainaru/ScheduleFlow), here for jobs of one node each.
+earlier. Gaps in a window, including those that early completions leave, are filled with waiting jobs that fit with
+their whole request. Source: the published ScheduleFlow (github.com/anagainaru/ScheduleFlow), here for jobs of one node
+each.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from workloads.ground.errors import ParameterError
 
 __all__ = ["BATCH", "replay_windows"]
 
-#: Waiting jobs that are looked at together, by default of ScheduleFlow.
+#: Number of waiting jobs planned together, ScheduleFlow's default.
 BATCH = 100
 _END, _SUBMISSION = 0, 1
 
 
 class _Waiting(NamedTuple):
-    """A reservation that waits, by its submission."""
+    """A waiting reservation, ordered by submission."""
 
     submit: float
     job: int
@@ -33,7 +34,7 @@ class _Waiting(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """A reservation in the plan, until its request is over."""
+    """A planned reservation, until the end of its request."""
 
     start: float
     end: float
@@ -52,7 +53,7 @@ class _Gap(NamedTuple):
 def replay_windows(
     submits: Sequence[float], jobs: Sequence[Sequence[Reservation]], nodes: int, batch: int = BATCH
 ) -> SeriesReplay:
-    """Run series of reservations of one node each in windows.
+    """Simulate series of one-node reservations in planned windows.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ def replay_windows(
     nodes
         Nodes of the machine.
     batch
-        Waiting jobs that are looked at together, in the order of their submission.
+        Number of waiting jobs planned together, in the order of their submission.
 
     Raises
     ------
@@ -86,7 +87,7 @@ def replay_windows(
 
 
 class _Machine:
-    """The window, the queue, and what comes next."""
+    """State of the simulation: window, queue and event heap."""
 
     def __init__(self, submits: Sequence[float], jobs: Sequence[Sequence[Reservation]], nodes: int, batch: int) -> None:
         self.completions = [0.0] * len(jobs)
@@ -125,7 +126,7 @@ class _Machine:
             self._fill_from_queue(now)
 
     def _plan_window(self, now: float) -> None:
-        """One batch one after the other, each as early as it can; then the next batch where there is room."""
+        """Plan a batch, each job as early as possible, then add the next batch where it fits."""
         free = [(now, node) for node in range(len(self._nodes))]
         for waiting in self._first():
             start, node = free[0]

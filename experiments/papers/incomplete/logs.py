@@ -44,7 +44,7 @@ _SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class LoggedApplication:
-    """An application, and how its runs follow each other.
+    """An application, and the dependence between its runs.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class LoggedApplication:
     runs
         In a year.
     session
-        Runs of a session, on average: a study sends its images one after the other.
+        Mean number of runs of a session: a study submits its images in sequence.
     likeness
         Part of the variance of a run (on the normal scale) that is common to its session, within [0, 1].
     drift
@@ -84,7 +84,7 @@ class RunLog:
     interarrival
         Mean time between two submissions [h]; None: unknown.
     law
-        That the runtimes were drawn from [h]; None for measured ones.
+        Distribution of the runtimes [h]; None for measured ones.
     """
 
     name: str
@@ -140,7 +140,7 @@ def _deep_brain() -> Law:
 
 
 def _surface() -> Law:
-    """The law of figure 2 without its sizes: hard times quick times (size / 15)^0.3, lognormal for either hardness."""
+    """The runtime distribution of figure 2, marginalised over the sizes."""
     quick, size = _log_moments(4.0, 1.0), _log_moments(15.0, 5.0)
     laws = []
     for mean, std in ((1.0, 0.3), (4.0, 2.0)):
@@ -157,7 +157,7 @@ def _log_moments(mean: float, std: float) -> tuple[float, float]:
 
 
 def generate_log(name: str, seed: int, runs: int | None = None) -> RunLog:
-    """A log of an application of :func:`list_applications`.
+    """Generate a log of an application of :func:`list_applications`.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def generate_log(name: str, seed: int, runs: int | None = None) -> RunLog:
     seed
         >= 0; the same seed makes the same log.
     runs
-        How many, >= 2; by default as many as [S] prints.
+        Number of runs, >= 2; by default as printed in [S].
 
     Returns
     -------
@@ -205,7 +205,7 @@ def generate_log(name: str, seed: int, runs: int | None = None) -> RunLog:
 
 
 def _latent(application: LoggedApplication, number: int, rng: np.random.Generator) -> Floats:
-    """A normal number a run, alike within sessions."""
+    """A normal number for each run, correlated within sessions."""
     lengths = rng.geometric(1.0 / application.session, number)
     session = np.repeat(np.arange(number), lengths)[:number]
     fresh = rng.standard_normal(int(session[-1]) + 1)
@@ -220,12 +220,12 @@ def _latent(application: LoggedApplication, number: int, rng: np.random.Generato
 
 
 def read_logs(path: str) -> dict[str, RunLog]:
-    """The logs in a file of measured walltimes: one a dataset, and all of them together, by name.
+    """Read measured walltimes: a log for each dataset and one for all together, by name.
 
     Parameters
     ----------
     path
-        For :func:`workloads.chains.runs.read_slant_makespans`; the order of the lines is taken for that of the runs.
+        File for :func:`workloads.chains.runs.read_slant_makespans`; runs are in the order of the lines.
 
     Raises
     ------
@@ -244,24 +244,24 @@ def read_logs(path: str) -> dict[str, RunLog]:
 
 
 def likeness(times: npt.ArrayLike, lags: int, draws: int, rng: np.random.Generator) -> list[dict[str, float]]:
-    """Rank correlation of each run with the one ``lag`` runs later, beside what chance makes of it.
+    """Rank correlation of each run with the one ``lag`` runs later, and its distribution under shuffling.
 
     Parameters
     ----------
     times
         Runtimes in their order, shape (n,).
     lags
-        From 1 to that many, fewer than the runs.
+        Largest lag, fewer than the number of runs.
     draws
-        Shufflings of the log.
+        Number of shuffled logs.
     rng
-        Shuffles.
+        Random generator of the shuffles.
 
     Returns
     -------
     list of dict
-        A row a lag: lag, correlation (Spearman's), low and high (between which 95 % of the shuffled logs lie), and
-        chance: the part of the logs, shuffled ones and this one, with a correlation at least as large.
+        A row for each lag: lag, correlation (Spearman's), low and high (between which 95 % of the shuffled logs lie),
+        and chance: the part of the logs, shuffled ones and this one, with a correlation at least as large.
 
     Examples
     --------
@@ -280,7 +280,7 @@ def likeness(times: npt.ArrayLike, lags: int, draws: int, rng: np.random.Generat
         found = _correlation(ranks, lag)
         others = np.array([_correlation(other, lag) for other in shuffled])
         low, high = np.quantile(others, [0.025, 0.975])
-        # The log itself is one of those that chance could have made.
+        # The log itself counts as one of the shuffled ones.
         chance = (1 + np.count_nonzero(others >= found)) / (1 + draws)
         rows.append({"lag": lag, "correlation": found, "low": float(low), "high": float(high), "chance": float(chance)})
     return rows

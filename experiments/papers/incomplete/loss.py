@@ -26,25 +26,25 @@ __all__ = ["CHOICES", "EXPERIMENTS", "PUBLISHED", "Summary", "summaries"]
 _FIGURE_4 = ("normal", "wide", "exponential")
 _FIGURE_5 = ("two-mode",)
 
-#: Optimal costs [h] of an own reference: the paper prints none.
+#: Optimal costs [h] of our reference, because the paper prints none.
 _OPTIMA = {"normal": 11.9374, "wide": 14.956, "exponential": 4.830}
-#: Losses of an own reference on the truncated normal law, by estimator and number of samples: the paper prints none.
+#: Losses of our reference on the truncated normal distribution, by estimator and number of samples.
 _RESULTS = {
     "discrete": {10: 0.103, 60: 0.03, 110: 0.016, 510: 0.005},
     "usual": {10: 0.047, 60: 0.015, 110: 0.0045, 510: 0.0006},
 }
 _REFERENCE = reference("computed without the planner and the fits")
-#: Margin of a loss of the reference, as a share of it, beyond the rounding of its last digit.
+#: Relative margin of a loss of the reference, beyond the rounding of its last digit.
 _MARGIN = 0.25
-#: "Very close to optimal", and what it is "hard to get below".
+#: Bounds of "very close to optimal" and of "hard to get below".
 _CLOSE = 0.01
-#: As many samples as the figures end with, and no fewer.
+#: Largest number of samples in the figures.
 _MANY = 500
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Losses of an estimator over the repetitions.
+    """Summary of an estimator's losses over the repetitions.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Summary:
     number
         Number of repetitions.
     failed
-        Repetitions without a law that could be planned with.
+        Number of repetitions without a usable distribution.
     """
 
     mean: float
@@ -73,7 +73,7 @@ class Summary:
         return cls(float(values.mean()), error, float(low), float(median), float(high), values.size, failed)
 
 
-#: By application, estimator and number of samples.
+#: Summaries by application, estimator and number of samples.
 Summaries = Mapping[tuple[str, str, int], Summary]
 
 
@@ -102,13 +102,13 @@ def _percent(summary: Summary) -> str:
 
 
 def _loss_text(found: Summaries, application: str, size: int) -> str:
-    """What all estimators lose at that many samples."""
+    """Text with the losses of all estimators for a number of samples."""
     names = dict.fromkeys(estimator for name, estimator, samples in found if (name, samples) == (application, size))
     return ", ".join(f"{name} {_percent(found[application, name, size])}" for name in names)
 
 
 def _below(tables: Tables, application: str, size: int, bound: float, source: Source) -> list[Verdict]:
-    """Whether the published series loses no more than that, and whether a user with samples alone does not, either."""
+    """Judge whether the published series, and an estimator that uses samples alone, lose at most a bound."""
     title, printed = applications()[application].title, f"{100 * bound:.0f} %"
     remarks = {
         PUBLISHED: "judged by the published series, which knows the true law; the next line is what a user gets",
@@ -133,7 +133,7 @@ def _below(tables: Tables, application: str, size: int, bound: float, source: So
 
 
 def _dominates(tables: Tables, application: str) -> Verdict:
-    """Whether continuous laws lose less than the samples themselves, for every number of samples."""
+    """Judge whether continuous distributions lose less than the discrete one, for every number of samples."""
     draws = Draws(tables[""])
     names = ("polynomial", "usual", PUBLISHED)
     sizes = draws.sizes(application)
@@ -166,7 +166,7 @@ def _optimum(rows: Sequence[Row], application: str) -> Verdict:
 
 
 def _results(tables: Tables, estimator: str) -> Verdict:
-    """Whether the mean losses are those of the reference, at each number of samples."""
+    """Judge whether the mean losses equal those of the reference, for each number of samples."""
     draws = Draws(tables[""])
     losses = {n: draws.mean("normal", estimator, n) for n in _RESULTS[estimator]}
     found = {n: item for n, item in losses.items() if item is not None}
@@ -194,7 +194,7 @@ def _decimals(value: float) -> int:
 
 
 def _at_the_end(tables: Tables, application: str) -> Verdict:
-    """What is said of many samples: with the low variance it stays above 1 %, with the high one it does not."""
+    """Judge the loss with many samples: above 1 % with the low variance, below with the high one."""
     draws = Draws(tables[""])
     low, last = application == "normal", draws.sizes(application)[-1]
     claim = "low variance: it is hard to get below 1 %" if low else "high variance: very close to the optimum"
@@ -239,7 +239,7 @@ def _judge_figure_4(tables: Tables) -> list[Verdict]:
     for name in ("normal", "wide"):
         verdicts += _below(tables, name, 10, 0.06, text("V-A"))
         verdicts += _below(tables, name, 60, 0.03, text("V-A"))
-    # "From as little as 10 previous runs, to be within 5%" is said of the exponential law, too.
+    # "From as little as 10 previous runs, to be within 5%" also refers to the exponential distribution.
     verdicts += _below(tables, "exponential", 10, 0.05, Source("abstract"))
     verdicts += [_dominates(tables, name) for name in _FIGURE_4]
     return [*verdicts, _at_the_end(tables, "normal"), _at_the_end(tables, "wide"), _semi(tables)]
@@ -268,7 +268,7 @@ def _draw(tables: Tables) -> Figure:
 
 _QUICK = Setting(sizes=(10, 60, 510), repetitions=2, chosen_repetitions=0)
 
-#: Of all experiments on the synthetic applications.
+#: Choices of all experiments on the synthetic applications.
 CHOICES = (
     "The user knows an upper bound of the runtime (section III): the last reservation of every strategy, and the "
     "end of fitted distributions that have one (`ends`).",

@@ -26,7 +26,7 @@ from workloads.laws.grids import from_samples
 
 __all__ = ["SAMPLINGS", "Logs", "fit_plan", "measure_logs", "optimal_plan", "select_logs"]
 
-#: How past runs are taken from a log.
+#: Ways to take past runs from a log.
 SAMPLINGS = ("consecutive", "random")
 
 
@@ -44,15 +44,15 @@ class Logs:
     runs
         Number of runs of a generated log; 0: as many as [S] prints.
     sizes
-        Numbers of samples; a log with fewer runs goes without the larger ones.
+        Numbers of samples; larger ones than the runs of a log are skipped.
     repetitions
         Draws of the samples.
     chosen_repetitions
-        In how many of them the law is also chosen by cross-validation, which takes several seconds each.
+        Number of draws in which the distribution is also chosen by cross-validation, which takes several seconds.
     families
-        Usual distributions that are tried.
+        Parametric families to try.
     degree
-        Largest of the polynomial.
+        Largest degree of the polynomial.
     cells
         Number of cells of the equal-time grid.
     ends
@@ -91,11 +91,11 @@ class _Task:
 
 
 def select_logs(setting: Logs, seed: int) -> Mapping[str, RunLog]:
-    """The logs by name: those of the file, or generated ones."""
+    """Select logs by name, from the file or generated."""
     return _logs(setting.makespans, setting.applications, setting.runs, seed)
 
 
-# Each process makes the logs once.
+# Each process generates the logs once.
 @lru_cache(maxsize=2)
 def _logs(makespans: str, applications: tuple[str, ...], runs: int, seed: int) -> Mapping[str, RunLog]:
     if makespans:
@@ -104,13 +104,13 @@ def _logs(makespans: str, applications: tuple[str, ...], runs: int, seed: int) -
 
 
 def optimal_plan(log: RunLog) -> ReservationPlan:
-    """The best strategy with the whole log known: the discrete algorithm on all of its runs."""
+    """The best strategy given the whole log: the discrete algorithm on all runs."""
     longest = float(log.times.max())
     return ReservationPlan(best_strategy(from_samples(log.times), longest, 1), False, COSTS)
 
 
 def fit_plan(law: Law, samples: Samples, cells: int) -> ReservationPlan:
-    """The best strategy for a law fitted to samples; it ends where the law does, at the latest at ``samples.upper``."""
+    """The best strategy for a fitted distribution; it ends with the distribution, at most at ``samples.upper``."""
     return ReservationPlan(best_strategy(law, min(law.upper, samples.upper), cells), False, COSTS)
 
 
@@ -185,7 +185,7 @@ def _optimal_cost(log: RunLog) -> float:
 
 
 def measure_logs(setting: Logs, samplings: Sequence[str], seed: int, resources: Resources | None = None) -> list[Row]:
-    """Costs of strategies made from a part of each log.
+    """Measure the costs of strategies made from part of each log.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def measure_logs(setting: Logs, samplings: Sequence[str], seed: int, resources: 
     Returns
     -------
     list of dict
-        A row an estimate: application, sampling, optimum_h and cost_h (means over all runs of the log), samples,
+        A row for each estimate: application, sampling, optimum_h and cost_h (means over all runs of the log), samples,
         repetition, estimator, fit, error (RMS of the CDF at the samples), reservations, outlived (runs beyond the last
         reservation), loss (cost above the optimum, as a ratio). The last six are None where no law could be fitted.
 
@@ -221,7 +221,7 @@ def measure_logs(setting: Logs, samplings: Sequence[str], seed: int, resources: 
     for log in logs.values():
         if len(log) < min(setting.sizes):
             raise ParameterError("sizes", f"one of at most {len(log)}, the runs of {log.title}", setting.sizes)
-    # A task knows what it depends on, no more: what is stored serves larger settings, too.
+    # A task contains only what it depends on, so that larger settings can reuse its stored rows.
     own = replace(setting, sizes=(), repetitions=0, chosen_repetitions=0)
     tasks = [
         _Task(name, sampling, size, repetition, seed, own, repetition < setting.chosen_repetitions)

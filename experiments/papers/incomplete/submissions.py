@@ -47,13 +47,13 @@ UTILIZATION, STRETCH, RESPONSE, WHOLE, RESERVED = WEEK_METRICS.values()
 WEEK = 168.0
 _YEAR = 8760.0
 _HOUR = 3600.0
-#: Number of the last runs that MASI averages (section II); it goes on 1.5 times longer, as all strategies do (VI-A).
+#: Number of last runs that MASI averages (section II); like all strategies it extends by a factor of 1.5 (VI-A).
 _LAST, _FACTOR = 10, 1.5
 
 
 @dataclass(frozen=True, eq=False)
 class Week:
-    """Jobs in the order of their submission, and what was known before.
+    """Jobs in the order of submission, and the runs known before the week.
 
     Attributes
     ----------
@@ -62,9 +62,9 @@ class Week:
     submits, runtimes
         Submit and runtime of each job, shape (jobs,) [h].
     past
-        All earlier runs of each application in their order [h].
+        All earlier runs of each application, in order [h].
     drawn
-        Random ones among them, by application and number [h].
+        Random samples of these, by application and number [h].
     """
 
     applications: tuple[str, ...]
@@ -77,18 +77,18 @@ class Week:
 def draw_week(
     names: Sequence[str], samples: Sequence[int], seed: int, repetition: int, runs: Mapping[str, int] | None = None
 ) -> Week:
-    """A week somewhere in a year of each application.
+    """Draw a week from a year of each application.
 
     Parameters
     ----------
     names
         Names of applications in :func:`experiments.papers.incomplete.logs.list_applications`.
     samples
-        Numbers of random previous runs; at least that number of runs comes before the week.
+        Numbers of random previous runs; at least as many runs precede the week.
     seed, repetition
-        The same make the same week. Each repetition has logs of its own.
+        Seed and repetition, which determine the week. Each repetition has separate logs.
     runs
-        Runs in a year of applications for which not the printed number counts.
+        Runs per year of applications that deviate from the printed number.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def draw_week(
             raise ParameterError("samples", f"at most {total - count} runs of {name}", tuple(samples))
         log, rng = generate_log(name, own, total), stream(own, "incomplete", "week", name)
         start = int(rng.integers(before, len(log) - count + 1))
-        # A Poisson process, on condition of that number.
+        # A Poisson process conditional on the number of jobs.
         submits = np.sort(rng.uniform(0.0, WEEK, count))
         parts += zip(submits.tolist(), [name] * count, log.times[start : start + count].tolist(), strict=True)
         past[name] = log.times[:start]
@@ -126,7 +126,7 @@ def draw_week(
 
 
 def draw_widths(jobs: int, widest: int, seed: int, repetition: int) -> npt.NDArray[np.int64]:
-    """Nodes of each job: 1, 2, 4, ... up to the widest, each as likely; shape (jobs,)."""
+    """Draw the nodes of each job: 1, 2, 4, ... up to ``widest`` with equal probability; shape (jobs,)."""
     rng = stream(seed, "incomplete", "week", "widths", widest, repetition)
     return np.asarray(2 ** rng.integers(0, widest.bit_length(), jobs), dtype=np.int64)
 
@@ -134,12 +134,12 @@ def draw_widths(jobs: int, widest: int, seed: int, repetition: int) -> npt.NDArr
 def make_plans(
     week: Week, samples: Sequence[int], families: Sequence[str], cells: int, *, doubled: bool = False
 ) -> dict[str, dict[str, Any]]:
-    """Strategies by name, each with its plan for each application [s].
+    """Make the strategies: by name, a plan for each application [s].
 
     Parameters
     ----------
     week
-        What is known.
+        The week with its known runs.
     samples
         Numbers of random previous runs.
     families
@@ -174,7 +174,7 @@ def make_plans(
 
 
 def _continuous(runs: npt.NDArray[np.float64], families: Sequence[str], cells: int) -> ReservationPlan:
-    """From the polynomial or the usual distribution, whichever is nearer; from the runs themselves if neither fits."""
+    """Plan from the nearer one of the polynomial and the parametric fit, or from the runs if neither fits."""
     samples = Samples.of(runs)
     fits = [fit for fit in (fit_polynomial(samples, 10), fit_usual(samples, families)[0]) if fit.reason_refused is None]
     fit = min(fits, key=lambda fit: fit.error) if fits else fit_discrete(samples)
@@ -185,7 +185,7 @@ def _continuous(runs: npt.NDArray[np.float64], families: Sequence[str], cells: i
 def run_week(
     week: Week, plans: Mapping[str, ReservationPlan], nodes: npt.NDArray[np.int64], machine: int
 ) -> dict[str, float]:
-    """Run a week.
+    """Simulate a week.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def run_week(
     nodes
         Size of each job, shape (jobs,).
     machine
-        Its nodes.
+        Number of nodes of the machine.
 
     Returns
     -------

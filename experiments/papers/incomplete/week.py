@@ -52,15 +52,15 @@ class WeekParameters:
     samples
         Numbers of random previous runs that laws are fitted to.
     loads
-        Work of the week over the time of the machine in a week, which makes its size; the first one is the case that
-        is judged, the others show how much depends on it.
+        Offered loads of the week, which determine the size of the machine. The first one is judged; the others show the
+        sensitivity.
     widest
-        Jobs take 1, 2, 4, ... up to that number of nodes, each as likely. The first one is judged; the applications of
-        this laboratory take one.
+        Largest numbers of nodes of a job; jobs take 1, 2, 4, ... nodes with equal probability. The first one is judged;
+        the applications of this laboratory take one node.
     repetitions
-        Weeks, each from logs of its own, two or more.
+        Number of weeks, each from separate logs, two or more.
     families
-        Usual distributions that are tried.
+        Parametric families to try.
     cells
         Number of cells of the equal-time grid.
     """
@@ -87,7 +87,7 @@ def _measure(parameters: WeekParameters, seed: int, resources: Resources) -> Tab
     for name, least in (("repetitions", 2), ("cells", 1)):
         if getattr(parameters, name) < least:
             raise ParameterError(name, f"a whole number of at least {least}", getattr(parameters, name))
-    # Errors in them are reported before the first week.
+    # Report errors in the parameters before the first week.
     draw_week(parameters.applications, parameters.samples, seed, 0)
     for name in parameters.families:
         if name not in USUAL:
@@ -101,7 +101,7 @@ def _measure(parameters: WeekParameters, seed: int, resources: Resources) -> Tab
 def _task_rows(task: _Task) -> list[dict[str, Any]]:
     setting = task.parameters
     week = draw_week(setting.applications, setting.samples, task.seed, task.repetition)
-    # Without plans a job asks for its runtime.
+    # Without plans a job requests its runtime.
     plans: dict[str, Any] = {**make_plans(week, setting.samples, setting.families, setting.cells), "omniscient": {}}
     rows = []
     for load, widest in itertools.product(setting.loads, setting.widest):
@@ -117,29 +117,29 @@ def _task_rows(task: _Task) -> list[dict[str, Any]]:
 
 
 class _Case:
-    """The rows of one load and one width."""
+    """Rows of one load and one width."""
 
     def __init__(self, rows: Sequence[Row], load: float, widest: int) -> None:
         self.rows = [row for row in rows if row["load"] == load and row["widest"] == widest]
         self.label = f"load {load:g}, {f'1 to {widest} nodes' if widest > 1 else '1 node'} a job"
 
     def change(self, metric: Metric, strategy: str, base: str) -> Interval:
-        """How a metric changes when one strategy takes the place of another, as a share, week by week.
+        """Relative change of a metric from one strategy to another, over the weeks.
 
-        The geometric mean: in some weeks the machine is overrun, and their ratios would be all that a mean shows.
+        The geometric mean is used, because the large ratios of overloaded weeks would dominate an arithmetic mean.
         """
         own, other = (in_order(self.rows, metric.name, strategy=name) for name in (strategy, base))
         return geometric_ratio(own, other)
 
 
 def _cases(rows: Sequence[Row]) -> list[_Case]:
-    """The case that is judged first."""
+    """Cases, the judged one first."""
     return [_Case(rows, load, widest) for load, widest in dict.fromkeys((row["load"], row["widest"]) for row in rows)]
 
 
 @dataclass(frozen=True)
 class _Claim:
-    """A statement of section VI-A: what changes when the strategy from ``samples`` runs takes the place of HPC."""
+    """A statement of section VI-A on the change from HPC to the strategy from ``samples`` runs."""
 
     claim: str
     printed: str
@@ -248,7 +248,7 @@ def _draw(tables: Tables) -> Figure:
 
 
 _PAPER = WeekParameters()
-#: Few families, so that a fit takes a tenth of a second.
+#: Quick settings with few families, so that a fit takes a tenth of a second.
 FEW_FAMILIES = ("norm", "gamma", "lognorm", "weibull", "truncexpon")
 
 EXPERIMENTS: Sequence[Experiment] = (

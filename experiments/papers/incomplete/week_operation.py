@@ -34,21 +34,21 @@ _BASES = {
 
 @dataclass(frozen=True, order=True)
 class WeekOperation:
-    """How the machine of a week is operated, and what arrives.
+    """A reading of how the machine is operated and what arrives.
 
     Attributes
     ----------
     release
         A job gives its node back at its ``completion``, its reservation holds it until the ``walltime`` (section III-A:
         "alpha = 1 and beta = gamma = 0", the cost is what was reserved), or planned starts are kept in ``windows``
-        (ScheduleFlow, :mod:`.keptstarts`).
+        (ScheduleFlow, :mod:`.kept_starts`).
     requeue
         "A second reservation of size t2 > t1 is performed" (section III-A): at the ``end`` of the queue, or at its
         ``front``.
     runs
         Runs of the whole brain segmentation in a year.
     load
-        Work of the week over the time of the machine; no size of the machine is printed.
+        Offered load; the size of the machine is not printed.
     """
 
     release: Literal["completion", "walltime", "windows"] = "completion"
@@ -71,7 +71,7 @@ class WeekOperation:
 
     @property
     def label(self) -> str:
-        """All of it, in short."""
+        """Short label of all settings."""
         release = {"completion": "released", "walltime": "held", "windows": "windows"}[self.release]
         queue = "" if self.release == "windows" else f", {self.requeue}"
         return f"{release}{queue}, {self.runs:,} runs, load {self.load:g}"
@@ -79,7 +79,7 @@ class WeekOperation:
 
 @dataclass(frozen=True, order=True)
 class WeekMeasure:
-    """Between what [S] compares, and what it calls utilisation and makespan.
+    """A reading of the comparison, utilisation and makespan in [S].
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class WeekMeasure:
         return ", ".join(word for word in words if word) or "default"
 
     def base_name(self, samples: int) -> str:
-        """Name of the base where the continuous strategy knows that number of runs."""
+        """Name of the base for a continuous strategy with a number of runs."""
         return f"hpc {samples}" if self.base == "hpc same" else self.base
 
 
@@ -133,7 +133,7 @@ def measures() -> list[WeekMeasure]:
 def replay_week(
     week: Week, plans: Mapping[str, ReservationPlan], machine: int, operation: WeekOperation
 ) -> dict[str, float]:
-    """Run a week.
+    """Simulate a week.
 
     Parameters
     ----------
@@ -142,9 +142,9 @@ def replay_week(
     plans
         By application [s].
     machine
-        Its nodes.
+        Number of nodes of the machine.
     operation
-        How it is operated.
+        The reading.
 
     Returns
     -------

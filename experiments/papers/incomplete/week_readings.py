@@ -49,22 +49,22 @@ _BRAIN = "whole-brain"
 
 @dataclass(frozen=True)
 class WeekReadings:
-    """The readings.
+    """Parameters of the readings.
 
     Attributes
     ----------
     applications
         Names of :func:`experiments.papers.incomplete.logs.list_applications`.
     runs
-        Runs of the whole brain segmentation in a year: as printed, and the median of the other four.
+        Numbers of runs of the whole brain segmentation in a year: as printed, and the median of the other four.
     loads
         Work of the week over the time of the machine in a week.
     choosing
-        Weeks that choose a reading, two or more.
+        Number of weeks that choose a reading, two or more.
     repetitions
-        Weeks that judge it, two or more.
+        Number of weeks that judge it, two or more.
     families
-        Usual distributions that are tried.
+        Parametric families to try.
     cells
         Number of cells of the equal-time grid.
     """
@@ -99,10 +99,10 @@ def _measure(parameters: WeekReadings, seed: int, resources: Resources) -> Table
     if not parameters.runs or not parameters.loads or min(parameters.loads) <= 0:
         raise ParameterError("runs and loads", "one or more, loads above 0", (parameters.runs, parameters.loads))
     for runs in parameters.runs:
-        # What is wrong with it is said before the first week.
+        # Report errors in the parameters before the first week.
         draw_week(parameters.applications, (LITTLE, MORE), seed, 0, {_BRAIN: runs})
     own = replace(parameters, choosing=0, repetitions=0)
-    # The weeks that judge come after those that choose: none is in both.
+    # Judging weeks follow the choosing ones, so they are disjoint.
     stages = [CHOICE] * parameters.choosing + [JUDGEMENT] * parameters.repetitions
     tasks = [_Task(own, seed, stage, week, runs) for week, stage in enumerate(stages) for runs in parameters.runs]
     rows = list(collect_rows(_task_rows, tasks, resources))
@@ -146,7 +146,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _judge_changes(operation: WeekOperation, measure: WeekMeasure, best: Changes) -> list[Verdict]:
-    """The printed changes under the nearest reading, on weeks that it was not chosen by."""
+    """Judge the printed changes under the nearest reading, on separate weeks."""
     remark = f"reading: {operation.name}; measured: {measure.name}"
     return [
         Statement(f"The nearest reading: from {size} runs, {claim}", printed, _PLACE).judge(
@@ -166,7 +166,7 @@ def _judge_changes(operation: WeekOperation, measure: WeekMeasure, best: Changes
 
 
 def _other_makespan(rows: Sequence[Row], operation: WeekOperation, measure: WeekMeasure) -> list[Verdict]:
-    """What the nearest reading does not say of: the makespan in its other sense."""
+    """Judge the makespan in its other sense under the nearest reading."""
     other = replace(measure, makespan="all" if measure.makespan == "response" else "response")
     found = measure_changes(rows_under(rows, JUDGEMENT, operation), other).makespan
     words = "makespan of the week" if other.makespan == "all" else "average response time"
@@ -175,7 +175,7 @@ def _other_makespan(rows: Sequence[Row], operation: WeekOperation, measure: Week
 
 
 def _judge_sentences(rows: Sequence[Row], operation: WeekOperation, measure: WeekMeasure) -> list[Verdict]:
-    """Of each sentence that the nearest reading reads otherwise than the default: whether it needs that."""
+    """Judge whether the nearest reading depends on each sentence that differs from the default."""
     known = list_operations(rows)
     default = WeekOperation(load=known[0].load, runs=known[0].runs)
     verdicts = []
@@ -188,7 +188,7 @@ def _judge_sentences(rows: Sequence[Row], operation: WeekOperation, measure: Wee
 
 
 def _sentences(rows: Sequence[Row]) -> list[Verdict]:
-    """Of each sentence, whether its other reading alone turns the utilisation up."""
+    """Judge whether the alternative reading of a sentence alone increases utilisation."""
     known = list_operations(rows)
     default = WeekOperation(load=known[0].load, runs=known[0].runs)
     verdicts = [

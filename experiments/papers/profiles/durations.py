@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: Margin of a mean or deviation, as a share of it.
+#: Relative margin of a mean or deviation.
 _SAME = 0.03
-#: A correlation above it is very high.
+#: Lower limit of a very high correlation.
 _HIGH = 0.9
-#: Table 1 of [P], from the diagonal to the right.
+#: Table 1 of [P], rows from the diagonal to the right.
 _CORRELATION = (
     (1.000, 0.998, -0.308, -0.261, -0.114, -0.039, 0.139),
     (1.000, -0.293, -0.277, 0.142, -0.058, 0.159),
@@ -75,7 +75,7 @@ def _measure_durations(parameters: TaskData, seed: int) -> Tables:
 
 
 def _peaks(durations: np.ndarray[Any, np.dtype[np.float64]]) -> int:
-    """Peaks of the smoothed density that stand at least a tenth of the highest above the valley beside them."""
+    """Number of peaks of the smoothed density with a prominence of at least a tenth of the highest."""
     law = fit_law(durations, "kernel")
     at = np.linspace(float(law.ppf(1e-4)), float(law.isf(1e-4)), 400)
     density = np.diff(law.cdf(at))

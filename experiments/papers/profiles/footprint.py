@@ -36,7 +36,7 @@ class Footprint(TwoMachines):
     Attributes
     ----------
     share
-        The run with the walltime that this part of the runs does not exceed is shown.
+        Quantile level of the walltime of the displayed run.
     """
 
     samples: tuple[int, ...] = (50,)
@@ -97,7 +97,7 @@ def _footprint(machine: str, runs: TaskRuns) -> list[Row]:
 
 
 def _shares(machine: str, plan: ReservationPlan, walltime: float) -> list[Row]:
-    """The reservations that a run of that walltime reaches, and the part of it that each is for."""
+    """Reservations that a run of a given walltime reaches, and the share of the walltime in each."""
     rows: list[Row] = []
     begin = 0.0
     for place, row in enumerate(plan.extend(walltime).rows(), 1):
@@ -119,10 +119,10 @@ def _shares(machine: str, plan: ReservationPlan, walltime: float) -> list[Row]:
     return rows
 
 
-#: Printed of one run, which is not named: here the mean over all runs is judged.
+#: Values printed for one unnamed run; here the mean over all runs is judged.
 _FIRST = {HERE: 0.18, THERE: 0.13}
 _SECOND = 0.65
-#: Margins of parts of the walltime, of "18 %" and of "around 65 %".
+#: Margins of the shares of the walltime, "18 %" and "around 65 %".
 _NEAR, _AROUND = 0.03, 0.05
 _PLACE = text("4.4, of figure 17")
 _WHICH = "printed of one run, measured over all"
@@ -156,7 +156,7 @@ def _judge(tables: Tables) -> Sequence[Verdict]:
 
 
 def _parts(tables: Tables, machine: str, place: int) -> list[float]:
-    """Part of the walltime of each run that a reservation is for; 0 where the run does not reach it."""
+    """Share of each run's walltime in a reservation; 0 if the run does not reach it."""
     rows = rows_where(tables["shares"], machine=machine)
     found = dict.fromkeys((row["run"] for row in rows), 0.0)
     found |= {row["run"]: float(row["share"]) for row in rows if row["reservation"] == place}
@@ -164,7 +164,7 @@ def _parts(tables: Tables, machine: str, place: int) -> list[float]:
 
 
 def _requests(tables: Tables) -> Verdict:
-    """13 or 14 GB, then 50, then a little over 10: low, high, low."""
+    """Judge the memory requests: 13 or 14 GB, then 50, then a little over 10."""
     asked = {
         machine: [row["memory_gb"] for row in rows_where(tables["reservations"], machine=machine)]
         for machine in (HERE, THERE)
@@ -230,7 +230,7 @@ def _draw(tables: Tables) -> Figure:
 
 
 def _draw_reservations(axes: Any, rows: Sequence[Row], last: float, highest: float) -> None:
-    """Lines at the ends; one note for neighbours that ask for the same memory."""
+    """Draw lines at the ends, and one label for consecutive reservations with the same memory."""
     for row in rows:
         axes.axvline(row["end_min"], color=_LINE, linewidth=1.0, linestyle="--")
     for memory, found in groupby(rows, key=lambda row: row["memory_gb"]):

@@ -43,28 +43,28 @@ _SCALES = ("printed", "measured")
 
 @dataclass(frozen=True)
 class TwoMachines:
-    """Parameters that figures 17 and 18 share.
+    """Common parameters of figures 17 and 18.
 
     Attributes
     ----------
     tasks
         A CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: drawn runs.
     runs
-        How many are drawn.
+        Number of drawn runs.
     segmentation, others
         Ranges of the slowdowns on the other machine; see :class:`Slowdowns`.
     samples
         Sizes of the samples of past runs.
     scales
-        One or both of ``"printed"`` (1.7, the first reservation of V2 by 1.1) and ``"measured"``, from a number of ...
+        One or both of ``"printed"`` (1.7, the first reservation of V2 by 1.1) and ``"measured"`` on calibration runs.
     calibration
-        ... runs on the other machine.
+        Number of calibration runs on the other machine.
     tau
         Threshold of M_tau, and of the first reservation of V2.
     n
         Values of the discretised walltime.
     granularity
-        Memory is asked for in multiples of this [GB].
+        Memory requests are multiples of this [GB].
     """
 
     tasks: str = data_file("slant/slant_drd_tasks.csv")
@@ -81,14 +81,14 @@ class TwoMachines:
 
 @dataclass(frozen=True)
 class Slowdowns:
-    """How many times longer the phases take on the other machine, least and most.
+    """Ranges of the phases' slowdown on the other machine.
 
     Attributes
     ----------
     segmentation
         The deep-learning phase, which computes: "relatively constant".
     others
-        The phases before and after it, each its own: they depend on the quality of the image.
+        The phases before and after it, drawn separately: they depend on the quality of the image.
 
     Raises
     ------
@@ -123,23 +123,23 @@ class Scaling:
 
 
 def slow_runs(runs: TaskRuns, heavy: int, slowdowns: Slowdowns, rng: np.random.Generator) -> TaskRuns:
-    """The same inputs on the other machine.
+    """Make runs of the same inputs on the other machine.
 
     Parameters
     ----------
     runs
         On the first machine.
     heavy
-        The task that is the segmentation, counted from 0; the tasks before it are one phase, those after it another.
+        Index of the segmentation task; the tasks before it form one phase, those after it another.
     slowdowns
-        Ranges of uniform laws.
+        Ranges of uniform distributions.
     rng
-        Draws one slowdown a run and phase.
+        Random generator of one slowdown for each run and phase.
 
     Returns
     -------
     TaskRuns
-        With the same memory: "the memory footprint was identical over the different phases" (section 4.2.1).
+        Runs with the same memory: "the memory footprint was identical over the different phases" (section 4.2.1).
     """
     low, high = slowdowns.others
     before, after = rng.uniform(low, high, (2, len(runs), 1))
@@ -151,13 +151,13 @@ def slow_runs(runs: TaskRuns, heavy: int, slowdowns: Slowdowns, rng: np.random.G
 
 
 def measure_scaling(here: TaskRuns, there: TaskRuns, heavy: int) -> Scaling:
-    """The factors from a few runs of the same inputs on both machines (step ii of section 4.4).
+    """Measure the factors on a few runs of the same inputs on both machines (step ii of section 4.4).
 
     Notes
     -----
-    All reservations by the average slowdown of the total time; the first one of V2 by the least slowdown of the phase
-    before the segmentation, "to guarantee that it happens" there. Of five uniform numbers in [1, 1.6] the least one
-    is 1.1 on average, which is the printed factor.
+    All reservations are scaled by the average slowdown of the total time, the first one of V2 by the least slowdown of
+    the phase before the segmentation, "to guarantee that it happens" there. The expected minimum of five uniform
+    numbers in [1, 1.6] is 1.1, the printed factor.
     """
     total = float(there.walltimes.sum() / here.walltimes.sum())
     if heavy == 0:
@@ -167,7 +167,7 @@ def measure_scaling(here: TaskRuns, there: TaskRuns, heavy: int) -> Scaling:
 
 
 class Machines:
-    """Runs on both machines, and what plans are made of.
+    """Runs on both machines, and the inputs of plans.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ class Machines:
     runs
         On the first machine.
     heavy
-        The segmentation, counted from 0: the task with the most memory.
+        Index of the segmentation, the task with the most memory.
     device
         Checkpoint device, on either machine (section 4.2.1).
     """
@@ -201,21 +201,21 @@ class Machines:
         self._slowdowns = Slowdowns(parameters.segmentation, parameters.others)
 
     def stream(self, *names: str | int) -> np.random.Generator:
-        """Random numbers of these experiments."""
+        """Random stream of these experiments."""
         return stream(self.seed, "profiles", "two machines", *names)
 
     def slow_down(self, runs: TaskRuns, *names: str | int) -> TaskRuns:
-        """Those runs on the other machine; the names identify the draw."""
+        """Runs on the other machine; the names identify the draw."""
         return slow_runs(runs, self.heavy, self._slowdowns, self.stream("slowdowns", *names))
 
     def past(self, samples: int, repetition: int) -> tuple[TaskRuns, MemoryModel]:
-        """Past runs, the same as those of figures 13 and 14, and the memory over time made from them."""
+        """Past runs, the same as in figures 13 and 14, and their memory model."""
         past = self.runs.draw(samples, stream(self.seed, "profiles-fig13", samples, repetition))
         chain = TaskChain.from_runs(past)
         return past, MemoryModel(chain, self.device, self.parameters.tau, self.parameters.granularity)
 
     def scaling(self, scale: str, *names: str | int) -> Scaling:
-        """The printed factors, or those of a few runs on both machines."""
+        """The printed factors, or those measured on a few runs."""
         if scale == "printed":
             return Scaling()
         here = self.runs.draw(self.parameters.calibration, self.stream("few", *names))

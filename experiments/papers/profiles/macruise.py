@@ -29,9 +29,9 @@ __all__ = ["EXPERIMENTS"]
 _WHY = "MaCRUISE runs are not public; runs drawn from table 3 stand in"
 #: Section 4.3 of [P]: the walltime "fluctuates between 2h and 5h" [min].
 _SPAN = (120.0, 300.0)
-#: Part of the runs that a range must hold to be theirs.
+#: Share of the runs that a printed range must contain.
 _WITHIN = 0.9
-#: Margin of what is drawn, as a share of it: the deviation of 46 runs has a standard error of 10 %.
+#: Relative margin of drawn values: the deviation of 46 runs has a standard error of 10 %.
 _DRAWN = 0.2
 
 
@@ -42,11 +42,11 @@ class Macruise:
     Attributes
     ----------
     runs
-        How many are drawn.
+        Number of drawn runs.
     reading
-        What a "mean time" of table 3 is: ``"ends"`` or ``"durations"`` of the tasks.
+        Meaning of a "mean time" in table 3: ``"ends"`` or ``"durations"`` of the tasks.
     step_min
-        Between the times that are looked at [min].
+        Step of the time grid [min].
     """
 
     runs: int = 46
@@ -67,7 +67,7 @@ def _measure_ends(parameters: Macruise, seed: int) -> Tables:
     return {"": rows, "readings": readings, **data_row(False, len(runs), _WHY)}
 
 
-#: What the mean times of table 3 are, as it says and as its runs seem to have it.
+#: Meanings of the mean times in table 3: as stated, and as the runs suggest.
 _READINGS = {"durations": "durations of the tasks, as table 3 says", "ends": "ends of the tasks"}
 
 
@@ -117,7 +117,7 @@ def _measure_table(parameters: Macruise, seed: int) -> Tables:
 
 
 def _judge_table(tables: Tables) -> Sequence[Verdict]:
-    """Whether what is drawn from the table is what it prints."""
+    """Judge whether the drawn runs have the printed statistics."""
     rule = f"holds if mean and standard deviation are within {100 * _DRAWN:g} % of the printed ones, and the peak, too"
     verdicts = []
     for row in tables[""]:
@@ -132,7 +132,7 @@ def _judge_table(tables: Tables) -> Sequence[Verdict]:
 
 
 def _draw_table(tables: Tables) -> Figure:
-    """Mean times with their deviations, and peak memory: printed and drawn side by side."""
+    """Draw printed and drawn values side by side: mean times with deviations, and peak memory."""
     from experiments.figures.style import PAGE, STATE_COLORS, dress, legend_above, new_figure
 
     rows = tables[""]

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS", "chain_of_runs", "completion_rows", "draw_ends"]
 
-#: Section 2.3 of [P], at 100 min: tasks 5, 6, 7 and the end of the run.
+#: Probabilities printed in section 2.3 of [P] at 100 min: tasks 5, 6, 7 and the end of the run.
 _AT_100 = {"task 5 runs": 0.06, "task 6 runs": 0.50, "task 7 runs": 0.38, "the run has ended": 0.06}
-#: Ways to a chain, as (fit, ends) of :meth:`workloads.chains.chain.TaskChain.from_runs`; the first is that of [P].
+#: Settings (fit, ends) of :meth:`workloads.chains.chain.TaskChain.from_runs`; the first is that of [P].
 _WAYS = {
     "normal": ("normal", "independent"),
     "normal, correlated": ("normal", "observed"),
@@ -48,15 +48,15 @@ class Chains:
     tasks
         A CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: runs drawn from Table 2.
     runs
-        How many are drawn.
+        Number of drawn runs.
     samples
         Sizes of the samples of past runs, drawn with replacement.
     repetitions
-        Samples of each size, two or more.
+        Number of samples of each size, two or more.
     tau
         Threshold of M_tau.
     step_min
-        Between the times that are looked at [min].
+        Step of the time grid [min].
     """
 
     tasks: str = data_file("slant/slant_drd_tasks.csv")
@@ -68,7 +68,7 @@ class Chains:
 
 
 def chain_of_runs(runs: TaskRuns) -> TaskChain:
-    """The chain that the runs themselves are: each duration and each end as measured, no law fitted."""
+    """Chain with the empirical distributions of durations and ends."""
     averages = [None] * runs.tasks if runs.averages is None else list(runs.averages.mean(axis=0))
     tasks = tuple(
         Task(from_samples(np.maximum(durations, 1e-9)), float(peaks.max()), average)
@@ -82,7 +82,7 @@ def _minutes(runs: TaskRuns, step: float) -> np.ndarray[tuple[int], np.dtype[np.
 
 
 def completion_rows(runs: TaskRuns, chains: dict[str, TaskChain], step: float) -> list[Row]:
-    """A row for each time and task: y_i(t) of the runs and of the chains."""
+    """Rows of y_i(t) of the runs and of the chains, for each time and task."""
     minutes = _minutes(runs, step)
     raw = runs.finish_shares(60 * minutes)
     probabilities = {name: chain.finish_probabilities(60 * minutes) for name, chain in chains.items()}
@@ -95,7 +95,7 @@ def completion_rows(runs: TaskRuns, chains: dict[str, TaskChain], step: float) -
 
 
 def draw_ends(tables: Tables, ways: Sequence[str]) -> Figure:
-    """y_i(t) over time: the runs as full lines, models dashed."""
+    """Draw y_i(t) over time: runs as solid lines, models dashed."""
     from matplotlib.lines import Line2D
 
     from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure
@@ -160,7 +160,7 @@ def _measure_model(parameters: Chains, seed: int) -> Tables:
     return {"": rows, "errors": errors, **data_row(bool(parameters.tasks), len(runs))}
 
 
-#: The best laws must be nearer to the runs by this part, because they have more parameters to be near with.
+#: Relative improvement required of the best-fit distributions, because they have more parameters.
 _NEARER = 0.1
 
 

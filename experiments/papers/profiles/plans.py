@@ -50,19 +50,19 @@ class PlanSizes:
     Attributes
     ----------
     runs
-        How many are drawn.
+        Number of drawn runs.
     strategies
-        That are compared.
+        Compared strategies.
     samples
         Sizes of the samples of past runs, drawn with replacement.
     repetitions
-        Samples of each size, two or more.
+        Number of samples of each size, two or more.
     tau
         Threshold of M_tau, and of the first reservation of V2.
     n
         Values of the discretised walltime.
     granularity
-        Memory is asked for in multiples of this [GB].
+        Memory requests are multiples of this [GB].
     """
 
     runs: int = 88
@@ -93,7 +93,7 @@ def plan_from(name: str, past: TaskRuns, model: MemoryModel, n: int) -> Reservat
     Parameters
     ----------
     name
-        ``"mem-all-ckpt"``, ``"mem-all-ckpt-v2"``, or any other strategy: it asks for the peak memory throughout.
+        ``"mem-all-ckpt"``, ``"mem-all-ckpt-v2"``, or any other strategy, which requests the peak memory throughout.
     past
         The runs.
     model
@@ -101,7 +101,7 @@ def plan_from(name: str, past: TaskRuns, model: MemoryModel, n: int) -> Reservat
     n
         Values of the discretised walltime.
     """
-    # The plans that minimise are made from a normal fit, the rules of thumb from the walltimes themselves.
+    # Optimising strategies use a normal fit, rules of thumb the walltimes.
     grid: dict[str, Any] = {"n": n, "grid": "equal-time"}
     known: dict[str, Any] = {"chain": model.chain, "device": model.device, "tau": model.tau,
                              "granularity": model.granularity}  # fmt: skip
@@ -163,7 +163,7 @@ def _measure(parameters: PlanSizes, seed: int, runs: TaskRuns, name: str) -> dic
 
 def _measure_slant(parameters: SlantPlans, seed: int) -> Tables:
     runs = task_runs(parameters.tasks, parameters.runs, seed)
-    # One name for both figures: they show the same plans.
+    # Both figures share one stream name, because they show the same plans.
     measured = _measure(parameters, seed, runs, "profiles-fig13")
     return {**measured, **data_row(bool(parameters.tasks), len(runs))}
 

@@ -21,7 +21,7 @@ from experiments.study.verdicts import Source, Statement, Verdict, reference, te
 
 __all__ = ["judge_fig13", "judge_fig14", "judge_fig16", "sizes"]
 
-#: Reservation time [min] of an own reference, by the number of past runs of SLANT.
+#: Reservation time [min] of our reference for SLANT, for one number of past runs.
 _REFERENCE_MINUTES = {
     "mem-all-ckpt": 129.0,
     "mem-all-ckpt-v2": 132.0,
@@ -33,12 +33,12 @@ _REFERENCE_RUNS = 50
 _REFERENCE = reference("an independent computation on the runs of SLANT, 50 past runs")
 #: Memory that is saved against All-Ckpt: "~ 8 %" (section 4.2.2) and "~ 25 %" (section 4.2.3).
 _PRINTED_SAVING = {"mem-all-ckpt": 0.08, "mem-all-ckpt-v2": 0.25}
-#: What All-Ckpt, an estimation with one task, loses at most against Mem-All-Ckpt (section 4.2.2).
+#: Largest loss of All-Ckpt, an estimation with one task, against Mem-All-Ckpt (section 4.2.2).
 _LOSSES = {"reservation_min": ("reservation time", 0.04), "utilization": ("utilisation", 0.04),
            "memory_gb": ("memory", 0.10)}  # fmt: skip
-#: A plan that takes this much longer at most has no cost.
+#: Relative excess duration up to which a plan has no cost.
 _NO_COST = 0.01
-#: A gain below it is not significant.
+#: Smallest significant gain.
 _SLIGHT = 0.03
 #: First reservation of V2 [min].
 _FIRST = 25.0
@@ -64,11 +64,11 @@ class _Plans:
         return column(own, name)
 
     def longer(self, name: str, strategy: str, than: str) -> Interval:
-        """By which part a value is larger than another strategy's, from the same past runs."""
+        """Relative excess of a value over another strategy's, from the same past runs."""
         return ratio(self.values(name, strategy), self.values(name, than))
 
     def means_text(self, name: str, pattern: str = ".1f") -> str:
-        """Means of all strategies, ascending."""
+        """Text with the means of all strategies, ascending."""
         means = {strategy: float(self.values(name, strategy).mean()) for strategy in self.strategies}
         return ", ".join(f"{key} {value:{pattern}}" for key, value in sorted(means.items(), key=lambda item: item[1]))
 
@@ -123,7 +123,7 @@ def _failures(tables: Tables) -> str:
 
 
 def _minutes(tables: Tables, names: Sequence[str]) -> list[Verdict]:
-    """Reservation times beside those of the own reference, which there is for one number of past runs."""
+    """Judge reservation times against our reference, which has one number of past runs."""
     verdicts = []
     for name in names:
         level = _REFERENCE_MINUTES[name]
@@ -151,7 +151,7 @@ def _saving(tables: Tables, name: str, source: Source) -> Verdict:
 
 
 def _losses(tables: Tables) -> list[Verdict]:
-    """How robust an estimation with a single task is: All-Ckpt against Mem-All-Ckpt."""
+    """Judge the loss of an estimation with a single task: All-Ckpt against Mem-All-Ckpt."""
     most = sizes(tables)[-1]
     plans = _Plans(tables, most)
     verdicts = []
@@ -168,7 +168,7 @@ def _losses(tables: Tables) -> list[Verdict]:
 
 
 def judge_fig13(tables: Tables) -> Sequence[Verdict]:
-    """The statements of figure 13."""
+    """Judge the statements on figure 13."""
     few, most = sizes(tables)[0], sizes(tables)[-1]
     early, plans = _Plans(tables, few), _Plans(tables, most)
     same = plans.longer("reservation_min", "neuro-avg", "neuro")
@@ -192,7 +192,7 @@ def judge_fig13(tables: Tables) -> Sequence[Verdict]:
 
 
 def judge_fig14(tables: Tables) -> Sequence[Verdict]:
-    """The statements of figure 14."""
+    """Judge the statements on figure 14."""
     most = sizes(tables)[-1]
     plans = _Plans(tables, most)
     longer = plans.longer("reservation_min", "mem-all-ckpt-v2", "all-ckpt")
@@ -234,7 +234,7 @@ def _first(tables: Tables, samples: int) -> Verdict:
 
 
 def judge_fig16(tables: Tables) -> Sequence[Verdict]:
-    """The statements of figure 16."""
+    """Judge the statements on figure 16."""
     plans = _Plans(tables, sizes(tables)[-1])
     gain = plans.longer("reservation_min", "all-ckpt", "mem-all-ckpt")
     less = plans.longer("memory_gb", "all-ckpt", "mem-all-ckpt")
@@ -248,5 +248,5 @@ def judge_fig16(tables: Tables) -> Sequence[Verdict]:
             f"All-Ckpt asks for {_per_cent(less)} more ({plans.means_text('memory_gb')} GB)", _failures(tables),
         ),
     ]  # fmt: skip
-    # Figure 13 says the same of SLANT.
+    # Figure 13 has the same statement about SLANT.
     return [restrict_verdict(tables, replace(verdict, claim=f"MaCRUISE: {verdict.claim}")) for verdict in verdicts]

@@ -49,7 +49,7 @@ class TaskData:
     tasks
         A CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: runs drawn from Table 2.
     runs
-        How many are drawn.
+        Number of drawn runs.
     """
 
     tasks: str = data_file("slant/slant_drd_tasks.csv")
@@ -57,28 +57,28 @@ class TaskData:
 
 
 def task_runs(path: str, runs: int, seed: int) -> TaskRuns:
-    """The measured runs of that file, or ``count`` drawn ones."""
+    """Measured runs of a file, or ``count`` drawn ones."""
     return read_slant_tasks(path) if path else slant_like(runs, stream(seed, "profiles", "slant"))
 
 
 def makespans(path: str, seed: int, repetitions: int = 1) -> Makespans:
-    """The measured walltimes of that file, or drawn ones."""
+    """Measured walltimes of a file, or drawn ones."""
     return read_slant_makespans(path) if path else makespans_like(stream(seed, "profiles", "makespans"), repetitions)
 
 
 def data_row(measured: bool, runs: int, why: str = "") -> dict[str, Sequence[Row]]:
-    """The table ``data``: whether the runs were measured, how many there are, and why not if not."""
+    """The table ``data``: whether the runs were measured, their number, and the reason if not."""
     return {"data": [{"measured": int(measured), "runs": runs, "why": "" if measured else why or STAND_IN}]}
 
 
 def restrict_verdict(tables: Tables, verdict: Verdict) -> Verdict:
-    """The verdict; not comparable where the runs were not measured, but it says what it would be."""
+    """Mark a verdict as not comparable if the runs were not measured; the remark keeps its outcome."""
     data = tables["data"][0]
     return verdict if data["measured"] else elsewhere(verdict, data["why"])
 
 
 def elsewhere(verdict: Verdict, why: str) -> Verdict:
-    """A verdict on other data than the paper's: not comparable for that reason; what holds there is a remark."""
+    """Mark a verdict on other data than the paper's as not comparable; the remark keeps its outcome."""
     if verdict.outcome is Outcome.NOT_COMPARABLE:
         return replace(verdict, remark="; ".join(part for part in (why, verdict.remark) if part))
     there = {Outcome.HOLDS: "there it holds", Outcome.FAILS: "there it does not hold"}
@@ -87,8 +87,8 @@ def elsewhere(verdict: Verdict, why: str) -> Verdict:
 
 
 def mark_figure(figure: Figure, tables: Tables, note: str = "runs drawn from the paper's tables") -> Figure:
-    """The figure, with a note in its corner where the runs were not measured."""
+    """Add a note in the corner of a figure if the runs were not measured."""
     if not tables["data"][0]["measured"]:
-        # A label of the figure has its own room in the layout, below the axes.
+        # A figure label has reserved space in the layout, below the axes.
         figure.supxlabel(note, x=0.995, ha="right", fontsize=5.5, color="#777777")
     return figure

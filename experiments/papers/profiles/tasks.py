@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: A post-processing task that uses more is not what the parser took it for [GB]; tasks 6 and 7 have 3.5 and 10.
+#: Peak memory that separates tasks 6 and 7 [GB], which have 3.5 and 10.
 _FOREIGN_PEAK = 7.0
 
 
@@ -63,9 +63,9 @@ def _measure_profile(parameters: TaskData, seed: int) -> Tables:
     return {"": rows, "peaks": peaks, **data_row(bool(parameters.tasks), len(runs))}
 
 
-#: Where a peak is printed if not in section 2.3, which has 50 GB for task 5, "up to".
+#: Sections that print a peak, if not section 2.3, which has 50 GB for task 5, "up to".
 _PLACES = {5: "4.2.2"}
-#: Margin of a peak, as a share of it: the paper says "around" and "about".
+#: Relative margin of a peak: the paper says "around" and "about".
 _MARGIN = 0.1
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENTS"]
 
 _ALL = "all-ckpt"
-#: In the column ``scale``: on the machine that the plan was made for.
+#: Value of the column ``scale`` for the machine that the plan was made for.
 _OWN = "none"
 
 
@@ -41,9 +41,9 @@ class Transfer(TwoMachines):
     repetitions
         Samples of each size, two or more.
     new_runs
-        Carried out on both machines, for each of them.
+        Number of runs executed on both machines for each repetition.
     bounds
-        Memory to ask for at least, without and with the segmentation [GB].
+        Least memory requests, without and with the segmentation [GB].
     """
 
     repetitions: int = 10
@@ -52,7 +52,7 @@ class Transfer(TwoMachines):
 
 
 def _raise_memory(plan: ReservationPlan, peak: float, bounds: tuple[float, ...]) -> ReservationPlan:
-    """The plan with memory requests of at least the bounds; one that includes the segmentation asks for the peak."""
+    """Raise memory requests to the bounds; a reservation that includes the segmentation requests the peak."""
     asked = np.asarray(plan.memory, dtype=float)
     return replace(plan, memory=np.maximum(asked, np.where(asked >= peak, bounds[1], bounds[0])))
 
@@ -79,7 +79,7 @@ def _measure(parameters: Transfer, seed: int) -> Tables:
                 for scale in parameters.scales:
                     scaling = machines.scaling(scale, samples, repetition)
                     found = _execute(move_plan(plan, scaling), there, machines)
-                    # Had the user scaled the work alone, and not the checkpoints and restarts.
+                    # Result with only the work scaled, not checkpoints and restarts.
                     spared = _execute(move_plan(plan, scaling, overheads=False), there, machines)
                     own = {"factor": scaling.factor, "first": scaling.first if strategy == V2 else scaling.factor}
                     unscaled = {"unscaled_overheads_min": spared["reservation_min"]}
@@ -92,7 +92,7 @@ def _execute(plan: ReservationPlan, runs: TaskRuns, machines: Machines) -> dict[
     asked = np.asarray(plan.memory, dtype=float)
     covered = float(plan.milestones[asked >= asked.max()][-1])
     return {
-        # Runs with a segmentation that goes on after the last reservation that has the memory for it.
+        # Runs with a segmentation that lasts beyond the last reservation with sufficient memory.
         "segmentations_cut": int(np.count_nonzero(runs.ends[:, machines.heavy] > covered)),
         "walltime_min": float(done.walltime.mean()) / 60,
         "reservation_min": float(done.reserved.mean()) / 60,
@@ -208,7 +208,7 @@ def _minutes(tables: Tables, scale: str) -> Verdict:
 
 
 def _hours(tables: Tables, scale: str) -> Verdict:
-    """The walltimes do not depend on the factors."""
+    """Judge the walltimes, which do not depend on the factors."""
     found = interval(_values(tables, "walltime_min", machine=THERE, scale=scale, strategy=V2))
     statement = Statement("the walltime on KNL is more than 3 hours", "> 3 h", _PLACE)
     return statement.judge(Above(_LONG, "the mean walltime", "min"), found, f"{found.text('.0f')} min", DRAWN)

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: Section 2.2 of [P]: middle [min] and range of the walltimes.
+#: Centre [min] and relative range of the walltimes in section 2.2 of [P].
 _PRINTED = {"OASIS": (70.0, 0.15), "DRD": (125.0, 0.30)}
-#: Margin of half a range, as a share of the mean.
+#: Margin of half a range, relative to the mean.
 _SPREAD = 0.05
-#: Margin of a correlation: of the same runs it differs by rounding alone.
+#: Margin of a correlation, for rounding on the same runs.
 _SAME_R = 0.01
-#: Pearson correlation of size and walltime, ibidem.
+#: Pearson correlation of size and walltime in the same section.
 _CORRELATION = {"OASIS": 0.30, "DRD": -0.15}
 
 
@@ -39,9 +39,9 @@ class Walltimes:
     makespans
         A CSV file of measured walltimes (:func:`workloads.chains.runs.read_slant_makespans`); empty: drawn ones.
     repetitions
-        Runs of each drawn input, where inputs are repeated.
+        Number of runs of each drawn input.
     inputs
-        Inputs of each dataset that are looked at for repetitions.
+        Number of inputs of each dataset with repetitions.
     """
 
     makespans: str = data_file("slant/slant_makespan.csv")
@@ -111,7 +111,7 @@ def _measure_repetitions(parameters: Walltimes, seed: int) -> Tables:
     runs = makespans(parameters.makespans, seed)
     measured = len(set(runs.inputs)) < len(runs.inputs)
     if not measured:
-        # No input of that file has two runs.
+        # No input of the file has two runs.
         runs = makespans("", seed, parameters.repetitions)
     rows = []
     for dataset in dict.fromkeys(runs.datasets):
@@ -127,7 +127,7 @@ def _measure_repetitions(parameters: Walltimes, seed: int) -> Tables:
 
 
 def _spreads(tables: Tables) -> tuple[float, float]:
-    """Largest relative standard deviation of one input, and that over all inputs of the dataset that varies least."""
+    """Largest relative standard deviation within an input, and the smallest over all inputs of a dataset."""
     within, across = [], []
     for dataset in dict.fromkeys(row["dataset"] for row in tables[""]):
         means = []
@@ -213,7 +213,7 @@ def _draw_sizes(tables: Tables) -> Figure:
 
 
 def _unavailable_figure(figure: str, what: str) -> Experiment:
-    """A figure without public data."""
+    """Experiment for a figure without public data."""
 
     def measure(parameters: Nothing, seed: int) -> Tables:
         return {"": [{"figure": figure, "needs": what, "public": 0}]}
