@@ -17,30 +17,29 @@ __all__ = ["Profile"]
 
 
 class Profile:
-    """A step function of free nodes over time: the plan over time of :mod:`policies.kernels.timeline`, in lists.
+    """A step function of free nodes over time: the profile of :mod:`policies.kernels.timeline`, in lists.
 
     Parameters
     ----------
     now
-        Where it begins.
+        Beginning of the profile.
     free
         Nodes that are free now.
     releases
-        (time, tie-break, nodes) in ascending order: nodes that come back.
+        (time, tie-break, nodes) of released nodes, in ascending order.
     windows
-        Nodes that will be taken away, or set aside.
+        Maintenance windows and advance reservations.
 
     Attributes
     ----------
     times, levels
-        From ``times[i]`` on, until the next one, ``levels[i]`` nodes are free; fewer than none where windows were
-        announced too late.
+        ``levels[i]`` nodes are free from ``times[i]`` to the next time; negative if windows were announced too late.
 
     Notes
     -----
-    Plain lists: a profile has some hundred steps, of which most questions look at a few, which is far too little for
-    numpy to pay. Reserved nodes and windows are taken :data:`~policies.port.TOLERANCE` after their start: what comes
-    back within it counts as there in time.
+    Plain lists: a profile has some hundred steps and most searches visit a few of them, too few for numpy to pay off.
+    Reserved nodes and windows are taken :data:`~policies.port.TOLERANCE` after their start, so nodes released within
+    this time count as available.
     """
 
     __slots__ = ("_bounds", "levels", "times")
@@ -58,14 +57,14 @@ class Profile:
                 levels[-1] = free
         self.times = times
         self.levels = levels
-        # The longest runs of each size that were looked for, and where they fitted: nodes are only ever taken, so that
-        # nothing as large and as long will fit before.
+        # The longest runs searched for each size, and where they fitted. Nodes are only ever taken, so nothing as large
+        # and as long fits earlier.
         self._bounds: dict[int, tuple[int, int]] = {}
         for window in windows:
             self.take(max(now, window.start + TOLERANCE), window.end, window.nodes)
 
     def take(self, start: int, end: int, nodes: int) -> None:
-        """Nodes are taken from ``start`` until before ``end``."""
+        """Take nodes from ``start`` until before ``end``."""
         if start >= end:
             return
         levels = self.levels
@@ -74,11 +73,11 @@ class Profile:
             levels[place] -= nodes
 
     def reserve(self, start: int, length: int, nodes: int) -> None:
-        """A waiting job will have nodes from ``start`` on."""
+        """Reserve nodes for a waiting job from ``start`` on."""
         self.take(start + TOLERANCE, start + max(length, 2 * TOLERANCE), nodes)
 
     def largest(self, job: WaitingJob, size: int, *, by_runtime: bool = False) -> int:
-        """The largest size up to ``size`` at which a job can run through from now on; 0 if there is none."""
+        """The largest size up to ``size`` at which a job can start now and run to its walltime; 0 if there is none."""
         return self._largest(job, size, 0, by_runtime=by_runtime)
 
     def earliest(self, nodes: int, length: int) -> int:
@@ -96,10 +95,10 @@ class Profile:
         return start
 
     def earliest_and_largest(self, job: WaitingJob) -> tuple[int, int]:
-        """The first time from which a job can run through at any of its sizes, and the largest such size then."""
+        """The earliest start of a job at any of its sizes, and the largest size at that time."""
         if job.min_nodes == job.nodes:
             return self.earliest(job.nodes, job.walltime), job.nodes
-        # A larger one runs shorter and may fit where none of the smaller ones does, so every step is tried.
+        # A larger size runs shorter and may fit where no smaller size does, so every step is tried.
         for place, (at, level) in enumerate(zip(self.times, self.levels, strict=True)):
             if level >= job.min_nodes:
                 size = self._largest(job, job.nodes, place)
@@ -129,7 +128,7 @@ class Profile:
         return least
 
     def _cut(self, at: int) -> int:
-        """The place of the step that begins then, at or after the beginning of the profile."""
+        """The index of the step that begins at ``at``, inserted if needed; not before the beginning of the profile."""
         times = self.times
         place = bisect_right(times, at)
         if times[place - 1] == at:

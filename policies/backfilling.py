@@ -35,29 +35,29 @@ class Strict:
     """No backfilling: no job passes the first one that must wait."""
 
     def __call__(self, view: SystemView) -> list[Start]:
-        """The jobs to start now, in this order."""
+        """Return the jobs to start now, in order."""
         return in_order(view)
 
     def promises(self, view: SystemView) -> list[Promise]:
-        """When the first that must wait finds its nodes."""
+        """The reservation of the first job that must wait."""
         return Easy().promises(view)
 
 
 @dataclass(frozen=True)
 @legal(depth=Range(1, LARGEST_SIZE, whole=True, unit="jobs"))
 class Easy:
-    """EASY: the first jobs that must wait hold reservations, recomputed at every pass.
+    """EASY backfilling: the first jobs that must wait hold reservations, recomputed at every pass.
 
     Attributes
     ----------
     length
-        What a candidate is judged by: its walltime, or (as CQSim's public code does) its true runtime.
+        Length of a candidate: its ``walltime``, or (as in CQSim's public code) its actual ``runtime``.
     depth
-        How many waiting jobs hold a reservation. One is EASY; more as in Chiang, Arpaci-Dusseau & Vernon (JSSPP 2002)
-        and by the parameter RESERVATIONDEPTH of Maui (Jackson, Snell & Clement, JSSPP 2001).
+        Number of waiting jobs with a reservation. 1 is EASY; larger values as in Chiang, Arpaci-Dusseau & Vernon (JSSPP
+        2002) and the parameter RESERVATIONDEPTH of Maui (Jackson, Snell & Clement, JSSPP 2001).
     head
-        What a malleable job needs to start in its turn, and what is reserved for it: its ``minimum``, or its
-        ``requested`` size. One that passes another starts from its minimum on.
+        Size that a malleable job needs to start in its turn, and that is reserved for it: its ``minimum``, or its
+        ``requested`` size. A backfilled job may start at its minimum or more.
     """
 
     length: Literal["walltime", "runtime"] = "walltime"
@@ -76,9 +76,9 @@ class Easy:
         return plan_queue(view, self._outlook()) if starts is None else starts
 
     def _beside_the_head(self, view: SystemView) -> list[Start] | None:
-        """The starts of a pass in which no run reaches the first window; None: a run would.
+        """The starts of a pass if no run reaches the first window; None if a run would.
 
-        What is over before a window need not know of it, and most passes are far from any. One reservation needs no
+        Jobs that end before a window can ignore it, and most passes are far from any window. One reservation needs no
         plan over time, which would double the processor time of a replay (Theta 2022: 1.35 s instead of 0.59 s).
         """
         queue, free = as_queue(view.queue), view.free
@@ -105,7 +105,7 @@ class Easy:
         needed = head.nodes if whole else head.min_nodes
         shadow, extra = find_shadow(view, head, free, ends, needed - head.kept)
         if shadow == NEVER and view.kept:
-            # It waits for nodes that are held for others, which resume at an unknown time: a job that passes could keep
+            # The head waits for nodes that are held for jobs with an unknown resume time: a backfilled job could keep
             # them from it again and again.
             return starts
         if window < NEVER and shadow + head.limit(needed) > window:
@@ -137,7 +137,7 @@ class Easy:
         return starts
 
     def promises(self, view: SystemView) -> list[Promise]:
-        """The reservations of the first jobs that must wait, once those before them have started."""
+        """The reservations of the first jobs that must wait after this pass."""
         if self.depth > 1 or view.windows:
             promises: list[Promise] = []
             plan_queue(view, self._outlook(), promises)
@@ -156,7 +156,7 @@ class Easy:
         return []
 
     def begin(self) -> Easy | ManyJobs:
-        """The rule of one simulation."""
+        """Return the rule for one simulation."""
         plain = self.depth > 1 and self.length == "walltime" and self.head == "minimum"
         return ManyJobs(self._outlook()) if plain else self
 
@@ -168,7 +168,7 @@ class Easy:
 class Conservative:
     """Conservative backfilling: every job that must wait holds a reservation, and no job passes that would delay one.
 
-    The queue is planned anew at each pass, in its order. Feitelson & Weil, "Utilization and predictability in
+    Each pass plans the whole queue anew, in queue order. Feitelson & Weil, "Utilization and predictability in
     scheduling the IBM SP2 with backfilling", IPPS 1998; Mu'alem & Feitelson, IEEE TPDS 12(6), 2001.
     """
 
@@ -194,19 +194,19 @@ BACKFILLING.add("easy", Easy(), "EASY: jobs that do not delay the first depth=1 
 BACKFILLING.add("conservative", Conservative(), "jobs that delay no waiting job before them")
 BACKFILLING.add("none", Strict(), "no job passes the first one that must wait")
 BACKFILLING.add(
-    "slurm", SlurmBackfill(), "jobs that delay no waiting job before them, each planned on nodes with names"
+    "slurm", SlurmBackfill(), "jobs that delay no waiting job before them, each planned on particular nodes"
 )
 
 
 def backfilling(name: str, length: str = "walltime", head: str = "minimum") -> Backfilling:
-    """The rule of that name, judging candidates by that length and reserving that size for the head.
+    """Look up a backfilling rule and set the length of candidates and the reserved size of the head.
 
     Raises
     ------
     UnknownNameError
-        If there is no such rule.
+        If the name is unknown.
     ParameterError
-        If it does not look at runtimes, or has no size for the head, and should.
+        If the rule does not support the requested length or size.
     """
     rule = BACKFILLING[name]
     changes: dict[str, str] = {}

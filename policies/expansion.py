@@ -25,7 +25,7 @@ from workloads.table.job import MALLEABLE
 
 __all__ = ["EXPANSIONS", "Expansion", "Grow"]
 
-#: The jobs to expand and by how many nodes, given what the backfilling rule has promised to waiting jobs.
+#: Returns the expansions of running jobs, given the reservations of waiting jobs.
 Expansion = Callable[[SystemView, "Sequence[Promise]"], "list[Expand]"]
 
 
@@ -37,7 +37,7 @@ def _no_expansion(view: SystemView, promises: Sequence[Promise]) -> list[Expand]
 class Grow:
     """Expand running malleable jobs as far as no promise is delayed.
 
-    Tenants are left alone, because they have to go when their on-demand job comes.
+    Tenants are not expanded, because they must leave when their on-demand job arrives.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Grow:
             raise ParameterError("share", "greedy or even", self.share)
 
     def __call__(self, view: SystemView, promises: Sequence[Promise]) -> list[Expand]:
-        """The expansions, in the order in which they are to be made."""
+        """Return the expansions, in order."""
         free = view.free - sum(reservation.missing for reservation in view.reservations)
         growing = [run for run in view.running if _spare(run)] if free > 0 else []
         if not growing:
@@ -73,7 +73,7 @@ class Grow:
 
 
 def _spare(run: RunningJob) -> int:
-    """By how many nodes a run may grow."""
+    """Number of nodes by which a run may grow."""
     return run.max_nodes - run.nodes if run.type is MALLEABLE and not run.borrowed else 0
 
 
@@ -98,7 +98,7 @@ def _harmless(profile: Profile, now: int, run: RunningJob, nodes: int) -> int:
         if room >= nodes:
             profile.take(now, end, nodes)
             return nodes
-        # With fewer it ends later, and what it then reaches leaves it no more than this.
+        # With fewer nodes it ends later, and the later interval leaves no more nodes than this.
         nodes = room
     return 0
 

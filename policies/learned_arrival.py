@@ -22,7 +22,7 @@ from workloads.table.job import MALLEABLE
 
 __all__ = ["CONSEQUENCES", "LearnedAtArrival", "consequences", "possible", "still_lacking"]
 
-#: What is seen of each answer to an arrival. Of the answer: whether it finds enough nodes, the nodes of the jobs that
+#: Features of each strategy at an arrival. Of the strategy: whether it finds enough nodes, the nodes of the jobs that
 #: it preempts and those that it shrinks away [share of the machine], how many jobs that are [log10(1 + jobs) / 6], and
 #: what is lost [log10(1 + node-seconds) / 12]. Of the arriving job: nodes that it lacks, and nodes [share of the
 #: machine], walltime [log10(1 + s) / 6]. Of the machine: free and reserved nodes, nodes that malleable jobs could give
@@ -35,7 +35,7 @@ _NODE_HOURS = 12.0
 
 
 class _Later:
-    """The machine once the tenants of the arriving job have gone."""
+    """The machine after the tenants of the arriving job have left."""
 
     def __init__(self, view: SystemView, running: Sequence[RunningJob]) -> None:
         self._view = view
@@ -54,7 +54,7 @@ def still_lacking(view: SystemView, request: Request) -> int:
 def possible(
     view: SystemView, request: Request, strategies: Sequence[ArrivalStrategy], lacking: int
 ) -> npt.NDArray[np.bool_]:
-    """Which answers find enough nodes, or let the job wait on purpose; shape (answers,)."""
+    """Which strategies find enough nodes, or let the job wait on purpose; shape (strategies,)."""
     return np.array(
         [isinstance(item, WaitAtArrival) or item.room(view, request) >= lacking for item in strategies], bool
     )
@@ -63,7 +63,7 @@ def possible(
 def consequences(
     view: SystemView, request: Request, strategies: Sequence[ArrivalStrategy], lacking: int
 ) -> npt.NDArray[np.float32]:
-    """What each answer to an arrival would lead to.
+    """The consequences of each strategy at an arrival.
 
     Parameters
     ----------
@@ -72,14 +72,14 @@ def consequences(
     request
         The arriving job.
     strategies
-        The answers.
+        The strategies.
     lacking
-        Nodes that it lacks.
+        Nodes that the job lacks.
 
     Returns
     -------
     numpy.ndarray
-        Shape (answers, 12): :data:`CONSEQUENCES`, numbers of at least 0.
+        Shape (strategies, 12): :data:`CONSEQUENCES`, all non-negative.
     """
     running = [run for run in view.running if not run.owes(request.job_id)]
     by_id = {run.job_id: run for run in running}
@@ -119,7 +119,7 @@ def _effects(
 
 @dataclass(frozen=True)
 class LearnedAtArrival:
-    """The answer that a network scores highest among the arrival strategies that it was trained with.
+    """Choose the strategy with the highest score of a network, among those that it was trained with.
 
     Attributes
     ----------
@@ -131,12 +131,12 @@ class LearnedAtArrival:
     network: ScoringNetwork | None = field(default=None, metadata={"parameter": False}, repr=False, compare=False)
 
     def ready(self) -> LearnedAtArrival:
-        """The strategy with its network.
+        """Load the network and return the strategy.
 
         Raises
         ------
         InputError
-            If there is none.
+            If there is no network.
         """
         if self.network is not None:
             return self
@@ -146,7 +146,7 @@ class LearnedAtArrival:
         )
 
     def begin(self) -> ArrivalStrategy:
-        """The strategy of one simulation."""
+        """Return the strategy for one simulation."""
         network = self.ready().network
         assert network is not None  # ready() has loaded it
         return _Answering(network)
@@ -159,7 +159,7 @@ class LearnedAtArrival:
 
 
 class _Answering:
-    """A network that remembers how it answers each arrival, from ``room`` to ``make_room``."""
+    """Remembers the chosen strategy of each arrival between ``room`` and ``make_room``."""
 
     def __init__(self, network: ScoringNetwork) -> None:
         self._network = network

@@ -22,7 +22,7 @@ class Sizes(dict[int, int]):
     Attributes
     ----------
     least
-        The fewest nodes on which one of them can start; None: :meth:`smallest` knows.
+        The fewest nodes on which one of them can start; None: not known, see :meth:`smallest`.
     """
 
     __slots__ = ("least",)
@@ -44,9 +44,9 @@ class ListQueue(list[Any]):
     Parameters
     ----------
     jobs
-        First to last.
+        Jobs in queue order.
     sizes
-        Of all of them, kept up to date by the owner of the queue; None: they are looked at.
+        Sizes of all jobs, kept up to date by the owner of the queue; None: computed from the jobs.
     """
 
     __slots__ = ("sizes",)
@@ -68,11 +68,11 @@ class ListQueue(list[Any]):
         return _Rest(self, after)
 
     def numbers(self) -> None:
-        """Nothing: so few jobs are looked at one by one."""
+        """No array: short queues are read job by job."""
 
 
 class _Rest:
-    """The jobs behind the first ones; a look at each takes no longer than to find those that fit."""
+    """The jobs after the first ones; reading each takes no longer than searching for those that fit."""
 
     __slots__ = ("_after", "_jobs")
 
@@ -86,9 +86,9 @@ class _Rest:
         return islice(self._jobs, self._after, None)
 
     def narrow(self, free: int, latest: int, extra: int) -> None:
-        """None is left out."""
+        """Skip no job."""
 
 
 def as_queue(jobs: Sequence[WaitingJob]) -> WaitingQueue:
-    """The queue of a view: what answers questions itself, or any sequence of jobs."""
+    """Return the queue of a view as a :class:`WaitingQueue`, with a wrapper for plain sequences."""
     return cast(WaitingQueue, jobs if hasattr(jobs, "fitting") else ListQueue(jobs))

@@ -19,7 +19,7 @@ __all__ = ["BASELINE", "MECHANISMS", "Mechanism", "parse_mechanism"]
 
 @dataclass(frozen=True)
 class Mechanism:
-    """How on-demand jobs are served.
+    """The pair of strategies that serve on-demand jobs.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Mechanism:
 
     @property
     def name(self) -> str:
-        """The one spelling in tables, pictures, options and file names, e.g. ``CUA-SPAA``; the paper's is CUA&SPAA."""
+        """Name in tables, figures, options and file names, e.g. ``CUA-SPAA``; the paper writes CUA&SPAA."""
         return f"{self.notice}-{self.arrival}"
 
     @property
@@ -52,7 +52,7 @@ MECHANISMS = tuple(Mechanism(*pair) for pair in product(("N", "CUA", "CUP"), ("P
 
 
 def parse_mechanism(name: str) -> Mechanism | None:
-    """The mechanism of that name.
+    """Parse the name of a mechanism.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def parse_mechanism(name: str) -> Mechanism | None:
 
 
 def _canonical_name(registry: Registry[Any], text: str) -> str:
-    """The text as the registry spells it, if it names a strategy; an import path is one, or says why it is not."""
+    """The name of a strategy as the registry spells it, or an import path; empty if there is none."""
     spelled = {known.lower(): known for known in registry}
     name, *words = text.split() or [""]
     found = name if ":" in name else spelled.get(name.lower(), "")
@@ -96,6 +96,6 @@ def _canonical_name(registry: Registry[Any], text: str) -> str:
         found = name
     if found:
         found = " ".join([found, *words])
-        # Refused now if it cannot be had.
+        # Raises an error now if the plug-in cannot be loaded.
         registry[found]
     return found

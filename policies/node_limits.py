@@ -17,23 +17,23 @@ __all__ = ["largest_admitted_size", "spare"]
 
 
 def spare(view: SystemView, until: int, started: Sequence[tuple[int, int]] = ()) -> int:
-    """How many nodes the windows can do without until then, beside those of what runs.
+    """Number of nodes, beyond those of running jobs, that no window needs until a given time.
 
-    Idle reserved nodes count as there: a window may take them, before it would have a job preempted.
+    Idle reserved nodes count as available: a window takes them before it preempts a job.
 
     Parameters
     ----------
     view
         The machine.
     until
-        A time; windows that start later do not count.
+        Time; windows that start later are ignored.
     started
-        (end of the walltime, nodes) of what has been started since the view was taken.
+        (end of the walltime, nodes) of jobs started since the view was taken.
 
     Returns
     -------
     int
-        All nodes of the machine where there is no window.
+        All nodes of the machine if there is no window.
     """
     least = view.nodes
     for window in view.windows:
@@ -52,7 +52,7 @@ def spare(view: SystemView, until: int, started: Sequence[tuple[int, int]] = ())
 
 
 def largest_admitted_size(view: SystemView, job: WaitingJob, size: int, started: Sequence[tuple[int, int]] = ()) -> int:
-    """The largest size up to ``size`` at which the windows let a job start; 0: at none. See :func:`spare`."""
+    """The largest size up to ``size`` at which the windows allow a job to start, or 0; see :func:`spare`."""
     while size >= job.min_nodes:
         room = spare(view, view.now + job.limit(size), started)
         if room >= size:

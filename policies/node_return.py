@@ -25,30 +25,30 @@ class Keep:
 def give_back(
     view: SystemView, loans: Iterable[Loan], nodes: int, *, hold: bool = False
 ) -> list[Expand | Start | Keep]:
-    """What each lender gets, in the order of lending.
+    """Distribute returned nodes to the lenders, in the order of lending.
 
     Parameters
     ----------
     view
-        The machine; ``view.free`` does not contain the nodes that are returned.
+        The machine; ``view.free`` excludes the returned nodes.
     loans
-        In the order of lending.
+        Loans in the order of lending.
     nodes
-        How many nodes the completed job returns.
+        Number of returned nodes.
     hold
-        Whether a preempted job that cannot resume keeps what it lent.
+        Whether the nodes of a preempted job that cannot resume are held for it.
 
     Returns
     -------
     list of Expand, Start or Keep
-        A shrunk run that still goes on expands by what it lent. A preempted job that waits and has not run since
-        resumes at once if what it lent and the free nodes suffice; otherwise it gets nothing, or what it lent is held
-        for it.
+        A shrunk run that has not ended expands by the nodes that it lent. A preempted job that has not run since
+        resumes at once if the nodes that it lent and the free nodes suffice; otherwise it gets nothing, or the nodes
+        that it lent are held for it.
     """
     actions: list[Expand | Start | Keep] = []
-    # What each run has got back already: it may have lent more than once.
+    # Nodes already returned to each run, which may have lent more than once.
     regained: dict[int, int] = {}
-    # (end of the walltime, nodes) of what has been given back: windows count it.
+    # (end of the walltime, nodes) of returned nodes, which count for windows.
     given: list[tuple[int, int]] = []
     free = view.free
     for loan in loans:
@@ -57,7 +57,7 @@ def give_back(
         if run is not None:
             grown = min(lent, run.max_nodes - run.nodes - regained.get(run.job_id, 0))
             if view.windows:
-                # It will end earlier with them.
+                # With the additional nodes it ends earlier.
                 grown = min(grown, spare(view, run.expected_end, given))
             if grown > 0:
                 given.append((run.expected_end, grown))

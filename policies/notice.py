@@ -24,17 +24,17 @@ NoticeStrategy = Callable[[SystemView, Request], "list[Action]"]
 
 
 def ignore(view: SystemView, request: Request) -> list[Action]:
-    """N: the notice is ignored."""
+    """N: ignore the notice."""
     return []
 
 
 def collect(view: SystemView, request: Request) -> list[Action]:
-    """CUA, collect until actual arrival: reserve free nodes, then what others release."""
+    """CUA, collect until actual arrival: reserve free nodes, then nodes that other jobs release."""
     return [Hold(_holdable(view, request))]
 
 
 def plan(view: SystemView, request: Request) -> list[Action]:
-    """CUP, collect until predicted arrival: what free nodes do not cover is planned from walltimes, once."""
+    """CUP, collect until predicted arrival: plan nodes beyond the free ones once, from walltimes."""
     held = _holdable(view, request)
     actions: list[Action] = [Hold(held)]
     gap = request.nodes - held
@@ -62,13 +62,13 @@ def plan(view: SystemView, request: Request) -> list[Action]:
 
 
 def _preemption(view: SystemView, arrival: int, run: RunningJob) -> tuple[int, int, str]:
-    """The planned overhead of a run [node-ticks], when it would be preempted, and why then."""
+    """The planned overhead of a run [node-ticks], the time of its preemption, and the reason for that time."""
     if run.type is MALLEABLE:
         return run.nodes * run.setup, max(view.now, arrival - view.warning), "in time for its warning"
     if run.period is not None:
         ready = run.start + run.setup
         cycles = (arrival - ready) // run.period
-        # By its period alone: how many dumps it really takes follows from its runtime, which is not known.
+        # By its period alone: the actual number of checkpoints depends on the runtime, which is not known.
         checkpointed = ready + cycles * run.period
         if cycles >= 1 and checkpointed >= view.now:
             return run.nodes * run.setup, checkpointed, "right after a checkpoint"
@@ -80,27 +80,27 @@ def _preemption(view: SystemView, arrival: int, run: RunningJob) -> tuple[int, i
 class Weigh:
     """WEIGH: reserve at the notice only if that costs less than preempting at the arrival.
 
-    By the estimated arrival T nodes come from these sources, at a cost in lost seconds for each node:
+    Until the estimated arrival T, nodes come from these sources, with costs in lost seconds per node:
 
-    * free, and no waiting job could use it: 0;
-    * released at e, before T, as a walltime ends: ``price`` x (T - e) with a reservation, T - e without;
-    * free, and waiting jobs could use it: ``price`` x (T - now) with a reservation, T - now without;
-    * of a rigid run, preempted right after its last checkpoint before T, at c, for a reservation: its setup and
+    * free node that no waiting job can use: 0;
+    * node released at e < T when a walltime ends: ``price`` x (T - e) with a reservation, T - e without;
+    * free node that waiting jobs can use: ``price`` x (T - now) with a reservation, T - now without;
+    * node of a rigid run, preempted for a reservation right after its last checkpoint at c < T: its setup and
       ``price`` x (T - c);
-    * of a run that is preempted at T: what it will then have lost, over its nodes; of a malleable run its setup and the
-      warning.
+    * node of a run that is preempted at T: the loss of the run divided by its nodes; for a malleable run, its setup and
+      the warning.
 
-    Without a reservation waiting jobs take what comes free, and preempting one of these at T loses at most what it has
-    run by then. While no job waits, no job takes it, and holding it is no loss: both are 0. A reservation takes the
-    first kind and collects the second until it is filled, cheap or not; all else is chosen so that the sum is least,
-    exactly, jobs as a whole (:mod:`policies.knapsack`). The notice is answered if a reservation is cheaper, or as cheap
-    and leaves no job to be preempted at the arrival.
+    Without a reservation, waiting jobs take the nodes that become free, and preempting such a job at T loses at most
+    its progress until then. While no job waits, nodes stay free and holding them costs nothing: both costs are 0. A
+    reservation takes the first kind and collects the second until it is filled, cheap or not; the other sources are
+    chosen for the least total cost, exactly, with indivisible jobs (:mod:`policies.knapsack`). The strategy opens a
+    reservation if that is cheaper, or as cheap and leaves no job to be preempted at the arrival.
 
     Attributes
     ----------
     price
-        Lost node-seconds that a node-second of holding is worth. 1: one is as bad as the other. Choose more if
-        jobs may come late, less if tenants make good use of the held nodes.
+        Cost of holding a node for a second, in lost node-seconds. Choose more than 1 if on-demand jobs may arrive late,
+        less if tenants make good use of the held nodes.
     """
 
     price: float = 1.0
@@ -129,7 +129,7 @@ class Weigh:
         choice = [Item(min(item.cost, early[item.key][0]), item.key, item.weight) for item in late]
         chosen = _cheapest(choice + _pieces(holdable - unwanted, round(price * max(0, arrival - now))), left)
         reserving += sum(item.cost for item in chosen)
-        # A job that takes the nodes meanwhile loses at most what it has run by then; while no job waits they stay free.
+        # A job that takes the nodes loses at most its progress by then; while no job waits, they stay free.
         lost = 1 if view.queue else 0
         taken = [Item(lost * nodes * max(0, arrival - end), job_id, nodes) for end, job_id, nodes in leaving]
         taken += _pieces(holdable - unwanted, lost * max(0, arrival - now))
@@ -151,14 +151,14 @@ class Weigh:
 
 
 def _late(view: SystemView, arrival: int, run: RunningJob) -> int:
-    """What a run loses if it is preempted at the arrival."""
+    """Loss of a run that is preempted at the arrival."""
     if run.type is MALLEABLE:
         return run.nodes * (run.setup + view.warning)
     return run.loss(arrival)
 
 
 def _early(view: SystemView, arrival: int, run: RunningJob, price: float) -> tuple[int, int]:
-    """What a rigid run costs if it is preempted after its last checkpoint before the arrival, and when that is."""
+    """Cost of preempting a rigid run after its last checkpoint before the arrival, and the time of that checkpoint."""
     if run.type is not MALLEABLE:
         overhead, at, _ = _preemption(view, arrival, run)
         if at < arrival:
@@ -166,7 +166,7 @@ def _early(view: SystemView, arrival: int, run: RunningJob, price: float) -> tup
     return _NEVER, arrival
 
 
-#: More than anything costs.
+#: A cost larger than any actual cost.
 _NEVER = 1 << 90
 
 
@@ -181,12 +181,12 @@ def _pieces(nodes: int, cost: int) -> list[Item]:
 
 
 def _cheapest(items: list[Item], missing: int) -> list[Item]:
-    """The cheapest selection that suffices, or all if none does."""
+    """The cheapest sufficient selection, or all items if none is sufficient."""
     return cheapest_cover(items, min(missing, sum(item.weight for item in items)))
 
 
 def _usable_nodes(view: SystemView) -> int:
-    """Free nodes that the waiting jobs could use, those that find enough of them, in queue order."""
+    """Number of free nodes that waiting jobs could use, in queue order."""
     free = view.free
     for job in as_queue(view.queue).fitting(0, free):
         if job.min_nodes <= free:
@@ -197,7 +197,7 @@ def _usable_nodes(view: SystemView) -> int:
 
 
 def _holdable(view: SystemView, request: Request) -> int:
-    """Free nodes that the reservation may begin with: none while an on-demand job waits for them."""
+    """Number of free nodes for a new reservation: none while an on-demand job waits for nodes."""
     return 0 if view.on_demand_waits else min(view.free, request.nodes)
 
 
@@ -205,6 +205,6 @@ NOTICES: Registry[NoticeStrategy] = Registry(
     "notice strategy", "holdfast.notices", function_adapter("the view", "the on-demand job")
 )
 NOTICES.add("N", ignore, "the notice is ignored")
-NOTICES.add("CUA", collect, "collect until actual arrival: reserve free nodes, then what others release")
+NOTICES.add("CUA", collect, "collect until actual arrival: reserve free nodes, then nodes that other jobs release")
 NOTICES.add("CUP", plan, "collect until predicted arrival: expect releases, and plan preemptions for the rest")
 NOTICES.add("WEIGH", Weigh(), "reserve only if that costs less than preempting at the arrival, by price=1")

@@ -28,20 +28,20 @@ class Order:
     Attributes
     ----------
     key
-        ``key(job, now)``: the smallest goes first. It is called once for each waiting job and instant.
+        ``key(job, now)``: the job with the smallest key goes first. Called once per waiting job and instant.
     static
-        Whether a job's key never changes while it waits. The queue then stays sorted by itself; otherwise it is sorted
-        anew at each instant with a pass.
+        Whether the key of a job never changes while it waits. If so, the queue stays sorted; otherwise it is sorted at
+        each instant with a scheduling pass.
     at
-        ``at(view)`` makes the key function ``key(job)`` of an instant, for orders that must see more than a job and the
-        time: the size of the machine, or what projects have used. They may look at those parts of the view that do not
-        change within an instant. None: ``key`` is the order.
+        ``at(view)`` returns the key function ``key(job)`` for an instant, for orders that depend on more than a job and
+        the time, such as the machine size or the usage of projects. It may use only those parts of the view that do
+        not change within an instant. None: ``key`` is used.
     half_life
         Half-life [s] of past node-seconds in ``view.group_usage``, which the order uses; None: it does not use it, and
         the simulator does not keep it. An object with ``at`` may have an attribute ``needs_usage``: False is None here.
     ranking
-        Makes the :class:`~policies.port.Ranking` of a simulation: the same order for many jobs at a time. None: the
-        whole queue is sorted by ``key``.
+        Makes the :class:`~policies.port.Ranking` of a simulation, a vectorised form of the same order. None: the whole
+        queue is sorted by ``key``.
     """
 
     key: Callable[[WaitingJob, int], Any]
@@ -52,11 +52,11 @@ class Order:
 
 
 def _needs_view(job: WaitingJob, now: int) -> Any:
-    raise InputError("the key of this order needs the machine: it is made by at(view)")
+    raise InputError("the key of this order depends on the machine: call at(view)")
 
 
 def _order(plugin: Any) -> Order:
-    """A plain key function is an order, too; ``static`` may be an attribute of it."""
+    """Convert a plug-in to an order; it may be a plain key function, with ``static`` as an attribute."""
     if isinstance(plugin, Order):
         return plugin
     if callable(getattr(plugin, "ready", None)):
@@ -67,7 +67,7 @@ def _order(plugin: Any) -> Order:
         half_life = getattr(plugin, "half_life", None) if getattr(plugin, "needs_usage", True) else None
         return Order(_needs_view, at=plugin.at, half_life=half_life, ranking=ranking)
     if not callable(plugin):
-        raise InputError("an order is a function of a waiting job and the time, or has a method at(view)")
+        raise InputError("an order must be a function of a waiting job and the time, or have a method at(view)")
     check_function(plugin, "a waiting job", "the time")
     return Order(plugin, static=bool(getattr(plugin, "static", False)), ranking=ranking)
 

@@ -25,17 +25,17 @@ Release = tuple[int, int, int]
 
 
 class Outlook(NamedTuple):
-    """How far a rule plans.
+    """The planning depth of a rule.
 
     Attributes
     ----------
     depth
-        How many of the jobs that must wait hold a reservation; None: all of them.
+        Number of waiting jobs with a reservation; None: all of them.
     largest
-        Whether a malleable job's reservation is for the largest size at which it can start first of all, or for its
-        minimum, as the head's is under EASY.
+        Whether the reservation of a malleable job has the largest size at its earliest start, or its minimum size, as
+        for the head under EASY.
     by_runtime
-        Whether candidates are judged by their true runtime.
+        Whether candidates are judged by their actual runtimes.
     whole
         Whether a malleable job starts in its turn, and has a reservation, at its requested size only.
     """
@@ -47,7 +47,7 @@ class Outlook(NamedTuple):
 
 
 def in_order(view: SystemView, *, whole: bool = False) -> list[Start]:
-    """The jobs that start before any has to wait; ``whole``: at their requested sizes only."""
+    """The jobs that start before the first job that must wait; ``whole``: at their requested sizes only."""
     starts: list[Start] = []
     free = view.free
     profile = availability_profile(view) if view.windows and view.queue else None
@@ -65,16 +65,16 @@ def in_order(view: SystemView, *, whole: bool = False) -> list[Start]:
 
 
 def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | None = None) -> list[Start]:
-    """The jobs to start now, in this order.
+    """Plan the queue and return the jobs to start now, in order.
 
     Parameters
     ----------
     view
         The machine.
     outlook
-        How far to plan.
+        The planning depth.
     promises
-        Where to enter what each reservation promises; None: only what matters to the starts is planned.
+        List that receives the reservations; None: plan only as far as it affects the starts.
     """
     queue, now, free = list(view.queue), view.now, view.free
     starts = in_order(view, whole=outlook.whole)
@@ -83,7 +83,7 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
         return starts
     for start in starts:
         free -= start.nodes
-    # Jobs that may still start. No job behind the last of them need be planned.
+    # Jobs that may still start. Jobs after the last of them need no plan.
     if promises is None and free < as_queue(view.queue).least:
         return starts
     candidates = [place for place in range(heads + 1, len(queue)) if queue[place].min_nodes <= free] if free else []
@@ -135,7 +135,7 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
 
 
 def _reserve(profile: Profile, job: WaitingJob, outlook: Outlook) -> Promise:
-    """Give a job the earliest time at which it can run through, if there is any."""
+    """Reserve the earliest time at which a job can run to its walltime, if there is any."""
     if outlook.largest:
         at, size = profile.earliest_and_largest(job)
     else:
@@ -147,7 +147,7 @@ def _reserve(profile: Profile, job: WaitingJob, outlook: Outlook) -> Promise:
 
 
 def availability_profile(view: SystemView, started: Sequence[Release] = (), head: WaitingJob | None = None) -> Profile:
-    """The future of a machine, nothing reserved for waiting jobs.
+    """The availability profile of a machine, without reservations for waiting jobs.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def availability_profile(view: SystemView, started: Sequence[Release] = (), head
 
 
 def releases_beside(view: SystemView, started: Sequence[Release], head: WaitingJob | None) -> Sequence[Release]:
-    """The releases that reach the queue, with those of the jobs that have been started."""
+    """The releases available to the queue, including those of the jobs started in this pass."""
     releases = view.releases
     if started:
         releases = list(releases)

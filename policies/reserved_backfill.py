@@ -19,7 +19,7 @@ __all__ = ["TENANCIES", "Tenancy"]
 #: it may draw from; None if it may not.
 Admission = Callable[[SystemView, WaitingJob, "list[tuple[Reservation, int]]"], "tuple[int, list[int]] | None"]
 
-#: The tenants to start, once the pass has started the jobs that it could.
+#: Returns the tenants to start after the scheduling pass.
 Tenancy = Callable[[SystemView], "list[Start]"]
 
 
@@ -28,7 +28,7 @@ def _no_tenants(view: SystemView) -> list[Start]:
 
 
 def _any(view: SystemView, job: WaitingJob, idle: list[tuple[Reservation, int]]) -> tuple[int, list[int]] | None:
-    """Every job that fits: the paper's sentence."""
+    """Admit every job that fits, as in the paper."""
     size = min(job.nodes, sum(nodes for _, nodes in idle))
     return (size, list(range(len(idle)))) if size >= job.min_nodes else None
 
@@ -36,7 +36,7 @@ def _any(view: SystemView, job: WaitingJob, idle: list[tuple[Reservation, int]])
 def _fits(view: SystemView, job: WaitingJob, idle: list[tuple[Reservation, int]]) -> tuple[int, list[int]] | None:
     """Use only reservations with an estimated arrival after the end of the job's walltime.
 
-    A larger malleable job ends earlier and so has more reservations to draw from: of the sizes that hold, the largest.
+    A larger malleable job ends earlier and can use more reservations; the largest feasible size is taken.
     """
     best: tuple[int, list[int]] | None = None
     by_arrival = sorted(range(len(idle)), key=lambda index: -idle[index][0].estimated_arrival)
@@ -51,7 +51,7 @@ def _fits(view: SystemView, job: WaitingJob, idle: list[tuple[Reservation, int]]
 
 def _tenancy(admit: Admission) -> Tenancy:
     def tenants(view: SystemView) -> list[Start]:
-        # The order in which a tenant draws: latest notice first, ties by id as everywhere.
+        # A tenant takes nodes from the reservation with the latest notice first, ties by id.
         by_notice = sorted(view.reservations, key=lambda item: (-item.notice, item.job_id))
         idle = [(reservation, reservation.idle) for reservation in by_notice if reservation.idle]
         starts: list[Start] = []

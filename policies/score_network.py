@@ -21,7 +21,7 @@ from workloads.ground.trust import admit
 __all__ = ["ScoringNetwork"]
 
 _LARGEST = 1 << 20
-#: Sums of products with larger weights may be no numbers.
+#: Products with larger weights may overflow.
 _LARGEST_WEIGHT = 1e100
 _ARRAYS = ("inner", "inner_bias", "outer")
 
@@ -66,9 +66,9 @@ class ScoringNetwork:
         weights
             Shape ((features + 2) hidden,).
         features
-            Numbers that it sees of each thing that it scores.
+            Number of features.
         answers
-            As of the class.
+            As in the class.
         """
         row = np.asarray(weights, dtype=float)
         parts = features + 2
@@ -132,7 +132,7 @@ class ScoringNetwork:
         features
             Number of features that the network must have as input.
         scores
-            What it must score,  ``waiting jobs`` or ``answers to arrivals``.
+            Subject of the scores: ``waiting jobs`` or ``answers to arrivals``.
 
         Raises
         ------
@@ -149,12 +149,12 @@ class ScoringNetwork:
 
 
 def _array(archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]:
-    """An array of an npz file, read only as far as its own bytes go, whatever its header promises.
+    """Read an array of an npz file, without trusting the size in its header.
 
     Raises
     ------
     InputError
-        If it has more or fewer bytes than its header says.
+        If its size differs from its header.
     """
     with archive.open(f"{name}.npy") as packed:
         data = packed.read(_LARGEST + 1)

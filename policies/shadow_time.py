@@ -25,7 +25,7 @@ class Shadow(NamedTuple):
 def find_shadow(
     view: SystemView, head: WaitingJob, free: int, started: Sequence[tuple[int, int, int]], nodes: int = 0
 ) -> Shadow:
-    """The earliest time at which the head of the queue finds its nodes, and what is left over then.
+    """Compute the shadow time of the head of the queue, and the extra nodes at that time.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def find_shadow(
     started
         (expected end, tie-break, nodes) of the jobs that this pass has started.
     nodes
-        How many it needs; 0: its minimum.
+        Number of nodes that it needs; 0: its minimum.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def find_shadow(
     for time, _, released in walk:
         free += released
         if free >= nodes:
-            # All nodes that come back at the shadow time itself count, so the walk goes on to the end of that instant.
+            # All nodes released at the shadow time itself count, so the loop continues to the end of that instant.
             for at, _, more in walk:
                 if at > time + TOLERANCE:
                     break
@@ -71,11 +71,11 @@ def find_shadow(
 def arriving(
     view: SystemView, releases: Sequence[tuple[int, int, int]], *, collecting: bool
 ) -> Sequence[tuple[int, int, int]]:
-    """The releases as they reach the queue: what open reservations leave of them, and what these release themselves.
+    """The releases available to the queue, after open reservations have collected nodes and released their own.
 
-    A reservation collects what it misses from the nodes that come back before its job's walltime is over, and then
-    releases what it has by then, so that no node is promised twice. While an on-demand job waits, reservations collect
-    nothing and count with what they have.
+    A reservation collects its missing nodes from those released before the end of the walltime of its job, and then
+    releases all nodes that it has, so no node is promised twice. While an on-demand job waits, reservations collect
+    nothing and release only the nodes that they have.
     """
     if not view.reservations:
         return releases

@@ -19,7 +19,7 @@ Numbers = NDArray[np.float64]
 
 
 class _Owned(Protocol):
-    """A job that names its user and its project."""
+    """A job with a user and a project."""
 
     @property
     def user(self) -> str: ...
@@ -28,34 +28,34 @@ class _Owned(Protocol):
 
 
 def account_name(job: _Owned) -> str:
-    """The account of a job: its project, else its user; jobs without either share the empty name."""
+    """The account of a job: its project, otherwise its user; empty if it has neither."""
     return job.project or job.user
 
 
 def _shares(view: SystemView) -> Callable[[str], float]:
-    """The share of a group in all usage."""
+    """Return a function that gives the share of a group in the total usage."""
     total = view.group_usage(None) or 1.0
-    # Rounded, so that groups that have used the same by other ways are equal, as they should be.
+    # Rounded, so that equal usages that were summed in another order compare equal.
     return lambda group: round(view.group_usage(group) / total, 12)
 
 
 @dataclass(frozen=True)
 @legal(half_life=DURATION, patience=PATIENCE)
 class FairShare:
-    """Fair share: jobs of the project that has used least first, usage being halved with time; then by submit.
+    """Fair share: jobs of the project with the least decayed usage first; ties by submit.
 
     Attributes
     ----------
     half_life
-        Time after which a node-second counts half [s].
+        Half-life of usage [s].
     patience
-        Wait that makes up for having used the whole machine alone [s]; 0: none does.
+        Wait that compensates for a share of 100 % of the usage [s]; 0: waits do not count.
 
     Notes
     -----
     Usage as in Slurm's fair share (``PriorityDecayHalfLife``, by default seven days; slurm.schedmd.com,
-    priority_multifactor and classic_fair_share), normalised by the usage of all; here it decays continuously, where
-    Slurm does it every ``PriorityCalcPeriod``. All have the same target, so that the smallest usage has the largest
+    priority_multifactor and classic_fair_share), normalised by the total usage. Here it decays continuously; Slurm
+    updates it every ``PriorityCalcPeriod``. All accounts have the same target, so the smallest usage has the largest
     factor 2^(-usage / share). With ``patience`` it is Maui's sum of a fair-share and a queue-time component
     (Jackson, Snell, Clement: "Core algorithms of the Maui scheduler", JSSPP 2001).
     """
@@ -64,7 +64,7 @@ class FairShare:
     patience: float = 0.0
 
     def at(self, view: SystemView) -> Callable[[WaitingJob], tuple[float, int]]:
-        """The share of its group in all usage, less what its wait makes up for, and its submit."""
+        """Key: the share of its group in the total usage, minus the compensation for its wait; then its submit."""
         share_of = _shares(view)
         now = view.now
         patience = self.patience * SECOND
@@ -82,7 +82,7 @@ class FairShare:
         return key
 
     def ranking(self) -> Ranking:
-        """The same for many jobs at a time."""
+        """Vectorised form of this order."""
         return _FairShareRanking(self.patience)
 
 
@@ -98,7 +98,7 @@ class _FairShareRanking:
         self._groups: list[str] = []
 
     def traits(self, job: WaitingJob) -> tuple[float, ...]:
-        """Submit, the time at which it was eligible, and the number of the group."""
+        """Submit time, eligible time, and the index of the group."""
         group = account_name(job)
         number = self._numbers.get(group)
         if number is None:
@@ -107,14 +107,14 @@ class _FairShareRanking:
         return job.submit, job.eligible, number
 
     def keys(self, view: SystemView, traits: Numbers) -> tuple[Numbers, ...]:
-        """Shares, less what waits make up for; then submits."""
+        """Shares minus the compensation for waits; then submits."""
         submit, eligible, group = traits
         number = group.astype(np.intp)
         share_of = _shares(view)
         share = np.zeros(len(self._groups))
         for here in np.flatnonzero(np.bincount(number)).tolist():
             share[here] = share_of(self._groups[here])
-        # One number for each job, then, and not one for each group.
+        # The result is one number per job, not per group.
         primary = share[number]
         if self._patience:
             primary -= (view.now - eligible) / self._patience

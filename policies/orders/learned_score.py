@@ -13,13 +13,13 @@ from workloads.ground.units import SECOND
 
 __all__ = ["FEATURES", "Learned", "job_features"]
 
-#: What the network sees of a job: logarithms to base 10 of 1 + seconds over 6, and the size as a share of the machine
-#: and as a share of its logarithm.
+#: Features of a job: log10(1 + seconds) / 6 for wait and walltime, the size as a share of the machine, and the
+#: logarithm of the size as a share of that of the machine.
 FEATURES = ("wait", "walltime", "nodes", "log_nodes")
 
 
 def job_features(job: WaitingJob, now: int, nodes: int) -> tuple[float, float, float, float]:
-    """What the network sees of a job on a machine of ``nodes`` nodes, in the order of :data:`FEATURES`."""
+    """Features of a job on a machine of ``nodes`` nodes, in the order of :data:`FEATURES`."""
     return (
         log10(1.0 + (now - job.eligible) / SECOND) / 6.0,
         log10(1.0 + job.walltime / SECOND) / 6.0,
@@ -30,7 +30,7 @@ def job_features(job: WaitingJob, now: int, nodes: int) -> tuple[float, float, f
 
 @dataclass(frozen=True)
 class Learned:
-    """The order of a network that was learned: the highest score goes first.
+    """Queue order by the score of a trained network: the highest score goes first.
 
     Attributes
     ----------
@@ -42,22 +42,22 @@ class Learned:
     network: ScoringNetwork | None = field(default=None, metadata={"parameter": False}, repr=False, compare=False)
 
     def ready(self) -> Learned:
-        """The order with its network.
+        """Load the network and return the order.
 
         Raises
         ------
         InputError
-            If there is none.
+            If there is no network.
         """
         if self.network is not None:
             return self
         return Learned(self.model, ScoringNetwork.for_policy(self.model, features=len(FEATURES), scores="waiting jobs"))
 
     def at(self, view: SystemView) -> Callable[[WaitingJob], float]:
-        """Less the score of a job at this instant."""
+        """Key: minus the score of a job at this instant."""
         network = self.network
         if network is None:
-            raise InputError("the order was not made ready")
+            raise InputError("the network of the order was not loaded: call ready()")
         now, nodes = view.now, view.nodes
 
         def key(job: WaitingJob) -> float:

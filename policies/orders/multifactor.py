@@ -37,11 +37,11 @@ class Multifactor:
     age, fairshare, size, qos
         Weights (``PriorityWeightAge``, ``...Fairshare``, ``...JobSize``, ``...QOS``).
     max_age
-        Wait at which the age counts 1 [s] (``PriorityMaxAge``); a job waits from when it is eligible.
+        Wait at which the age factor reaches 1 [s] (``PriorityMaxAge``); the wait counts from eligibility.
     half_life
-        Time after which a node-second of usage counts half [s] (``PriorityDecayHalfLife``).
+        Half-life of usage [s] (``PriorityDecayHalfLife``).
     accounts
-        How many accounts share the machine equally: an account with the part u of all usage has the factor
+        Number of accounts with equal shares: an account with a fraction u of the usage has the factor
         2^(-u x accounts).
     small
         1: small jobs have the larger size factor (``PriorityFavorSmall``).
@@ -51,9 +51,9 @@ class Multifactor:
     Notes
     -----
     Sources: slurm.schedmd.com, priority_multifactor and classic_fair_share. The age factor is min(wait / max_age, 1),
-    the size factor n / M, or 1 - n / M; the sum is cut to a whole number, as Slurm's priority is. Slurm computes
+    the size factor n / M, or 1 - n / M; the sum is truncated to an integer, like Slurm's priority. Slurm computes
     priorities every ``PriorityCalcPeriod``; here they are exact at each instant. Its Fair Tree, the default since
-    19.05, has ranks of accounts instead of 2^(-u x accounts); with equal shares both put accounts in the same order.
+    19.05, ranks accounts instead of using 2^(-u x accounts); with equal shares both give the same order.
     """
 
     age: float = 0.0
@@ -76,7 +76,7 @@ class Multifactor:
         return self.fairshare > 0
 
     def at(self, view: SystemView) -> Callable[[WaitingJob], tuple[float, int]]:
-        """Minus the priority of a job now, and its submit."""
+        """Key: minus the current priority of a job, then its submit."""
         now, machine = view.now, view.nodes
         oldest = self.max_age * SECOND
         known: dict[str, float] = {}
@@ -95,15 +95,15 @@ class Multifactor:
         return key
 
     def ranking(self) -> Ranking:
-        """The same for many jobs at a time."""
+        """Vectorised form of this order."""
         return _MultifactorRanking(self)
 
     def _of_account(self, view: SystemView, group: str) -> float:
-        """What the account of a job adds to its priority: fair share and QOS."""
+        """Contribution of the account of a job to its priority: fair share and QOS."""
         weight = self.qos * self._qos.get(group, 0.0)
         if self.fairshare:
             used = view.group_usage(group) / (view.group_usage(None) or 1.0)
-            # Rounded, so that accounts that have used the same by other ways are equal, as they should be.
+            # Rounded, so that equal usages that were summed in another order compare equal.
             weight += self.fairshare * 2.0 ** (-round(used, 12) * self.accounts)
         return weight
 
@@ -120,7 +120,7 @@ class _MultifactorRanking:
         self._groups: list[str] = []
 
     def traits(self, job: WaitingJob) -> tuple[float, ...]:
-        """Submit, the time at which it was eligible, nodes, and the number of the account."""
+        """Submit time, eligible time, nodes, and the index of the account."""
         group = account_name(job)
         number = self._numbers.get(group)
         if number is None:

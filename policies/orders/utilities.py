@@ -23,7 +23,7 @@ __all__ = ["Alcf", "Wfp", "unicep", "unicep_ranking"]
 
 Numbers = NDArray[np.float64]
 
-#: A wait of up to 1e12 s over a walltime of a second has a power that is a number.
+#: With these exponents, the power of 1e12 (a very long wait over a walltime of one second) does not overflow.
 _EXPONENT = Range(0, 20, above=True)
 
 
@@ -40,9 +40,9 @@ class Wfp:
     Notes
     -----
     Tang, Lan, Desai, Buettner: "Fault-aware, utility-based job scheduling on Blue Gene/P systems", CLUSTER 2009. It is
-    the utility function ``wfp`` that Cobalt publishes (trac.mcs.anl.gov/projects/cobalt/wiki/UtilityFunctions:
-    ``val = (queued_time / wall_time)**3 * size``); the default of its simulator qsim divides by 64 nodes, which changes
-    no order. When it becomes eligible a job has the value 0; among equals the input decides.
+    the utility function ``wfp`` that Cobalt publishes (trac.mcs.anl.gov/projects/cobalt/wiki/UtilityFunctions: ``val =
+    (queued_time / wall_time)**3 * size``); the default of its simulator qsim divides by 64 nodes, which does not change
+    the order. A job has the value 0 when it becomes eligible; ties are in the order of the input.
     """
 
     exponent: float = 3.0
@@ -55,7 +55,7 @@ class Wfp:
         return -grown * job.nodes
 
     def ranking(self) -> Ranking:
-        """The same for many jobs at a time."""
+        """Vectorised form of this order."""
         return _WfpRanking(self)
 
 
@@ -64,9 +64,9 @@ def unicep(job: WaitingJob, now: int) -> float:
 
     Notes
     -----
-    As Carastan-Santos and de Camargo (SC 2017) quote it from Tang et al. (CLUSTER 2009). log2(1) is 0: a job of one
-    node counts as one of two. Cobalt's own ``unicef`` (same page as ``wfp``) takes ceil(log2(nodes)) - 5, at least 1,
-    because its smallest partition has 64 nodes.
+    As quoted by Carastan-Santos and de Camargo (SC 2017) from Tang et al. (CLUSTER 2009). Because log2(1) is 0, a job
+    on one node is treated like a job on two nodes. Cobalt's own ``unicef`` (same page as ``wfp``) takes
+    ceil(log2(nodes)) - 5, at least 1, because its smallest partition has 64 nodes.
     """
     walltime = job.walltime
     nodes = job.nodes
@@ -75,7 +75,7 @@ def unicep(job: WaitingJob, now: int) -> float:
 
 
 def unicep_ranking() -> Ranking:
-    """The same for many jobs at a time."""
+    """Vectorised form of :func:`unicep`."""
     return _UnicepRanking()
 
 
@@ -96,11 +96,11 @@ class Alcf:
     wfp_factor
         Weight of the first part.
     shortest, longest
-        Walltimes count as no less and no more than these [s].
+        Bounds to which walltimes are clipped [s].
     fifo_factor
-        Wait that is worth one point [s]; 0: none, as in the queues for production.
+        Wait per point [s]; 0: no points, as in the production queues.
     backfill_factor, backfill_max
-        Wait that is worth one point [s], up to that number of points; 0: none.
+        Wait per point [s], and the maximum number of points; 0: no points.
 
     Notes
     -----
@@ -113,8 +113,9 @@ class Alcf:
         + enable_fifo * eligible_time / fifo_factor
 
     The utility function that the ALCF had configured in Theta's Cobalt is not public as far as we found; its page on
-    Theta's queues says of it what this formula does: larger jobs have a higher priority, and shorter ones accumulate it
-    more quickly. The base score, the boost and the project's priority are not in our logs: they are 0, 0 and 1.
+    Theta's queues describes the behaviour of this formula: larger jobs have a higher priority, and shorter ones
+    accumulate it more quickly. The base score, the boost and the project's priority are not in our logs: they are 0, 0
+    and 1.
     """
 
     wfp_factor: float = 100_000.0
@@ -129,7 +130,7 @@ class Alcf:
             raise ParameterError("longest", f"at least shortest ({self.shortest:g} s)", self.longest)
 
     def at(self, view: SystemView) -> Callable[[WaitingJob], float]:
-        """Minus the score of a job now."""
+        """Key: minus the current score of a job."""
         now, machine = view.now, view.nodes
         least, most = self.shortest, self.longest
         weight = self.wfp_factor / machine
@@ -148,34 +149,33 @@ class Alcf:
         return key
 
     def ranking(self) -> Ranking:
-        """The same for many jobs at a time."""
+        """Vectorised form of this order."""
         return _AlcfRanking(self)
 
 
-# Sums, differences, products and quotients of floats are rounded in one way: an array holds the very numbers that the
-# order computes for each job, if they are computed in the same sequence. A power may differ in its last digits, and
-# does between processors.
+# Sums, differences, products and quotients of floats are rounded in the same way in arrays and for single numbers, if
+# they are computed in the same sequence. Powers may differ in the last digits, also between processors.
 
 
 class _WfpRanking:
     """:class:`Wfp` for many jobs."""
 
     width = 3
-    #: The power is right to some 1e-15 with the exponents that are in use, and to 1e-12 with any below a thousand.
+    #: The power has a relative error of about 1e-15 for usual exponents, and of 1e-12 for any below a thousand.
     slack = 1e-11
 
     def __init__(self, order: Wfp) -> None:
         self._exponent = order.exponent
 
     def traits(self, job: WaitingJob) -> tuple[float, ...]:
-        """The time at which it was eligible, walltime, and minus the nodes."""
+        """Eligible time, walltime, and minus the number of nodes."""
         return job.eligible, _at_least_a_second(job.walltime), -job.nodes
 
     def keys(self, view: SystemView, traits: Numbers) -> tuple[Numbers, ...]:
         """Minus the utilities."""
         eligible, walltime, size = traits
         ratio = (view.now - eligible) / walltime
-        # Some ten times faster than the power.
+        # About ten times faster than the power.
         with np.errstate(all="ignore"):
             grown = ratio * ratio * ratio if self._exponent == 3 else ratio**self._exponent
             return (grown * size,)
@@ -188,7 +188,7 @@ class _UnicepRanking:
     slack = 0.0
 
     def traits(self, job: WaitingJob) -> tuple[float, ...]:
-        """The time at which it was eligible, and what the wait is divided by."""
+        """Eligible time, and the divisor of the wait."""
         return job.eligible, _at_least_a_second(job.walltime) * (log2(job.nodes) if job.nodes > 2 else 1.0)
 
     def keys(self, view: SystemView, traits: Numbers) -> tuple[Numbers, ...]:
@@ -207,7 +207,7 @@ class _AlcfRanking:
         self._order = order
 
     def traits(self, job: WaitingJob) -> tuple[float, ...]:
-        """The time at which it was eligible, nodes, and what the product of the score is divided by."""
+        """Eligible time, nodes, and the divisor of the score."""
         walltime = min(max(job.walltime / SECOND, self._order.shortest), self._order.longest)
         return job.eligible, job.nodes, walltime**3
 

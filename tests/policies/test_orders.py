@@ -397,6 +397,6 @@ def test_an_order_that_fails_is_one_sentence_with_its_name() -> None:
 def test_an_order_that_needs_the_machine_says_so() -> None:
     order = ORDERS["alcf"]
     assert order.at is not None
-    with pytest.raises(InputError, match=r"made by at\(view\)"):
+    with pytest.raises(InputError, match=r"call at\(view\)"):
         order.key(waiting(), 0)
     assert ORDERS["fairshare half_life=60"].half_life == 60 == FairShare(60).half_life

@@ -31,7 +31,7 @@ class Task:
     memory
         Its peak, which no input changes ([P], section 3.1) [GB].
     average
-        Memory that it uses on average [GB]; None where unknown.
+        Memory that it uses on average [GB]; None if unknown.
     """
 
     law: Law

@@ -34,7 +34,7 @@ class Cells:
     cells: Sequence[str]
 
     def text(self, name: str) -> str:
-        """The cell of a column, without blanks around it; empty where the table has no such column."""
+        """The cell of a column, without blanks around it; empty if the table has no such column."""
         place = self.columns.find(name)
         return "" if place is None else self.cells[place].strip()
 

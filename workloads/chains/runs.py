@@ -30,7 +30,7 @@ class TaskRuns:
     peaks
         Most memory that each task used, shape (runs, tasks) [GB].
     averages
-        Its average memory, likewise [GB]; None where it was not measured.
+        Its average memory, likewise [GB]; None if it was not measured.
     names
         Names of the runs, shape (runs,); numbers from 0 by default.
 
@@ -177,7 +177,7 @@ def read_slant_tasks(path: str | Path) -> TaskRuns:
     Raises
     ------
     TraceError
-        With file and line: a missing column, a cell that is no number, a task that comes twice or is missing.
+        With file and line: a missing column, a cell that is not a number, a task that comes twice or is missing.
 
     Notes
     -----
@@ -221,7 +221,7 @@ def read_slant_makespans(path: str | Path) -> Makespans:
     Raises
     ------
     TraceError
-        With file and line: a missing column, a cell that is no number, a run that comes twice.
+        With file and line: a missing column, a cell that is not a number, a run that comes twice.
     """
     seen: dict[str, Cells] = {}
     for row in read_cells(path, ("run", "dataset", "makespan_s")):

@@ -44,10 +44,10 @@ class Between:
     Parameters
     ----------
     free
-        How many parameters are left to search for.
+        Number of free parameters.
     points
         From the runs, shape (n,), and the two ends, the upper one perhaps infinite: a function that gives scipy's
-        parameters for the free ones, shape (free,), which are 0 where the search starts and have no unit.
+        parameters for the free ones, shape (free,), which are 0 at the start of the search and dimensionless.
     """
 
     free: int

@@ -122,7 +122,7 @@ class Samples:
 
     @property
     def size(self) -> int:
-        """How many samples there are, equal ones too."""
+        """Number of samples, including equal ones."""
         return int(self.counts.sum())
 
     @property

@@ -53,9 +53,9 @@ class Candidate:
     fit
         The fit to all samples.
     cost
-        Mean cost of a job in cross-validation; None where it was not tried.
+        Mean cost of a job in cross-validation; None if it was not tried.
     reason
-        Why it has no cost; None where it has one.
+        Why it has no cost; None if it has one.
     """
 
     fit: Fit
@@ -79,7 +79,7 @@ class FitReport:
     candidates: tuple[Candidate, ...]
 
     def rows(self) -> list[dict[str, object]]:
-        """A row for each candidate: name, method, error, cost (None where not tried), chosen, reason, parameters."""
+        """A row for each candidate: name, method, error, cost (None if not tried), chosen, reason, parameters."""
         return [
             {
                 "name": candidate.fit.name,
@@ -203,8 +203,7 @@ def choose(
     upper
         An upper limit of all runtimes, where one is known.
     finalists
-        How many of the usual distributions are tried, the nearest ones to the samples first; of equally near ones those
-        with fewer parameters.
+        Number of parametric distributions to try, those nearest to the samples first; ties go to fewer parameters.
 
     Returns
     -------

@@ -16,7 +16,7 @@ from workloads.ground.errors import InputError
 
 __all__ = ["UNSEALED", "digest_holds", "has_digest", "has_leading_seal", "is_sealed", "seal_json", "with_digest"]
 
-#: What to say of a file without a seal.
+#: Warning about a file without a seal.
 UNSEALED = "has no digest (earlier versions wrote none), so a change to it would not be noticed"
 
 #: The end of a text that has a digest, and of one that is to get it.
@@ -27,7 +27,7 @@ _MARK = "sealed"
 
 
 def with_digest(text: str) -> bytes:
-    """A text that ends with an empty digest, as the last key of a JSON object, with its digest."""
+    """Fill in the digest of a text that ends with an empty digest as the last key of a JSON object."""
     raw = text.encode()
     digest = hashlib.sha256(raw).hexdigest()
     return raw.removesuffix(_OPEN) + _OPEN.replace(b'""', f'"{digest}"'.encode())
@@ -45,7 +45,7 @@ def digest_holds(raw: bytes) -> bool:
 
 
 def seal_json(data: Mapping[str, Any], *, allow_nan: bool = True) -> str:
-    """A document as JSON text with a seal: a first key that says so, and the digest as the last one.
+    """Write a document as sealed JSON: the first key marks the seal, the last one is the digest.
 
     >>> print(seal_json({"a": 1}), end="")
     {

@@ -25,7 +25,7 @@ class Quantity:
     group
         Neighbours of the same group share one heading above their own.
     scale
-        Factor from the stored number to the one that is shown.
+        Factor from the stored number to the displayed one.
     digits
         Decimals of numbers; None: integers without, others with three significant digits.
     """
@@ -55,17 +55,17 @@ class Metric(Quantity):
     title
         Name in words.
     of
-        The jobs, or the machine, that it is measured on.
+        What it is measured on: a set of jobs, or the machine.
     better
         Which way it improves.
     definition
-        What it is, in one sentence.
+        Definition in one sentence.
     source
         The paper, or the page of the documentation, that defines it.
     where
-        Which results have it.
+        Results that contain it.
     wall_clock
-        Whether a clock on the wall measures it, so that it differs from run to run.
+        Whether it is a wall-clock time, which differs between executions.
     measure
         Function that computes it; its argument is the same for all metrics of a group. None: the tables of a sweep, a
         loop or an experiment hold it.
@@ -125,7 +125,7 @@ class Metric(Quantity):
         return "points" if self.percent else self.unit
 
     def scale_value(self, value: Any) -> Any:
-        """A stored number, or an array, as it is shown.
+        """Scale a stored number, or an array, for display.
 
         >>> Metric("utilization", unit="%", scale=100.0).scale_value(0.25)
         25.0

@@ -55,7 +55,7 @@ def machine_code(function: Callable[..., None]) -> Callable[..., None] | None:
     Returns
     -------
     callable or None
-        Takes the same arguments and does the same; None where numba is missing. Where numba fails, it is the plain
+        Takes the same arguments and does the same; None if numba is missing. Where numba fails, it is the plain
         function, and a :class:`~workloads.ground.errors.MachineCodeWarning` says so.
     """
     try:
@@ -103,7 +103,7 @@ def assembly(function: Callable[..., Any], kinds: str) -> str | None:
     Returns
     -------
     str or None
-        None where numba is missing; else it defines one function, without anything that Python would call it by.
+        None if numba is missing; else it defines one function, without anything that Python would call it by.
     """
     try:
         from numba import njit, types
@@ -155,7 +155,7 @@ def cache_directory() -> Path | None:
     Returns
     -------
     Path or None
-        None where the user has no home. It need not exist.
+        None if the user has no home. It need not exist.
     """
     if given := os.environ.get("NUMBA_CACHE_DIR"):
         return Path(given).absolute() / "holdfast"

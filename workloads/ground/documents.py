@@ -18,21 +18,21 @@ DEEPEST = 32
 
 _PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
 _TOO_DEEP = f"is nested more than {DEEPEST} levels deep"
-_TOO_LONG = "holds a whole number of more than 4,300 digits, or a date that there is not"
+_TOO_LONG = "holds a whole number of more than 4,300 digits, or a date that does not exist"
 
 
 def read_json(path: str | Path) -> Any:
-    """What a JSON file holds; see :func:`parse_json` and :func:`workloads.ground.files.read_text`."""
+    """Parse a JSON file; see :func:`parse_json` and :func:`workloads.ground.files.read_text`."""
     return parse_json(read_text(path), path)
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
-    """What a TOML file holds; see :func:`parse_toml` and :func:`workloads.ground.files.read_text`."""
+    """Parse a TOML file; see :func:`parse_toml` and :func:`workloads.ground.files.read_text`."""
     return parse_toml(read_text(path), path)
 
 
 def parse_json(text: str, path: str | Path | None = None) -> Any:
-    """What JSON text holds.
+    """Parse JSON text.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def _fault(path: str | Path | None, line: int | None, message: str) -> InputErro
 
 
 def _shallow(parsed: Any, path: str | Path | None) -> Any:
-    """The document, if it is nested no deeper than what reads it can follow."""
+    """Return the document, or raise an error if it is nested too deeply."""
     level, depth = [parsed], 0
     while level:
         if depth > DEEPEST:

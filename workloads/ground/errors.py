@@ -53,7 +53,7 @@ _MOST_NAMES = 40
 
 
 def format_value(value: object) -> str:
-    """A value for a message: as a configuration file has it, in one line, and cut where it is long.
+    """Format a value for a message: as in a configuration file, on one line, and shortened if long.
 
     >>> format_value("a"), format_value(1.5), format_value(True), format_value(None)
     ("'a'", '1.5', 'true', 'nothing')
@@ -92,7 +92,7 @@ def installation(extra: str) -> str:
 
 
 def error_sentence(error: BaseException) -> str:
-    """Why something failed, in one sentence without a traceback, whatever the exception.
+    """Describe any exception in one sentence, without a traceback.
 
     >>> error_sentence(InputError("a.swf: is empty")), error_sentence(ZeroDivisionError("division by zero"))
     ('a.swf: is empty', 'a defect of Holdfast or of a plug-in: division by zero')
@@ -149,7 +149,7 @@ def _as_it_was(kind: type[HoldfastError], args: tuple[Any, ...], attributes: dic
 
 
 class InputError(HoldfastError, ValueError):
-    """Something that came from outside is not usable."""
+    """Input from outside is not usable."""
 
 
 class ParameterError(InputError):
@@ -160,9 +160,9 @@ class ParameterError(InputError):
     parameter
         Its name as the user wrote it.
     legal
-        What would be legal, as a phrase.
+        The legal values, as a phrase.
     received
-        The value that came.
+        The received value.
     """
 
     def __init__(self, parameter: str, legal: str, received: object) -> None:
@@ -178,9 +178,9 @@ class UnknownNameError(InputError):
     Parameters
     ----------
     kind
-        What the name should name, e.g. ``"mechanism"``.
+        Kind of thing that the name refers to, e.g. ``"mechanism"``.
     received
-        The name that came.
+        The received name.
     known
         The names that are registered.
     """
@@ -197,18 +197,18 @@ class UnknownNameError(InputError):
 
 
 class TraceError(InputError):
-    """A file, or a line of it, cannot be read as what it should be.
+    """A file, or a line of it, does not have the expected content.
 
     Parameters
     ----------
     path
         The file.
     line
-        Its line, counted from 1; None where the whole file is meant.
+        Its line, counted from 1; None if the whole file is meant.
     message
-        What is wrong, and what is legal.
+        The fault and the legal values.
     advice
-        What to do about it, where the message alone does not say so.
+        What to do about it, if the message does not imply it.
 
     Attributes
     ----------
@@ -232,11 +232,11 @@ class OutputError(InputError):
 
 
 class FormatWarning(UserWarning):
-    """A file is written in a format that cannot hold all of what is known."""
+    """The format of a file cannot hold all information."""
 
 
 class MachineCodeWarning(UserWarning):
-    """Compiled code is missing, damaged or not kept: something takes longer, and no result differs."""
+    """Compiled code is missing, damaged or not kept: execution is slower, with the same results."""
 
 
 class MissingPackageError(InputError):
@@ -244,4 +244,4 @@ class MissingPackageError(InputError):
 
 
 class InvariantError(HoldfastError):
-    """A law of the model is broken: a defect of Holdfast or of a plug-in."""
+    """An invariant of the model is violated: a defect of Holdfast or of a plug-in."""

@@ -26,12 +26,12 @@ def number(text: str, name: str) -> float:
     text
         The cell.
     name
-        What the cell is, for the message.
+        Name of the cell, for the message.
 
     Raises
     ------
     ValueError
-        With a sentence that says what is legal and what came.
+        With a message that gives the legal values and the value.
     """
     try:
         value = decimal(text) if len(text) <= _LONG else math.nan
@@ -67,7 +67,7 @@ def seconds_of_date(text: str, name: str) -> float:
     Raises
     ------
     ValueError
-        With a sentence that says what is legal and what came.
+        With a message that gives the legal values and the value.
     """
     try:
         date = datetime.fromisoformat(text.strip())
@@ -77,7 +77,7 @@ def seconds_of_date(text: str, name: str) -> float:
 
 
 class Columns:
-    """Where the columns of a table are, by name.
+    """Positions of the columns of a table, by name.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Columns:
         self._places: Mapping[str, int] = {name.lower(): place for place, name in enumerate(self.names)}
 
     def find(self, *names: str) -> int | None:
-        """Place of the first of these columns that there is, else None."""
+        """Place of the first of these columns that exists, or None."""
         for name in names:
             place = self._places.get(name.lower())
             if place is not None:
@@ -98,7 +98,7 @@ class Columns:
         return None
 
     def need(self, *names: str) -> int:
-        """Place of the first of these columns that there is.
+        """Place of the first of these columns that exists.
 
         Raises
         ------

@@ -60,7 +60,7 @@ _FOREIGN = {
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """The content of a file; of a gzip file, recognised by its first bytes, what is packed in it.
+    """Read the content of a file, decompressed if its first bytes are those of gzip.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def blocks_of_file(path: str | Path) -> Iterator[bytes]:
     Raises
     ------
     TraceError
-        If it cannot be read to its end, is empty, or is no text.
+        If it cannot be read to its end, is empty, or is not text.
     """
     rest, blank = b"", True
     with _reading(path), Path(path).open("rb") as raw:
@@ -141,7 +141,7 @@ def decode_text(data: bytes, path: str | Path) -> str:
     Raises
     ------
     TraceError
-        If the bytes are no text.
+        If the bytes are not text.
     """
     _check_text(data, path)
     try:
@@ -174,9 +174,9 @@ def read_text(path: str | Path) -> str:
 
 
 def file_sha256(path: str | Path) -> str:
-    """SHA-256 of a file as it stands on the disk, in hexadecimal digits; empty for a pipe or a device.
+    """SHA-256 of a file on disk, in hexadecimal digits; empty for pipes and devices.
 
-    These cannot be read twice, and need not end.
+    Pipes and devices cannot be read twice and may never end.
 
     Raises
     ------
@@ -204,7 +204,7 @@ def atomic_open(
     """Open a file for writing that appears under its name only when it is complete.
 
     It is written under a temporary name in the same directory and renamed at the end, when it has reached the disk;
-    after an error there is no trace of it, and what stood there before stands unchanged. A name that ends in ``.gz`` is
+    after an error nothing remains of it, and an existing file is unchanged. A name that ends in ``.gz`` is
     compressed, with no time and no name inside, so that equal content makes equal bytes. Text is UTF-8 with ``\\n``
     line ends.
 
@@ -265,7 +265,7 @@ def _atomic_open(path: str | Path, mode: str, follow: bool) -> Iterator[IO[Any]]
 
 @contextmanager
 def record_digests() -> Iterator[None]:
-    """Let :func:`atomic_open` work out the digests of files while it writes them, for :func:`written_digest`."""
+    """Compute digests of files while :func:`atomic_open` writes them, for :func:`written_digest`."""
     token = _NOTED.set({})
     try:
         yield
@@ -338,7 +338,7 @@ def is_plain_name(name: object) -> bool:
 
 
 def is_plain_file(path: Path) -> bool:
-    """Whether a regular file stands there: no link, no pipe, no directory."""
+    """Whether the path is a regular file: not a link, pipe or directory."""
     try:
         return stat.S_ISREG(path.lstat().st_mode)
     except (OSError, ValueError):
@@ -391,7 +391,7 @@ def csv_rows(text: str, path: str | Path) -> Iterator[tuple[int, list[str]]]:
     Raises
     ------
     TraceError
-        If it is not CSV; says the line.
+        If it is not CSV; gives the line.
     """
     reader = csv.reader(lines_with_ends(text), strict=True)
     line = 1

@@ -15,16 +15,16 @@ __all__ = ["import_attribute"]
 
 
 def import_attribute(kind: str, path: str, name: str | None = None) -> Any:
-    """What stands at ``module:attribute``.
+    """Import ``module:attribute``.
 
     Parameters
     ----------
     kind
-        What it should be, for a message.
+        Kind of object, for messages.
     path
         The import path.
     name
-        How it was asked for; None: by the path itself.
+        The name that the user gave; None: the path itself.
 
     Raises
     ------

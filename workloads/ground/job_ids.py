@@ -67,12 +67,12 @@ def parse_job_id(text: str, name: str = "the job id") -> int:
     text
         As people write it.
     name
-        What it is, for the message.
+        Its name, for the message.
 
     Raises
     ------
     ValueError
-        With a sentence that says what is legal and what came.
+        With a message that gives the legal values and the value.
 
     Examples
     --------

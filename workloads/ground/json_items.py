@@ -16,7 +16,7 @@ _BLANKS = re.compile(r"[ \t\r\n]*")
 
 
 def json_items(text: str, key: str, path: str | Path) -> Iterator[tuple[int, Any]]:
-    """The items of a list that a JSON object holds; only one of them is in memory.
+    """Iterate over a list in a JSON object, with one item in memory at a time.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class _Cursor:
             yield name
 
     def end(self) -> None:
-        """Refuse text after the object."""
+        """Reject text after the object."""
         self.next_is("")
         if self._place < len(self._text):
             raise self._fault()

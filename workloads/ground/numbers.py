@@ -21,7 +21,7 @@ def integer(text: str) -> int:
     Raises
     ------
     ValueError
-        If the text is none.
+        If the text is not such a number.
 
     Examples
     --------
@@ -74,12 +74,12 @@ def is_number(value: object) -> TypeGuard[int | float]:
 
 
 def check_whole(name: str, value: object, least: int, legal: str, *, numpy: bool = False) -> None:
-    """Hold a parameter to :func:`is_whole`.
+    """Check a parameter with :func:`is_whole`.
 
     Raises
     ------
     ParameterError
-        Naming the parameter, what is legal, and the value.
+        With the parameter, the legal values and the value.
     """
     if not is_whole(value, least, numpy=numpy):
         raise ParameterError(name, legal, value)

@@ -54,7 +54,7 @@ def object_code(function: Callable[..., Any], kinds: str, *, compiles: bool = Tr
     Returns
     -------
     callable or None
-        Takes the same arguments by place, arrays also by their addresses, and does the same. None where numba is
+        Takes the same arguments by place, arrays also by their addresses, and does the same. None if numba is
         missing or cannot compile it, or it is not worth compiling: the plain function gives the same results. A
         :class:`~workloads.ground.errors.MachineCodeWarning` says what is wrong.
     """
@@ -95,7 +95,7 @@ def object_code(function: Callable[..., Any], kinds: str, *, compiles: bool = Tr
 
 
 def _compile(function: Callable[..., Any], kinds: str, llvm: Any, machine: Any) -> bytes | None:
-    """The name of the function and its object code; None where numba is missing, or with a warning."""
+    """The name of the function and its object code; None if numba is missing, or with a warning."""
     try:
         text = assembly(function, kinds)
         if text is None:

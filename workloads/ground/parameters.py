@@ -54,16 +54,16 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Values:
-    """How the values of a parameter are written.
+    """The notation of the values of a parameter.
 
     Attributes
     ----------
     metavar
-        What stands for a value in the help, such as ``TIME``.
+        Placeholder of a value in the help, such as ``TIME``.
     read
-        A value from a word; a :class:`~workloads.ground.errors.ParameterError` of it names no parameter.
+        Converts a word to a value; its :class:`~workloads.ground.errors.ParameterError` names no parameter.
     write
-        A word from a value, for the default in the help.
+        Converts a value to a word, for the default in the help.
     unit
         Unit of bare numbers; empty: none.
     """
@@ -76,7 +76,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Parameter:
-    """Help of a parameter, and how its option is written.
+    """Help text of a parameter, and the form of its option.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class Parameter:
         Words for what holds without the option where its value is None, or ``=`` and the value that then counts; else
         words after the value, with the comma or colon before them.
     metavar
-        What stands for a value; empty: that of its :class:`Values`.
+        Placeholder of a value; empty: that of its :class:`Values`.
     names
         Option strings; empty: ``--name`` of the field.
     short
@@ -146,7 +146,7 @@ class Declared:
 
     @property
     def option(self) -> str:
-        """Its longest option string; of a positional its metavar."""
+        """The longest option string; for a positional, its metavar."""
         if self.parameter.positional:
             return self.parameter.metavar
         return self.parameter.names[-1] if self.parameter.names else f"--{self.name.replace('_', '-')}"
@@ -158,7 +158,7 @@ class Declared:
 
     @property
     def required(self) -> bool:
-        """Whether it must be given."""
+        """Whether it is required."""
         return self.default is MISSING
 
     @property
@@ -168,7 +168,7 @@ class Declared:
 
     @property
     def metavar(self) -> str:
-        """What stands for a value in the help."""
+        """Placeholder of a value in the help."""
         if self.parameter.metavar:
             return self.parameter.metavar
         if self.values is not None:
@@ -192,7 +192,7 @@ class Declared:
         return f"{text} (default {self.write(self.default)}{parameter.default})"
 
     def write(self, value: Any) -> str:
-        """A value as the word that a user writes."""
+        """Format a value in the notation of users."""
         if isinstance(value, tuple):
             return ",".join(map(self.write, value))
         if self.values is not None:
@@ -201,12 +201,12 @@ class Declared:
 
 
 def declared_parameters(kind: type[Any], group: str = "") -> Iterator[Declared]:
-    """The declared parameters of a dataclass, those of dataclasses in its fields in their place.
+    """Iterate over the declared parameters of a dataclass, including nested dataclasses.
 
     Parameters
     ----------
     kind
-        A dataclass; fields without a :class:`Parameter` are passed over.
+        A dataclass; fields without a :class:`Parameter` are skipped.
     group
         Group of parameters that name none.
     """
@@ -220,7 +220,7 @@ def declared_parameters(kind: type[Any], group: str = "") -> Iterator[Declared]:
 
 
 def changed_parameters(instance: Any) -> Iterator[Declared]:
-    """The declared parameters of a dataclass, and of dataclasses in its fields, that have no default value."""
+    """Iterate over the declared parameters of a dataclass, including nested ones, that differ from their defaults."""
     for name, part, _ in _parts(type(instance)):  # type: ignore[arg-type]
         value = getattr(instance, name)
         if not isinstance(part, Declared):
@@ -255,7 +255,7 @@ def choices(kind: type[Any]) -> dict[str, tuple[str, ...]]:
 
 
 def check_choices(instance: Any) -> None:
-    """Refuse a value that the type of its field does not list.
+    """Reject a value that is not among the legal values of its field.
 
     Raises
     ------

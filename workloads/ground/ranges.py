@@ -37,7 +37,7 @@ class Range:
     or_zero
         Whether 0 is legal, too, which stands for "off".
     unit
-        What is counted, e.g. ``"s"``; empty: nothing.
+        Unit, e.g. ``"s"``; empty: none.
 
     Examples
     --------
@@ -59,12 +59,12 @@ class Range:
         return f"{'0, or ' if self.or_zero else ''}{kind} {bounds}"
 
     def check(self, name: str, value: object, text: str | None = None) -> None:
-        """Hold a value to the range; a message quotes the text that it was read from.
+        """Check a value against the range; the message quotes the original text.
 
         Raises
         ------
         ParameterError
-            Naming the parameter, what is legal, and the value.
+            With the parameter, the legal values and the value.
         """
         right = is_whole(value, numpy=True) or (not self.whole and is_number(value))
         # Compared, not converted: a whole number of 400 digits is no float. NaN is in no range.
@@ -141,6 +141,6 @@ def legal(**ranges: Range) -> Callable[[T], T]:
 
 
 def declared_range(owner: object, parameter: str) -> Range:
-    """The declared range of a parameter of a plug-in; :data:`PLAIN` where there is none."""
+    """The declared range of a parameter of a plug-in; :data:`PLAIN` if there is none."""
     found: Range = getattr(owner, "__ranges__", {}).get(parameter, PLAIN)
     return found

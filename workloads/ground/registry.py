@@ -35,20 +35,20 @@ _KINDS: dict[int, set[str]] = {}
 
 
 class Known(NamedTuple):
-    """What a registry knows of a plug-in.
+    """An entry of a registry.
 
     Attributes
     ----------
     name
-        How it is named.
+        Name of the plug-in.
     about
-        One line on it, or why it cannot be used.
+        One-line description, or the reason why it cannot be used.
     parameters
-        With their defaults.
+        Parameters with their defaults.
     origin
         ``built in``, the package that it comes from, or the module that has added it.
     usable
-        Whether it can be had.
+        Whether it can be loaded.
     """
 
     name: str
@@ -64,11 +64,11 @@ class Registry(Generic[T]):
     Parameters
     ----------
     kind
-        What they are, as an error message says it.
+        Kind of plug-in, for error messages.
     group
         Entry points of this group are found, too; empty: none are.
     adapt
-        Makes the registry's type of what was added or found, e.g. wraps a plain function; raises
+        Converts a plug-in to the type of the registry, e.g. wraps a plain function; raises
         :class:`~workloads.ground.errors.InputError` if it cannot be one.
     """
 
@@ -76,7 +76,7 @@ class Registry(Generic[T]):
         self.kind = kind
         self.group = group
         self._adapt = adapt
-        # As they came, so that parameters are those of the plug-in, not of what it is wrapped in.
+        # Stored unwrapped, so that parameters are those of the plug-in, not of its wrapper.
         self._known: dict[str, Any] = {}
         self._about: dict[str, str] = {}
         self._origins: dict[str, str] = {}
@@ -91,11 +91,11 @@ class Registry(Generic[T]):
         Parameters
         ----------
         name
-            Without blanks and colons, which mean parameters and import paths.
+            Without blanks and colons, which separate parameters and import paths.
         plugin
-            What it is; a class is made with the defaults of its parameters.
+            The plug-in; a class is instantiated with the defaults of its parameters.
         about
-            One line on it; empty: the first line of its docstring.
+            One-line description; empty: the first line of its docstring.
 
         Returns
         -------
@@ -142,14 +142,14 @@ class Registry(Generic[T]):
             known.pop(name, None)
 
     def __getitem__(self, text: str) -> T:
-        """The plug-in that a text names, with parameters as ``name=value`` after a blank.
+        """Look up a plug-in by name, with parameters as ``name=value`` after a blank.
 
         Raises
         ------
         UnknownNameError
             If the name is unknown; the message lists the nearest known names.
         InputError
-            If it cannot be imported, is no plug-in of this kind, or has no such parameter.
+            If it cannot be imported, is not a plug-in of this kind, or has no such parameter.
         """
         name, *words = text.split() or [""]
         plugin = _instance(self.kind, name, self._find(name))
@@ -166,12 +166,12 @@ class Registry(Generic[T]):
         return iter(self._known)
 
     def adapt(self, plugin: Any) -> T:
-        """The plug-in that the registry makes of a name that was not added.
+        """Convert a plug-in that was not added to the type of the registry.
 
         Raises
         ------
         InputError
-            If it cannot be one.
+            If it cannot be converted.
         """
         name = getattr(plugin, "__name__", type(plugin).__name__)
         return self._adapt_plugin(name, _instance(self.kind, name, plugin))
@@ -190,14 +190,14 @@ class Registry(Generic[T]):
         return path.partition(":")[0] or None
 
     def listing(self) -> dict[str, str]:
-        """All names, those of installed packages included, with one line on each.
+        """All names, including those of installed packages, with one-line descriptions.
 
         A package that cannot be imported is listed with the reason.
         """
         return {item.name: item.about for item in self.entries()}
 
     def entries(self) -> list[Known]:
-        """All that there are: those that were added in their order, then those of installed packages by name."""
+        """All plug-ins: added ones in their order, then those of installed packages by name."""
         found = []
         for name, plugin in self._known.items():
             origin = self._origins[name]
@@ -273,7 +273,7 @@ def _identity(plugin: object) -> int:
 
 
 def function_adapter(*arguments: str) -> Callable[[Any], Any]:
-    """What a registry of functions asks of a plug-in, to be given as its ``adapt``; one phrase for each argument."""
+    """Make the ``adapt`` of a registry of functions; one phrase describes each argument of a plug-in."""
 
     def adapt(plugin: Any) -> Any:
         check_function(plugin, *arguments)
@@ -283,7 +283,7 @@ def function_adapter(*arguments: str) -> Callable[[Any], Any]:
 
 
 def check_function(plugin: object, *arguments: str, method: str = "") -> None:
-    """Refuse what is no function of these arguments, or a function of Python itself.
+    """Reject an object that is not a function of these arguments, or is a function of Python itself.
 
     Parameters
     ----------
@@ -292,12 +292,12 @@ def check_function(plugin: object, *arguments: str, method: str = "") -> None:
     *arguments
         A phrase for each argument with which it is called, e.g. ``"the view"``.
     method
-        The method that is looked at; empty: the plug-in is called itself.
+        The method to check; empty: the plug-in itself is called.
 
     Raises
     ------
     InputError
-        If it is another kind of thing.
+        If it is rejected.
     """
     wanted = f"{f'have a method {method}' if method else 'be a function'} of {' and '.join(arguments)}"
     function = getattr(plugin, method, None) if method else plugin
@@ -325,7 +325,7 @@ def _accepts(function: Callable[..., Any], count: int) -> bool:
 
 
 def plugin_parameters(plugin: Any) -> dict[str, Any]:
-    """The parameters of a plug-in that is a dataclass, with their values; numbers, texts and yes or no only."""
+    """The parameters of a dataclass plug-in with their values: numbers, texts and booleans only."""
     if not is_dataclass(plugin) or isinstance(plugin, type):
         return {}
     own = [item.name for item in fields(plugin) if item.init and item.metadata.get("parameter", True)]
@@ -355,9 +355,9 @@ def _needs(plugin: type) -> str:
 
 
 def parse_parameter(plugin: object, parameter: str, text: str) -> Any:
-    """The value of a parameter of a plug-in: a number where it is one, else the text.
+    """Parse the value of a parameter of a plug-in: a number if possible, otherwise the text.
 
-    A number must be in the range that the plug-in declares, else in one that any can compute with
+    A number must be in the range that the plug-in declares, or in a default range that avoids overflows
     (:mod:`workloads.ground.ranges`).
 
     Raises

@@ -52,15 +52,15 @@ class ColumnRows(Sequence[Row]):
 
 
 class Rows(ColumnRows[Row]):
-    """A sequence of rows; a subclass says of which dataclass, and the kind of each of its fields.
+    """A sequence of rows; a subclass sets the dataclass of a row, and the kind of each of its fields.
 
-    It is made of rows or of columns, and makes the other when it is asked for. A column that has nothing but the
-    default of its field need not be there.
+    It is made from rows or from columns, and computes the other form on demand. A column may be missing if all its
+    values are the default of its field.
 
     Parameters
     ----------
     rows
-        Rows, which are kept as they are.
+        Rows, which are stored unchanged.
     columns
         Columns by the names of the fields, instead of rows.
     names
@@ -104,7 +104,7 @@ class Rows(ColumnRows[Row]):
 
     @property
     def is_columns(self) -> bool:
-        """Whether it was made of columns: to go through them then costs less than to make the rows."""
+        """Whether it was made from columns, which are then cheaper to read than rows."""
         return self._is_columns
 
     @classmethod
@@ -137,7 +137,7 @@ class Rows(ColumnRows[Row]):
         return np.array(self.names, np.object_)[self.columns[name]].tolist() if len(self) else []
 
     def has(self, name: str) -> bool:
-        """Whether any row has anything there but nothing: no None, no empty text, no False."""
+        """Whether any row has a value in this column other than None, an empty text or False."""
         column = self.columns.get(name)
         if column is None or not len(self):
             return False

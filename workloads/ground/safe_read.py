@@ -28,16 +28,16 @@ _PIECE = 1 << 16
 
 
 class TooLargeError(Exception):
-    """An input holds more than is read; the text is a sentence about it."""
+    """An input exceeds the size limit; the text is a sentence for users."""
 
 
 def read_content(path: str | Path) -> bytes:
-    """What a file holds; what is packed in it, if its first bytes are those of gzip.
+    """Read a file, decompressed if its first bytes are those of gzip.
 
     Parameters
     ----------
     path
-        A file, a device or a pipe. A binary file that is no Parquet file is read only as far as shows what it is.
+        A file, a device or a pipe. A binary file that is not a Parquet file is read only far enough to recognise it.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def _plain(file: IO[bytes], piece: bytes) -> Iterator[bytes]:
 
 
 def _unpack(file: IO[bytes], piece: bytes) -> Iterator[bytes]:
-    """What one gzip file after the other holds, as gzip itself reads files that were joined."""
+    """Decompress concatenated gzip files, as gzip itself does."""
     member = zlib.decompressobj(31)
     packed = unpacked = 0
     fresh = False

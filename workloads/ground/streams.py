@@ -19,7 +19,7 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     seed
         The one seed of the experiment, >= 0.
     *names
-        What is drawn, e.g. ``"types"``.
+        Name of the random choice, e.g. ``"types"``.
 
     Returns
     -------

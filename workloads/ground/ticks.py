@@ -25,7 +25,7 @@ def in_ticks(seconds: npt.ArrayLike) -> npt.NDArray[np.int64]:
 
 
 def list_in_ticks(seconds: Sequence[float]) -> list[int]:
-    """What :func:`workloads.ground.units.to_ticks` makes of each, whole numbers of any size included.
+    """Apply :func:`workloads.ground.units.to_ticks` to each value, including integers of any size.
 
     >>> list_in_ticks([1, 2.5])
     [1000000, 2500000]

@@ -29,7 +29,7 @@ def trust(given: bool = True) -> Iterator[None]:
     Parameters
     ----------
     given
-        False leaves everything as it is: trust that was given further out holds.
+        False changes nothing: trust from an enclosing block still holds.
 
     Notes
     -----
@@ -60,22 +60,22 @@ def is_trusted() -> bool:
 
 
 def admit(kind: str, name: str, path: str | Path, line: int | None = None, *, key: str = "") -> str:
-    """A name that a file gives, if it may be resolved.
+    """Return a name from a file if it may be resolved.
 
     Parameters
     ----------
     kind
-        What it names, e.g. ``order``.
+        Kind of plug-in, e.g. ``order``.
     name
         The name, with its parameters; several in one text count as one name. Whatever has a colon may be an import
         path.
     path, line, key
-        Where it stands, for the message.
+        Location of the name, for the message.
 
     Raises
     ------
     TraceError
-        If it may be an import path, and there is no trust (:func:`trust`).
+        If it may be an import path and files are not trusted (:func:`trust`).
     """
     if ":" in name and not is_trusted():
         raise TraceError(

@@ -30,7 +30,7 @@ __all__ = [
 SECOND = 1_000_000
 #: The largest time of any input [s], some 31,700 years: sums of a few of them are below the 2^63 ticks of tables.
 LARGEST_TIME = 1e12
-#: What is shorter rounds to no tick, and is no time [s].
+#: Shorter durations round to zero ticks [s].
 SHORTEST_TIME = 0.5 / SECOND
 #: How messages say what is legal: of durations, of those that may be 0, and of times on a clock.
 DURATIONS = f"from {1 / SECOND:f} to {LARGEST_TIME:,.0f} s"
@@ -86,7 +86,7 @@ def format_seconds(ticks: int) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """A duration as users write it, in the largest unit of which it is a whole number.
+    """Format a duration in the largest unit in which it is an integer.
 
     >>> [duration_text(seconds) for seconds in (0.0, 10.0, 120.0, 5400.0, 14400.0, 5 * 365 * 86400.0, 0.5)]
     ['0', '10s', '2m', '90m', '4h', '5y', '0.5']

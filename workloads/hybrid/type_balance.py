@@ -19,7 +19,7 @@ _MOST = 0.5
 
 
 def imbalance(trace: Trace, jobs: Sequence[Job], parameters: Assignment | None = None) -> str:
-    """A sentence on types that one draw has decided, empty where there is nothing to say.
+    """A sentence on types that one draw has decided, empty if there is nothing to say.
 
     Parameters
     ----------

@@ -127,7 +127,7 @@ def truncate(law: Law, lower: float | None = None, upper: float | None = None, n
     Raises
     ------
     ParameterError
-        If a bound is no number, the upper one is not above the lower one, or nothing is left between them.
+        If a bound is not a number, the upper one is not above the lower one, or nothing is left between them.
 
     Examples
     --------

@@ -48,8 +48,8 @@ def read_alcf(
 ) -> Trace:
     """Read a DIM_JOB_COMPOSITE table.
 
-    Left out and counted, besides what :class:`~workloads.logs.cleaning.Intake` leaves out: jobs of debug queues, jobs
-    without a walltime, jobs that never started (START_DATE_ID = 0 or no start).
+    Excluded and counted, in addition to the exclusions of :class:`~workloads.logs.cleaning.Intake`: jobs of debug
+    queues, jobs without a walltime, jobs that never started (START_DATE_ID = 0 or no start).
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ _MOST = 5_000_000
 
 
 def keep_cancelled_jobs(trace: Trace) -> Trace:
-    """The trace with the jobs that waited until their users withdrew them, each in its place in the file.
+    """The trace with the jobs that waited until their users cancelled them, each in its place in the file.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def keep_cancelled_jobs(trace: Trace) -> Trace:
     Trace
         In it their ``cancelled_at`` is the recorded end of their wait (SWF 2.2: status 5 with a run time of 0).
         What they would have run is unknown: the runtime is the walltime, so that one that starts in the simulation
-        runs until it is withdrawn, or until its walltime is over.
+        runs until it is cancelled, or until its walltime is over.
 
     Raises
     ------

@@ -113,7 +113,7 @@ class Intake:
     remarks
         Oddities read all the same, counted by kind.
     withdrawn
-        Those left out that were withdrawn before they started.
+        Those left out that were cancelled before they started.
     codes
         Users, projects and partitions of the records that are taken in columns.
     """
@@ -304,9 +304,9 @@ class Intake:
         eligible: float | None = None,
         place: int | None = None,
     ) -> None:
-        """Remember a record, counted as left out for that reason, of a job that was withdrawn before it started.
+        """Remember a record, counted as left out for that reason, of a job that was cancelled before it started.
 
-        One without submit, size, walltime, or time of the withdrawal (its wait) is nothing that could be replayed.
+        One without submit, size, walltime, or time of the cancellation (its wait) is nothing that could be replayed.
         What it would have run is unknown: its walltime is the most, and it is then killed there. ``tasks``: ids of the
         jobs that the record stands for, if these are several. ``wait`` counts from ``eligible``, if that is after the
         submit. ``place``: before which of the jobs kept it stands; None: after those kept so far.
@@ -359,7 +359,7 @@ class Intake:
 
     @property
     def taken(self) -> int:
-        """How many jobs have been kept of those taken in columns."""
+        """Number of jobs kept among those taken in columns."""
         return self._taken
 
     def _collect(self) -> TraceJobs:
@@ -396,7 +396,7 @@ def _out_of_bounds(nodes: int, *times: float | None) -> str:
 
 
 def check_procs_per_node(procs_per_node: int | None) -> None:
-    """Refuse a number of processors per node that is none.
+    """Reject a number of processors per node that is none.
 
     Raises
     ------

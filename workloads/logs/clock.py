@@ -72,7 +72,7 @@ class LogClock:
         Raises
         ------
         InputError
-            If it is no date, or dates are not known, or it names a zone and that of the log is not known.
+            If it is not a date, or dates are not known, or it names a zone and that of the log is not known.
         """
         try:
             date = datetime.fromisoformat(text.strip())

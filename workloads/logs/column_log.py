@@ -24,7 +24,7 @@ __all__ = ["column_names", "looks_like_layout", "parse_columns"]
 _ALL = Choice()
 #: Rows that are read at once.
 _BLOCK = 50_000
-#: What pandas writes where there is nothing, and how Slurm says in a number that there is no limit.
+#: What pandas writes if there is nothing, and how Slurm says in a number that there is no limit.
 _NOTHING = frozenset(("nan", "nat", "<na>", "4294967294", "4294967295", "4294967295.0", "4294967294.0"))
 
 #: Columns that hold GPUs of a job, if no role says which one does.
@@ -42,8 +42,8 @@ def parse_columns(
 ) -> Trace:
     """Read a table of jobs from its content.
 
-    Left out and counted, besides what :class:`~workloads.logs.cleaning.Intake` leaves out: jobs without a start (never
-    started) or an end (not ended).
+    Excluded and counted, in addition to the exclusions of :class:`~workloads.logs.cleaning.Intake`: jobs without a
+    start (never started) or an end (not ended).
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def parse_columns(
     -------
     Trace
         In file order. Times are dates (without a zone taken as UTC) or numbers; durations are numbers or
-        ``[days-]hours:minutes:seconds``. Ids that are no numbers become the numbers of the rows, from 1. Size None.
+        ``[days-]hours:minutes:seconds``. Ids that are not numbers become the numbers of the rows, from 1. Size None.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def looks_like_layout(text: str) -> bool:
 
 
 def _rows(data: bytes, path: str | Path, used: Sequence[int]) -> Iterator[tuple[int | str, Sequence[str]]]:
-    """The used cells of each row as text, with its line, or in words the row where there are no lines."""
+    """The used cells of each row as text, with its line, or in words the row if there are no lines."""
     if data.startswith(PARQUET_MAGIC):
         from workloads.table.parquet import parquet_blocks
 
@@ -249,7 +249,7 @@ class _Record:
             self.local = is_local(row[self.at["submit"]])
 
     def _text(self, row: Sequence[str], name: str) -> str:
-        """What stands there, nothing where there is no such column."""
+        """What stands there, nothing if there is no such column."""
         if name not in self.at:
             return ""
         text = row[self.at[name]]

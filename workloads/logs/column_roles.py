@@ -25,7 +25,7 @@ _TIMES = frozenset(("submit", "eligible", "start", "end", "runtime", "wait", "wa
 _UNITS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 
 #: Public data sets by name: PM100 (Marconi100 at CINECA, https://doi.org/10.5281/zenodo.10127767) and F-DATA (Fugaku,
-#: https://doi.org/10.5281/zenodo.11467483). Columns that a file does not have are passed over.
+#: https://doi.org/10.5281/zenodo.11467483). Columns that a file does not have are skipped.
 LAYOUTS: Mapping[str, str] = {
     "pm100": "id=job_id,submit=submit_time,eligible=eligible_time,start=start_time,end=end_time,runtime=run_time,"
     "walltime=time_limit:min,nodes=num_nodes_alloc,processors=num_cores_alloc,user=user_id,project=group_id,"

@@ -26,7 +26,7 @@ from workloads.table.jobs import Jobs
 
 __all__ = ["JOB_COLUMNS", "TABLE_COLUMNS", "select"]
 
-#: What a condition may be on: the column, and of what is no text the texts that fulfil it.
+#: What a condition may be on: the column, and of what is not text the texts that fulfil it.
 _OF_BOTH: Mapping[str, tuple[str, Callable[[Any], tuple[str, ...]] | None]] = {
     **{name: (name, None) for name in ("user", "project", "partition", "qos")},
     "queue": ("partition", None),

@@ -19,7 +19,7 @@ _MOST_OF_THE_TIME = 0.99
 
 
 def peak_use(trace: Trace) -> int:
-    """How many nodes (or processors) the jobs of a log held at once, by their recorded starts.
+    """Number of nodes (or processors) in use at once, by the recorded starts of the jobs.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def peak_use(trace: Trace) -> int:
 
 
 def occupancy(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """How many nodes (or processors) the jobs of a log held at once, and for how long, in the order of time.
+    """Numbers of nodes (or processors) in use over time, with durations.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def occupancy(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 
 
 def named_nodes(trace: Trace) -> int:
-    """How many nodes Slurm's NodeList names in a log; 0: none that is known."""
+    """Number of nodes that Slurm's NodeList names in a log; 0: not known."""
     # A header of SWF may say anything.
     text = trace.header.get("NodesNamed", "")
     return int(text) if re.fullmatch("[0-9]{1,9}", text) else 0

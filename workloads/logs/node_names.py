@@ -43,7 +43,7 @@ class NamedNodes:
 
     @property
     def count(self) -> int:
-        """How many different names there are, in the first five million that are listed.
+        """Number of different names among the first five million listed.
 
         0 if it is not known: a list was cut off, or has too many nodes.
         """
@@ -163,7 +163,7 @@ class NodeNumbers:
         text
             As in the column NodeList.
         count
-            How many nodes it must name, those of the job; None: any number.
+            Number of nodes of the job, which the list must match; None: any number.
 
         Returns
         -------

@@ -227,7 +227,7 @@ def read_workload(
     Raises
     ------
     TraceError
-        If it cannot be read as what it is; says the line.
+        If it cannot be read as what it is; gives the line.
     UnknownNameError
         If there is no format of that name.
     ParameterError

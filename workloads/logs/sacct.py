@@ -66,11 +66,12 @@ def read_sacct(
 ) -> Trace:
     """Read an sacct export: columns separated by a character or aligned under dashes, or JSON.
 
-    Left out and counted, besides what :class:`~workloads.logs.cleaning.Intake` leaves out: job steps, jobs that never
-    started, jobs that had not ended. A task of an array, ``123_4``, gets the id 123 x 2^32 + 4; a component of a
-    heterogeneous job, ``123+1``, gets 123 x 2^32 + 2^31 + 1. A job that was cancelled in the queue has no start, or its
-    start is its end. One line ``123_[1-20]`` stands for the 20 tasks of an array that never started, and is counted so.
-    Each execution of a job that was requeued, and each part of one that was resized (``sacct -D``), is a job.
+    Excluded and counted, in addition to the exclusions of :class:`~workloads.logs.cleaning.Intake`: job steps, jobs
+    that never started, jobs that had not ended. A task of an array, ``123_4``, gets the id 123 x 2^32 + 4; a component
+    of a heterogeneous job, ``123+1``, gets 123 x 2^32 + 2^31 + 1. A job that was cancelled in the queue has no start,
+    or its start is its end. One line ``123_[1-20]`` stands for the 20 tasks of an array that never started, and is
+    counted so. Each execution of a job that was requeued, and each part of one that was resized (``sacct -D``), is a
+    job.
 
     Parameters
     ----------

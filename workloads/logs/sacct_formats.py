@@ -313,7 +313,7 @@ def _limit(times: dict[str, Any]) -> str:
 
 
 def _resource_count(record: dict[str, Any], kind: str, resource: str) -> str:
-    """How many of a resource a job was given or asked for, as its trackable resources say; empty if they do not."""
+    """Amount of a resource that a job got or requested, from its trackable resources; empty if not recorded."""
     listed = _inner(record, "tres").get(kind) or []
     if not isinstance(listed, list):
         raise ValueError(f"{kind} must be a list, not {format_value(listed)}")

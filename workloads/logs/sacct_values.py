@@ -62,7 +62,7 @@ def parse_text(text: str) -> str:
 
 
 def parse_time(text: str, name: str) -> float | None:
-    """Seconds since 1970 of an epoch or ISO time, None where there is none."""
+    """Seconds since 1970 of an epoch or ISO time, None if there is none."""
     if is_missing(text):
         return None
     try:
@@ -86,7 +86,7 @@ def parse_clock(text: str, name: str) -> float:
 
 
 def parse_count(text: str, name: str) -> int:
-    """A number of nodes or processors, also one such as ``4K``; 0 where there is none."""
+    """A number of nodes or processors, also one such as ``4K``; 0 if there is none."""
     text = text.strip().upper()
     if is_missing(text):
         return 0

@@ -61,7 +61,7 @@ class QueueRow:
     nodes
         Nodes.
     walltime
-        Time limit [s]; a year where there is none.
+        Time limit [s]; a year if there is none.
     user, account
         Names.
     eligible

@@ -31,9 +31,9 @@ class StartingState:
     begin
         When it is, on the log's clock [s].
     running, nodes
-        How many jobs run then, and on how many nodes.
+        Number of running jobs, and of their nodes.
     waiting
-        How many wait then; a job that is not eligible yet does not.
+        Number of waiting jobs, without those that are not eligible yet.
     """
 
     begin: float

@@ -243,7 +243,7 @@ class _Log:
         return repeated
 
     def _withdraw(self, found: Lines, records: Records, kept: Mask, before: int) -> None:
-        """Remember the jobs that their users withdrew before they started."""
+        """Remember the jobs that their users cancelled before they started."""
         names = self.intake.codes.names
         gone = ~kept & (found.status == CANCELLED) & ~(found.runtime > 0)
         places = before + np.cumsum(kept)

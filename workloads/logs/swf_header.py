@@ -52,12 +52,12 @@ def header_machine_size(
     path: str | Path,
     lenient: Intake | None = None,
 ) -> tuple[int | None, str]:
-    """Size of the machine, None where the header does not say; and its unit, ``nodes`` or ``processors``.
+    """Size of the machine, None if the header does not say; and its unit, ``nodes`` or ``processors``.
 
     Parameters
     ----------
     header, lines
-        As of :func:`read_header`.
+        As in :func:`read_header`.
     procs_per_node
         Processors of a node; None: sizes are in the unit of the header.
     path
@@ -86,7 +86,7 @@ def header_machine_size(
 
 
 def header_sizes(header: Mapping[str, str]) -> tuple[int, int]:
-    """Processors and nodes of the machine, each 0 where the header does not say it, or not so that it is understood.
+    """Processors and nodes of the machine, each 0 if the header does not say it, or not so that it is understood.
 
     >>> header_sizes({"MaxProcs": "1,152", "MaxNodes": "-1"})
     (1152, 0)
@@ -96,7 +96,7 @@ def header_sizes(header: Mapping[str, str]) -> tuple[int, int]:
 
 
 def _size(header: Mapping[str, str], name: str) -> int | None:
-    """A size, 0 where there is none; None: what stands there is no size."""
+    """A size, 0 if there is none; None: what stands there is no size."""
     text = header.get(name, "").partition("\n")[0]
     if not text[:1].isdigit():
         return 0  # -1, unknown, nothing

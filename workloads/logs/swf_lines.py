@@ -20,7 +20,7 @@ __all__ = ["CANCELLED", "CONVERSION", "SwfJob", "note_holds", "number_names", "w
 
 #: The archive's word for the maker of the file; in ours, status 0 says "killed at its walltime".
 CONVERSION = "Holdfast"
-#: Status of a job that was withdrawn.
+#: Status of a job that was cancelled.
 CANCELLED = 5
 #: Directives that stay true when a log is cleaned or cut.
 _CARRIED = (
@@ -111,7 +111,7 @@ def note_holds(path: str | Path, form: str, held: int) -> list[str]:
     form
         Name of the format.
     held
-        How many jobs were held.
+        Number of held jobs.
 
     Returns
     -------

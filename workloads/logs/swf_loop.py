@@ -20,7 +20,7 @@ def read_lines(text, begin, end, line, table, rows, state):  # type: ignore[no-u
     A line begins with a semicolon, is blank, or has 17 or 18 fields: whole numbers of up to 9 digits without leading
     zeros; times may be up to 9,000,000,000 and have six decimals, so that in microseconds they are exact floats, too.
     CPU time and memory, which are not read, may have more digits. ``table`` gets a row of 19 numbers for each job, at
-    most ``rows``: times in microseconds, a think time of -1 s where there is none, and the number of the line.
+    most ``rows``: times in microseconds, a think time of -1 s if there is none, and the number of the line.
     ``state`` gets the number of jobs, the place of the first line that is not read, and its number.
     """
     place = begin

@@ -53,7 +53,7 @@ class TraceJob:
     preceding, think_time
         Number of the job that must terminate before its submit, and the time between the two [s]; None if unknown.
     cancelled_at
-        When it was withdrawn before it started [s]; None if it was not, or if such jobs are left out.
+        When it was cancelled before it started [s]; None if it was not, or if such jobs are left out.
     running_since
         When it started, if it runs at the starting state that the trace was cut at [s]; else None.
     partition
@@ -92,7 +92,7 @@ class TraceJob:
 
     @property
     def start(self) -> float | None:
-        """Recorded start [s]; None if it is unknown, or the job was withdrawn before it started."""
+        """Recorded start [s]; None if it is unknown, or the job was cancelled before it started."""
         return None if self.wait is None or self.cancelled_at is not None else self.queued + self.wait
 
 
@@ -114,7 +114,7 @@ class TraceJobs(Rows[TraceJob]):
 
 
 class Withdrawn(NamedTuple):
-    """A job that never started because its user withdrew it.
+    """A job that never started because its user cancelled it.
 
     Attributes
     ----------
@@ -135,7 +135,7 @@ class Withdrawn(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many jobs it stands for."""
+        """Number of jobs that it represents."""
         return sum(map(len, self.tasks)) if self.tasks else 1
 
     def jobs(self) -> Iterator[TraceJob]:
@@ -168,7 +168,7 @@ class Trace:
     remarks
         Oddities that were read all the same, counted by kind.
     withdrawn
-        Those of the jobs left out that were withdrawn before they started
+        Those of the jobs left out that were cancelled before they started
         (:func:`workloads.logs.cancellations.keep_cancelled_jobs` takes them in).
     unit
         What sizes count, ``nodes`` or ``processors``: a log may count processors of nodes that have several.

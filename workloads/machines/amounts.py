@@ -98,7 +98,7 @@ def gpus_by_kind(raw: object, parameter: str = "gpus") -> dict[str, int]:
 
 
 def gres_gpus(text: str) -> dict[str, int]:
-    """GPUs by kind, of generic or trackable resources as Slurm writes them; other resources are passed over.
+    """GPUs by kind, of generic or trackable resources as Slurm writes them; other resources are skipped.
 
     A total of trackable resources, ``gres/gpu=4``, counts only as far as the kinds beside it do not make it up.
 

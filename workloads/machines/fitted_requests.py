@@ -281,7 +281,7 @@ def needs_of_jobs(
 
 
 def _tasks_on(capacity: Sequence[int], task: Sequence[int], base: Sequence[int], most: int) -> int:
-    """How many tasks a node takes."""
+    """Number of tasks that fit on a node."""
     if any(have < needed for have, needed in zip(capacity, base, strict=True)):
         return 0
     for have, own, needed in zip(capacity, base, task, strict=True):

@@ -25,7 +25,7 @@ def expand(text: str, most: int = MOST_NODES) -> tuple[str, ...]:
     text
         Names separated by commas, each perhaps with numbers in brackets.
     most
-        How many names it may stand for.
+        Maximum number of names.
 
     Returns
     -------

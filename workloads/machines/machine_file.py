@@ -33,7 +33,7 @@ def read_machine(path: str | Path) -> Machine:
     Raises
     ------
     InputError
-        If the file cannot be read, or its machine is not legal; says the file, the key and what is legal.
+        If the file cannot be read, or its machine is not legal; gives the file, the key and what is legal.
     """
     raw = read_toml(path)
     try:

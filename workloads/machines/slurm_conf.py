@@ -16,7 +16,7 @@ __all__ = ["SiteConfiguration", "is_set", "read_configuration"]
 #: Values that say that a parameter is not set.
 _NOTHING = ("", "(null)", "n/a", "none", "(null type)")
 _NAME = re.compile(r"[A-Za-z_][\w.]*(\[\d+\])?")
-#: A word of a line of nodes or partitions; what follows without a name, as in ``OS=Linux 6.1``, is passed over.
+#: A word of a line of nodes or partitions; what follows without a name, as in ``OS=Linux 6.1``, is skipped.
 _PAIR = re.compile(r"(?:^|(?<=\s))([A-Za-z][\w:/]*)=(\"[^\"]*\"|\S*)")
 
 
@@ -55,7 +55,7 @@ class SiteConfiguration:
         return value if is_set(value) else default
 
     def node_count(self, lines: Sequence[Mapping[str, str]] | None = None) -> int:
-        """How many different nodes some lines name (default: all); 0 if that is not known."""
+        """Number of different nodes that some lines name (default: all); 0 if it is not known."""
         names: set[str] = set()
         try:
             for line in self.nodes if lines is None else lines:

@@ -78,7 +78,7 @@ class Outage:
 
 
 def check_outages(outages: Sequence[Outage], nodes: int | None = None, jobs: Iterable[Job] | None = None) -> None:
-    """Refuse outages that make no sense.
+    """Reject outages that make no sense.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ def estimated_machine(log: LogRequests) -> FoundMachine:
     Parameters
     ----------
     log
-        Jobs with recorded starts; others are passed over.
+        Jobs with recorded starts; others are skipped.
 
     Returns
     -------

@@ -94,7 +94,7 @@ def fit_jobs_to_machine(
     placement
         How nodes are chosen.
     unit
-        What the sizes of the jobs count, where there are no requests: ``nodes`` or ``processors``.
+        What the sizes of the jobs count, if there are no requests: ``nodes`` or ``processors``.
 
     Raises
     ------

@@ -127,7 +127,7 @@ def get_layout(name: str) -> Layout:
 
 
 def roles_of_requests(columns: str) -> dict[str, tuple[str, float]]:
-    """The columns of requests among the roles of ``--columns``; other roles are passed over.
+    """The columns of requests among the roles of ``--columns``; other roles are skipped.
 
     Parameters
     ----------

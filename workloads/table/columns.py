@@ -40,7 +40,7 @@ COLUMNS = (
 )
 #: Further columns, which are written where any job is stochastic.
 STOCHASTIC_COLUMNS = ("application", "true_runtime", "plan", "restart_cost", "memory_profile")
-#: Further columns, each of which is written where any job is withdrawn, depends on another, runs already, or is held.
+#: Further columns, each of which is written where any job is cancelled, depends on another, runs already, or is held.
 LIFE_COLUMNS = ("cancelled_at", "preceding", "think_time", "running_since", "eligible")
 #: Further columns of texts, each of which is written where any job has one.
 PARTITION = "partition"

@@ -57,7 +57,7 @@ class Job:
     trace_runtime, trace_walltime
         What the baseline uses where overheads were added to the trace's times [s]; None: ``runtime``, ``walltime``.
     user, project
-        Carried through; empty where unknown.
+        Carried through; empty if unknown.
     killed
         Whether the trace's job ran into its walltime, so that ``runtime`` was clipped to it.
     application
@@ -79,7 +79,7 @@ class Job:
     running_since
         Start time of a job that is running when the replay begins [s]; None: the job is not running then.
     partition, qos
-        Partition or queue, and quality of service, carried through; empty where unknown.
+        Partition or queue, and quality of service, carried through; empty if unknown.
     eligible
         When it may start at the earliest [s]: from then on it is in the queue, and waits. None or earlier: from its
         submit on.

@@ -39,7 +39,7 @@ def replay_start(jobs: Sequence[Job]) -> float | None:
 
 
 def broken_life(job: Job) -> tuple[str, str] | None:
-    """Field and law that a job breaks by itself. Comparisons are written so that NaN fails them."""
+    """Field and rule that a job breaks by itself. Comparisons are written so that NaN fails them."""
     if job.cancelled_at is not None:
         # A job that never arrives has its notice withdrawn.
         name, since = ("submit", job.submit) if job.submit is not None else ("notice", job.notice)
@@ -79,7 +79,7 @@ def _is_whole(value: object) -> bool:
 
 
 def cross_job_violation(jobs: Sequence[Job], nodes: int | None) -> tuple[int, str, str] | None:
-    """The first law that jobs with legal columns break together: index, field and sentence.
+    """The first rule that jobs with legal columns break together: index, field and sentence.
 
     Parameters
     ----------

@@ -89,7 +89,7 @@ def read_job_table(path: str | Path, *, nodes: int | None = None) -> JobTable:
     ------
     TraceError
         With file and line (CSV) or row (Parquet), if the file cannot be read, has a column that a job table has not, a
-        row breaks a law of the table, or names code as its plan and is not trusted
+        row breaks a rule of the table, or names code as its plan and is not trusted
         (:func:`workloads.ground.trust.trust`).
     """
     return parse_job_table(read_bytes(path), path, nodes=nodes)
@@ -123,7 +123,7 @@ def build_table(
     blocks
         Rows, column by column, each block with the lines of its rows, which a table without lines leaves out.
     path, nodes
-        As of :func:`parse_job_table`.
+        As in :func:`parse_job_table`.
     """
     places = _places(names, path)
     parts: dict[str, list[Any]] = {name: [] for name in ALL_COLUMNS if name in places}
@@ -221,7 +221,7 @@ def _is_empty(jobs: Jobs, name: str) -> bool:
 
 
 def _admit_plans(plans: Sequence[Any], path: str | Path, lines: Sequence[int], before: int) -> None:
-    """Refuse a plan that would import code."""
+    """Reject a plan that would import code."""
     for plan in dict.fromkeys(plans):
         if ":" in plan:
             place = before + plans.index(plan)

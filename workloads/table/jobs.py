@@ -49,7 +49,7 @@ class Jobs(Rows[Job]):
 
 
 def composition(jobs: Iterable[Job]) -> str:
-    """How many jobs there are, and of which types.
+    """Number of jobs by type.
 
     >>> from workloads.table.job import JobType
     >>> composition([Job(1, JobType.RIGID, 0.0, 1, 60.0, 60.0)])

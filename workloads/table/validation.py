@@ -53,7 +53,7 @@ class Fault:
 
 
 def check_jobs(jobs: Sequence[Job], nodes: int | None = None, *, where: str = "") -> None:
-    """Refuse jobs that break a law of the job table.
+    """Reject jobs that break a rule of the job table.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def check_jobs(jobs: Sequence[Job], nodes: int | None = None, *, where: str = ""
     Raises
     ------
     InputError
-        For the first job that breaks a law; names its id, the field, what is legal and what came.
+        For the first job that breaks a rule; names its id, the field, what is legal and what came.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def first_fault(jobs: Sequence[Job], nodes: int | None = None) -> Fault | None:
 
 
 def _doubtful_rows(jobs: Sequence[Job], most: float) -> Iterable[tuple[int, Job]]:
-    """The jobs that may break a law, with their places: of columns, those that do not obviously hold all."""
+    """The jobs that may break a rule, with their places: of columns, those that do not obviously hold all."""
     if not (isinstance(jobs, Jobs) and jobs.is_columns):
         return enumerate(jobs)
     places = np.flatnonzero(~_legal_rows(jobs, most))
@@ -185,7 +185,7 @@ def _is_whole(value: object) -> bool:
 
 
 def _broken_law(job: Job, most: float) -> tuple[str, str] | None:
-    """Field and law that the job breaks. Comparisons are written so that NaN fails them."""
+    """Field and rule that the job breaks. Comparisons are written so that NaN fails them."""
     kind, runtime, walltime, size = job.type, job.runtime, job.walltime, job.nodes
     if type(kind) is not JobType:
         return "type", "a JobType"
@@ -283,7 +283,7 @@ def _broken_trace_times(job: Job) -> tuple[str, str] | None:
 
 
 def _broken_arrival(job: Job) -> tuple[str, str] | None:
-    """The laws of an on-demand job, or of one that has a notice like one."""
+    """The rules of an on-demand job, or of one that has a notice like one."""
     if job.type is not JobType.ON_DEMAND:
         field = "notice" if job.notice is not None else "estimated_arrival"
         return field, f"missing for a {job.type.value} job"
