@@ -38,7 +38,7 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
     trace
         A trace with a known machine size.
     parameters
-        How; the paper's by default.
+        Parameters of the assignment; those of the paper by default.
     seed
         Seed of the random choices, >= 0.
     **changes
@@ -85,7 +85,7 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
     made.be(running & (types == _STOCHASTIC), RIGID)
     rigid, urgent, malleable, unknown = (made.kinds == place for place in range(len(JobType)))
     if urgent.any():
-        # Such a job is there when it can start: what held it back is no part of an urgent request.
+        # Such a job arrives when it can start; an earlier hold is not part of an urgent request.
         made.come_when_eligible(urgent)
         new = urgent & ~running
         notice, arrival, noticed, comes = notice_times(
@@ -105,7 +105,7 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
 
 
 def as_rigid(trace: Trace) -> Jobs:
-    """The trace as it is: every job rigid at its submit, runtime and walltime, without overheads.
+    """Convert a trace to rigid jobs with recorded submit, runtime and walltime, without overheads.
 
     Parameters
     ----------

@@ -53,8 +53,8 @@ def group_jobs(trace: Trace, group_by: str = "auto") -> list[int]:
     trace
         Any trace.
     group_by
-        ``project``, ``user``, ``campaign`` or ``auto``: project where the trace has any, else user, else campaign. A
-        column with one value on every line groups nothing, and counts as none.
+        ``project``, ``user``, ``campaign`` or ``auto``: project if the trace has any, else user, else campaign. A
+        column with only one distinct value is ignored.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def group_names(trace: Trace, group_by: str = "auto") -> list[str]:
 
 
 def resolve_grouping(trace: Trace, group_by: str = "auto") -> str:
-    """What jobs are grouped by, ``auto`` resolved: ``project``, ``user`` or ``campaign``; see :func:`group_jobs`."""
+    """Resolve ``auto`` to ``project``, ``user`` or ``campaign``; see :func:`group_jobs`."""
     if group_by not in GROUPINGS:
         raise ParameterError("group_by", f"one of {', '.join(GROUPINGS)}", group_by)
     if group_by == "auto":
@@ -92,7 +92,7 @@ def resolve_grouping(trace: Trace, group_by: str = "auto") -> str:
 
 
 def _tells_apart(trace: Trace, key: str) -> bool:
-    """Whether not all lines have the same project, or user, or none."""
+    """Whether a column has at least two distinct values."""
     codes = trace.jobs.columns.get(key)
     return codes is not None and len(codes) > 0 and bool((codes != codes[0]).any())
 
@@ -122,7 +122,7 @@ def job_groups(trace: Trace, group_by: str = "auto") -> tuple[list[str], NDArray
     for key in found[order].tolist():
         kind = GROUPINGS[1 + key % 3]
         name = f"group-{len(names)}" if kind == "campaign" else jobs.names[key // 3]
-        # A user may be called like a project.
+        # A user and a project may have the same name.
         while name in taken:
             name = f"{kind} {name}"
         names.append(name)

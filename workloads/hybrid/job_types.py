@@ -32,7 +32,7 @@ _ENDLESS = 1 << 62
 
 
 class Overheads(Protocol):
-    """The parameters that decide; those of :class:`workloads.hybrid.type_mix.Assignment`."""
+    """The parameters of the conversion; see :class:`workloads.hybrid.type_mix.Assignment`."""
 
     @property
     def rigid_setup(self) -> tuple[float, float]: ...
@@ -54,7 +54,7 @@ class Overheads(Protocol):
 
 @dataclass
 class TypedJobs:
-    """Jobs of a trace while they become those of a job table.
+    """Jobs of a trace during their conversion to a job table.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class TypedJobs:
     made
         Further columns of the job table.
     longer
-        By what overheads make each longer [ticks], shape (n,).
+        Time that overheads add to each job [ticks], shape (n,).
     """
 
     trace: TraceJobs
@@ -111,7 +111,7 @@ class TypedJobs:
         return setup
 
     def come_when_eligible(self, which: Mask) -> None:
-        """Let these jobs be submitted when they can start."""
+        """Move the submits of these jobs to their eligible times."""
         if "eligible" in self.made:
             eligible = self.trace.columns["eligible"]
             held = which & ~np.isnan(eligible)
@@ -138,7 +138,7 @@ class TypedJobs:
             self._column("submit", nothing)[absent] = 1.0
 
     def checkpoint(self, which: Mask, setup: Ints, how: Overheads) -> None:
-        """Give rigid jobs checkpoints after Daly, and make them longer where they take more."""
+        """Give rigid jobs checkpoints at Daly's interval, and extend them by additional checkpoints."""
         nodes, runtime = self.trace.column("nodes")[which], self.runtime[which]
         cost = _by_size(nodes, lambda size: to_ticks(checkpoint_cost(size)))
         daly = _by_size(nodes, lambda size: _interval(size, 1.0, how.node_mtbf))

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 
 class NoticeCategory(StrEnum):
-    """How an on-demand job arrives, seen from its advance notice."""
+    """Category of an on-demand job by its arrival relative to its advance notice."""
 
     NONE = "none"
     ACCURATE = "accurate"
@@ -96,8 +96,8 @@ def notice_times(
         Submit times in the trace, which are the estimated arrivals [ticks], shape (n,).
     categories, moments
         Uniform numbers in [0, 1), drawn whether they are needed or not. Shape (n,): they choose the category; shape
-        (n, 3): how long before the estimated arrival the notice comes, how early or how late the job arrives, whether
-        it arrives at all.
+        (n, 3): lead time of the notice, earliness or lateness of the arrival, and whether the job arrives at
+        all.
     shares
         Shares of none, accurate, early and late.
     lead

@@ -18,7 +18,7 @@ _LARGEST = 2**63 - 1
 
 
 def wrong(legal: str, raw: Any) -> ParameterError:
-    """The error of a value; the name of its parameter is put in front by the caller."""
+    """The error of a value; the caller adds the name of the parameter."""
     return ParameterError("", legal, raw)
 
 
@@ -52,7 +52,7 @@ def duration(raw: Any) -> float:
 
 
 def parameter_value(kind: type[Any], name: str, raw: Any) -> Any:
-    """One legal value of a parameter.
+    """Parse the value of a parameter.
 
     Parameters
     ----------
@@ -60,10 +60,10 @@ def parameter_value(kind: type[Any], name: str, raw: Any) -> Any:
         A class of parameters that all have defaults, such as :class:`~workloads.hybrid.type_mix.Assignment`; it
         checks its values itself.
     name
-        One of them. What its default is says what it may be: a text, or numbers, which are durations where its
-        annotation says so.
+        Name of a parameter. The type of its default decides between text and numbers, its annotation whether numbers
+        are durations.
     raw
-        As a configuration file has it.
+        Value as in a configuration file.
 
     Returns
     -------

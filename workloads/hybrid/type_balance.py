@@ -19,20 +19,20 @@ _MOST = 0.5
 
 
 def imbalance(trace: Trace, jobs: Sequence[Job], parameters: Assignment | None = None) -> str:
-    """A sentence on types that one draw has decided, empty if there is nothing to say.
+    """Return a warning if few draws decide the types of most jobs; empty if there is no problem.
 
     Parameters
     ----------
     trace, parameters
-        As :func:`workloads.hybrid.assignment.assign` took them.
+        Arguments of :func:`workloads.hybrid.assignment.assign`.
     jobs
-        What it made of them.
+        Its result.
 
     Returns
     -------
     str
-        Says if one group holds more than half of the jobs, and which types got no job although they have a share; of
-        on-demand jobs also what to do.
+        Names a group with more than half of the jobs, and types that have a share but no job; for on-demand jobs also
+        with advice.
 
     Examples
     --------

@@ -53,15 +53,15 @@ class Assignment:
     checkpoint_factor
         Checkpoint interval as a multiple of Daly's optimum.
     extra_dumps
-        What dumps beyond those at Daly's interval cost: ``charged``: they make the job longer; ``free``: the job takes
-        as long as at Daly's interval, and all its dumps together what they take there.
+        Cost of checkpoints beyond those at Daly's interval. ``charged``: they make the job longer; ``free``: the job
+        and all its checkpoints take as long as at Daly's interval.
     walltimes
-        ``extended``: the walltime moves with the runtime where overheads do; ``trace``: it stays the trace's, and ends
-        a job that its overheads make longer.
+        ``extended``: overheads extend the walltime like the runtime; ``trace``: the walltime of the trace ends jobs
+        that exceed it because of their overheads.
     stochastic_share
-        Probability of a group to be a stochastic application, whatever it would be else.
+        Probability that a group is a stochastic application, regardless of its type.
     plan
-        How its jobs are planned: a planning strategy with its parameters, e.g. ``masi k=10``, or the name of a plan.
+        Plan of its jobs: a planning strategy with its parameters, e.g. ``masi k=10``, or the name of a plan.
 
     Raises
     ------

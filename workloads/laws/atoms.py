@@ -10,18 +10,18 @@ __all__ = ["find_atoms"]
 
 #: Number of levels at which quantiles are compared if no atoms are declared; finds atoms of twice their spacing.
 _LEVELS = 1024
-#: Quantiles that were found by halving differ by rounding.
+#: Tolerance for quantiles that were found by bisection.
 _EQUAL = 1e-12
 
 
 def find_atoms(law: Law) -> Array:
-    """The runtimes at which the distribution function of a distribution jumps.
+    """Find the runtimes at which a distribution function jumps.
 
     Parameters
     ----------
     law
-        A distribution. Its attribute ``atoms`` is believed; in a distribution without, atoms with a probability of
-        0.002 and more are found by their equal quantiles.
+        A distribution. Its attribute ``atoms`` is used if it exists; otherwise atoms with a probability of at least
+        0.002 are found by equal quantiles.
 
     Returns
     -------

@@ -32,12 +32,12 @@ class Bundle:
         return len(self._laws)
 
     def add(self, law: DiscreteLaw) -> int:
-        """Add a distribution; its number."""
+        """Add a distribution and return its number."""
         self._laws.append(law)
         return len(self._laws) - 1
 
     def isf(self, which: npt.NDArray[np.int64], levels: Array) -> Array:
-        """What each distribution's own ``isf`` returns.
+        """Evaluate ``isf`` of each distribution.
 
         Parameters
         ----------

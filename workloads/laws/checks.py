@@ -67,7 +67,7 @@ def runtimes(parameter: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     Raises
     ------
     ParameterError
-        Naming the first value that is none, and its place, counted from 1.
+        With the first illegal value and its position, counted from 1.
     """
     try:
         array = np.asarray(values, dtype=float).ravel()

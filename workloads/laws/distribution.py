@@ -31,12 +31,12 @@ SLACK = 1e-13
 class Law(Protocol):
     """A distribution of runtimes on [lower, upper]; ``upper`` may be infinite.
 
-    All methods take numbers or arrays and answer elementwise, in the shape of what they got.
+    All methods take numbers or arrays and work elementwise, in the shape of the argument.
     """
 
     @property
     def name(self) -> str:
-        """What people call it, e.g. ``"weibull"``."""
+        """Name for users, e.g. ``"weibull"``."""
 
     @property
     def lower(self) -> float:
@@ -66,7 +66,7 @@ class Law(Protocol):
 
 
 class ContinuousLaw(ABC):
-    """Base of continuous distributions: a subclass says what holds inside its support, this class what holds outside.
+    """Base of continuous distributions: a subclass defines values inside its support, this class those outside.
 
     A subclass gives ``name``, ``lower``, ``upper`` and ``_cdf``, ``_sf``, ``_ppf``, ``_isf``; ``mean`` where a formula
     exists; ``atoms`` where its distribution function jumps (they are looked for where it does not say).
@@ -146,8 +146,8 @@ class SmoothLaw(ContinuousLaw):
 def integrate_mean(law: Law, deepest: int = 60) -> float:
     """The mean of a distribution as the integral of its survival, for distributions that have no formula.
 
-    Gauss-Legendre panels between the quantiles 2^-k of both tails: whatever the distribution does near its ends, a
-    panel sees only a factor of two of it.
+    Gauss-Legendre panels between the quantiles 2^-k of both tails: the survival varies within a panel by a factor of
+    two only, even near the ends.
 
     Parameters
     ----------
@@ -190,9 +190,9 @@ class DiscreteLaw:
     values
         The runtimes v_1 < ... < v_n, all above 0, shape (n,).
     probabilities
-        P(Y = v_i) >= 0, shape (n,); their sum is made 1 where rounding left it beside 1.
+        P(Y = v_i) >= 0, shape (n,); normalised if rounding makes their sum differ from 1.
     name
-        What people call it.
+        Name for users.
 
     Raises
     ------

@@ -18,7 +18,7 @@ from workloads.laws.truncated import bound_support
 
 __all__ = ["GRIDS", "MOST_CELLS", "algorithm_1_size", "discretise", "from_samples"]
 
-#: More cells than these make no plan visibly better, and take memory and time.
+#: Maximum number of cells: more of them cost memory and time without a visible improvement of plans.
 MOST_CELLS = 200_000
 
 
@@ -191,7 +191,7 @@ def from_samples(samples: npt.ArrayLike, name: str = "discrete") -> DiscreteLaw:
     samples
         Runtimes, any order, shape (n,).
     name
-        What people call it.
+        Name for users.
 
     Raises
     ------

@@ -31,7 +31,7 @@ class Mixture(ContinuousLaw):
 
     @property
     def atoms(self) -> Array:
-        """Those of all parts."""
+        """Atoms of all parts."""
         return np.unique(np.concatenate([find_atoms(part) for part in self.parts]))
 
     def _cdf(self, x: Array) -> Array:
@@ -76,12 +76,12 @@ def mixture(parts: Sequence[Law], weights: npt.ArrayLike | None = None, name: st
     weights
         Probability of each, shape (parts,); equal by default. They are divided by their sum.
     name
-        What people call it.
+        Name for users.
 
     Raises
     ------
     ParameterError
-        If there is no distribution, or weights are not positive, one for each distribution.
+        If there are no distributions, or the weights are not one positive number for each.
 
     Examples
     --------

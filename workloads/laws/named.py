@@ -199,7 +199,7 @@ class _Beta(SmoothLaw):
 
 
 def exponential(mean: float) -> Law:
-    """The exponential distribution of that mean, on [0, inf).
+    """The exponential distribution with this mean, on [0, inf).
 
     >>> exponential(2.0).mean()
     2.0
@@ -224,7 +224,7 @@ def lognormal(mu: float, sigma: float) -> Law:
 
 
 def lognormal_from_moments(mean: float, std: float) -> Law:
-    """The lognormal distribution of that mean and standard deviation, those of the distribution before any truncation.
+    """The lognormal distribution with this mean and standard deviation (before any truncation).
 
     >>> law = lognormal_from_moments(21.0, 20.0)
     >>> round(law.mu, 4), round(law.sigma, 4)

@@ -16,7 +16,7 @@ __all__ = ["ScipyLaw", "from_scipy"]
 
 @dataclass(frozen=True)
 class ScipyLaw:
-    """A frozen scipy distribution, with what the protocol asks for; made by :func:`from_scipy`."""
+    """A frozen scipy distribution with the methods of the protocol; made by :func:`from_scipy`."""
 
     frozen: Any
     lower: float
@@ -52,7 +52,7 @@ class ScipyLaw:
         return value
 
     def mean(self) -> float:
-        """E[X], as scipy has it."""
+        """E[X], computed by scipy."""
         return float(self.frozen.mean())
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
@@ -68,12 +68,12 @@ def from_scipy(frozen: Any, name: str | None = None) -> ScipyLaw:
     frozen
         E.g. ``scipy.stats.lognorm(0.5, scale=20)``.
     name
-        What people call it; by default scipy's name.
+        Name for users; by default scipy's name.
 
     Raises
     ------
     ParameterError
-        If it is no frozen distribution, or its parameters are illegal (scipy answers NaN then).
+        If it is not a frozen distribution, or its parameters are illegal (scipy answers NaN then).
 
     Examples
     --------

@@ -24,7 +24,7 @@ class Shifted(ContinuousLaw):
 
     @property
     def atoms(self) -> Array:
-        """Those of the distribution, shifted."""
+        """Atoms of the distribution, shifted."""
         return find_atoms(self.law) + self.location
 
     def _cdf(self, x: Array) -> Array:

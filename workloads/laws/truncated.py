@@ -25,11 +25,11 @@ class Truncated(ContinuousLaw):
     Parameters
     ----------
     law
-        What is truncated.
+        The distribution to truncate.
     lower, upper
         The bounds, within the support of the distribution.
     name
-        What people call it.
+        Name for users.
     """
 
     law: Law
@@ -57,7 +57,7 @@ class Truncated(ContinuousLaw):
 
     @property
     def atoms(self) -> Array:
-        """Those of the distribution within the bounds."""
+        """Atoms of the distribution within the bounds."""
         found = find_atoms(self.law)
         return found[(found > self.lower) & (found <= self.upper)]
 
@@ -112,11 +112,11 @@ def truncate(law: Law, lower: float | None = None, upper: float | None = None, n
     Parameters
     ----------
     law
-        What to truncate.
+        The distribution to truncate.
     lower, upper
-        The bounds; None leaves that end as it is.
+        The bounds; None leaves that end unchanged.
     name
-        A name of its own; by default that of the distribution.
+        New name; by default that of the distribution.
 
     Returns
     -------
@@ -172,7 +172,7 @@ def bound_support(law: Law, tail: float = TAIL) -> Law:
     Parameters
     ----------
     law
-        What to bound.
+        The distribution to bound.
     tail
         The probability that is cut off and shared among the rest ([R] section 4.2: 1e-7).
 

@@ -148,7 +148,7 @@ class _CobaltRecord:
         self.machines: set[str] = set()
 
     def take(self, row: Sequence[str], intake: Intake) -> None:
-        """Hand a row to the intake, or raise the ValueError of what is wrong with it."""
+        """Pass a row to the intake, or raise a ValueError that describes the fault."""
         if len(row) != self.width:
             raise ValueError(f"a row must have {self.width} fields like the header, not {len(row)}")
         for place, condition in self.chosen:

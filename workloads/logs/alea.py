@@ -20,13 +20,13 @@ __all__ = ["Further", "machine_beside", "parse_further"]
 
 _FURTHER = re.compile(r"\{[\d,\s-]*\}|.*(?:^|[\s:+])ppn=\d")
 _REQUEST = re.compile(r"\d+:ppn=\d")
-#: Parts of a request that are no property of a node: how many nodes, and how many processors of each.
+#: Parts of a request that are not node properties: number of nodes, and processors per node.
 _SIZE = re.compile(r"\d+|ppn=\d+")
 _FIELDS = 6
 
 
 class Further(NamedTuple):
-    """What a job has in Alea's columns.
+    """Data of a job in Alea's columns.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Further(NamedTuple):
 
 
 def parse_further(text: str) -> Further | None:
-    """Alea's columns after the 18 of a job; None: others.
+    """Parse Alea's columns after the 18 standard ones; None: other columns.
 
     >>> parse_further("{7,7} q_1d 1:ppn=2:cl_zewura")
     Further(queue='q_1d', properties=True)

@@ -10,12 +10,12 @@ from workloads.logs.trace import Trace, TraceJob, TraceJobs
 
 __all__ = ["keep_cancelled_jobs"]
 
-#: A line of a log may stand for millions of jobs.
+#: Maximum number of cancelled jobs; one line of a log may represent millions.
 _MOST = 5_000_000
 
 
 def keep_cancelled_jobs(trace: Trace) -> Trace:
-    """The trace with the jobs that waited until their users cancelled them, each in its place in the file.
+    """Add the jobs that were cancelled while waiting to a trace, each at its place in the file.
 
     Parameters
     ----------
@@ -25,9 +25,9 @@ def keep_cancelled_jobs(trace: Trace) -> Trace:
     Returns
     -------
     Trace
-        In it their ``cancelled_at`` is the recorded end of their wait (SWF 2.2: status 5 with a run time of 0).
-        What they would have run is unknown: the runtime is the walltime, so that one that starts in the simulation
-        runs until it is cancelled, or until its walltime is over.
+        Their ``cancelled_at`` is the recorded end of their wait (SWF 2.2: status 5 with a run time of 0). Their
+        runtimes are unknown and set to the walltime, so a job that starts in the simulation runs until it is
+        cancelled, or until the end of its walltime.
 
     Raises
     ------

@@ -28,7 +28,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-#: Reason under which lines are counted that cannot be read at all.
+#: Reason for lines that cannot be parsed.
 BROKEN_LINE = "broken line"
 #: Reason for jobs that did not run.
 NO_RUNTIME = "runtime <= 0"
@@ -42,7 +42,7 @@ _TIMES = ("submit time", "runtime", "walltime", "wait", "think time", "eligible 
 
 
 class OutOfBoundsError(ValueError):
-    """A record holds a size or a time that is larger than any that can be simulated.
+    """A record contains a size or a time that is too large to simulate.
 
     Attributes
     ----------
@@ -109,11 +109,11 @@ class Intake:
     jobs
         The jobs kept so far, in file order.
     excluded
-        Records left out, counted by reason.
+        Excluded records, counted by reason.
     remarks
-        Oddities read all the same, counted by kind.
+        Irregularities of records that were kept, counted by kind.
     withdrawn
-        Those left out that were cancelled before they started.
+        Excluded jobs that were cancelled before they started.
     codes
         Users, projects and partitions of the records that are taken in columns.
     """
@@ -234,14 +234,14 @@ class Intake:
         records
             Any number of them.
         tally
-            Where what is left out or odd is noted.
+            Receives exclusions and irregularities.
         lenient
             Whether records that are out of bounds are counted as broken lines.
 
         Returns
         -------
         ndarray
-            Which are kept, shape (n,).
+            Whether each record is kept, shape (n,).
 
         Raises
         ------
@@ -338,7 +338,7 @@ class Intake:
     def trace(
         self, path: str | Path, format: str, nodes: int | None, header: Mapping[str, str], unit: str = "nodes"
     ) -> Trace:
-        """What was collected, as a trace.
+        """Return the collected jobs as a trace.
 
         Raises
         ------
@@ -375,7 +375,7 @@ class Intake:
                 column = np.where(column == 0, None, column)  # type: ignore[call-overload]  # objects
             columns[name] = column
         found = TraceJobs((), columns, self.codes.names)
-        # What no job has takes no room.
+        # Columns without values take no memory.
         return found.with_columns(**{name: None for name in _RARE if not found.has(name)})
 
 
@@ -386,7 +386,7 @@ def _list_values(cells: list[str]) -> str:
 
 
 def _out_of_bounds(nodes: int, *times: float | None) -> str:
-    """What is too large: the size of a job, or the first of these times."""
+    """Describe the value that is too large: the size of a job, or the first of these times."""
     if nodes > LARGEST_SIZE:
         return f"the size of a job must be at most {LARGEST_SIZE:,}, not {nodes:,}"
     name, seconds = next(
@@ -396,7 +396,7 @@ def _out_of_bounds(nodes: int, *times: float | None) -> str:
 
 
 def check_procs_per_node(procs_per_node: int | None) -> None:
-    """Reject a number of processors per node that is none.
+    """Reject an illegal number of processors per node.
 
     Raises
     ------

@@ -31,14 +31,14 @@ def is_date(text: str) -> bool:
 
 @dataclass(frozen=True)
 class LogClock:
-    """Times of a log or a job table.
+    """The clock of a log or a job table.
 
     Attributes
     ----------
     first
         First submit, on the clock of the log [s].
     epoch
-        Seconds since 1970 at which that clock stands at 0; None: dates are not known.
+        Seconds since 1970 at time 0 of that clock; None: dates are not known.
     zone
         Zone of dates without one: ``UTC`` or :data:`LOCAL`.
     source
@@ -67,7 +67,7 @@ class LogClock:
         name
             Name of the option or the column, for messages.
         legal
-            What is legal there.
+            Legal values, for messages.
 
         Raises
         ------

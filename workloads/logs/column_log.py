@@ -181,7 +181,7 @@ class _Record:
         self._count(procs_per_node, choice)
 
     def _count(self, procs_per_node: int | None, choice: Choice) -> None:
-        """What the size of a job is."""
+        """Choose the column for the size of a job."""
         nodes, processors = "nodes" in self.at, "processors" in self.at
         if choice.unit == "processors":
             if not processors:
@@ -249,7 +249,7 @@ class _Record:
             self.local = is_local(row[self.at["submit"]])
 
     def _text(self, row: Sequence[str], name: str) -> str:
-        """What stands there, nothing if there is no such column."""
+        """The text of a cell; empty if there is no such column."""
         if name not in self.at:
             return ""
         text = row[self.at[name]]

@@ -33,20 +33,20 @@ LAYOUTS: Mapping[str, str] = {
     "f-data": "id=jid,submit=adt,start=sdt,end=edt,runtime=duration,walltime=elpl,nodes=nnumr,processors=cnumr,"
     "user=usr,state=exit state,name=jnam",
 }
-#: What must be there for a file to be of a layout.
+#: Roles with columns that a file must contain to match a layout.
 _MARKS = ("submit", "start", "end", "nodes")
 _UNIT = re.compile(r"(?P<column>.+):(?P<unit>[a-z]+)")
 
 
 class Role(NamedTuple):
-    """Where something stands.
+    """The column of a role.
 
     Attributes
     ----------
     column
         Name of the column.
     scale
-        Seconds of the unit of its numbers; 1 of what is no time.
+        Seconds per unit of its numbers; 1 if it is not a time.
     """
 
     column: str
@@ -54,7 +54,7 @@ class Role(NamedTuple):
 
 
 def parse_roles(given: ColumnNames, names: Iterable[str] | None = None) -> dict[str, Role]:
-    """The columns by role.
+    """Parse the columns by role.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _role(name: str, text: str, given: ColumnNames) -> Role:
 
 
 def find_layout(names: Iterable[str]) -> str | None:
-    """The layout that has these columns; None: none of those known.
+    """Find the layout with these columns; None if there is none.
 
     >>> find_layout(["adt", "sdt", "edt", "nnumr", "elpl"])
     'f-data'

@@ -34,7 +34,7 @@ def follow_dependencies(trace: Trace, jobs: Sequence[Job]) -> tuple[Jobs, dict[s
     trace
         A log.
     jobs
-        What was made of it, in its order.
+        Jobs made from it, in the same order.
 
     Returns
     -------

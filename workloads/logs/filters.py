@@ -80,12 +80,12 @@ class Condition:
 
 @dataclass(frozen=True)
 class Choice:
-    """What is read of a log, and in which unit.
+    """The selected part of a log, and the unit of sizes.
 
     Attributes
     ----------
     conditions
-        All of them must hold for a job.
+        Conditions; a job must fulfil all of them.
     unit
         ``nodes`` or ``processors``; None: as the log counts.
     """
@@ -95,7 +95,7 @@ class Choice:
 
     @classmethod
     def of(cls, where: Where | None = None, unit: str | None = None) -> Choice:
-        """From what people write.
+        """Make a choice from user input.
 
         Raises
         ------

@@ -46,7 +46,7 @@ TABLE_COLUMNS: Mapping[str, Sequence[str]] = {name: (column,) for name, (column,
 
 
 def select(workload: Trace | JobTable, choice: Choice, path: str | Path) -> Trace | JobTable:
-    """The wanted part of a workload.
+    """Select the jobs of a workload that fulfil the conditions.
 
     Parameters
     ----------

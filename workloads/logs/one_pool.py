@@ -27,7 +27,7 @@ class _Work(NamedTuple):
 
 
 def caveats(trace: Trace, nodes: int | None = None, option: str = "--nodes") -> tuple[str, ...]:
-    """Sentences about what a log has and a simulation of one pool of equal nodes does not model.
+    """Warnings about properties of a log that a simulation with one pool of equal nodes does not model.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def caveats(trace: Trace, nodes: int | None = None, option: str = "--nodes") -> 
     -------
     tuple of str
         One on partitions, shared nodes, GPUs, memory, properties of nodes, QOS and queues; one on requests that are not
-        recorded. Empty for a log of which one pool is right.
+        recorded. Empty for a log that one pool models correctly.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def _sharing(trace: Trace, nodes: int | None) -> list[str]:
 
 
 def _resources(trace: Trace) -> list[str]:
-    """What jobs ask for, QOS and queues, as far as a reader has seen them."""
+    """Requests of jobs, QOS and queues that the reader has found."""
     found = []
     asked = (GPU_SHARE, "GPUs"), (MEMORY_SHARE, "memory requests"), (PROPERTY_SHARE, "requests for properties of nodes")
     for key, what in asked:

@@ -24,7 +24,7 @@ from workloads.table.job_table import PARQUET_MAGIC, JobTable, looks_like_job_ta
 
 __all__ = ["READERS", "Reader", "Zone", "file_sha256", "read_trace", "read_workload", "records_local_time"]
 
-#: How much of a file is looked at to recognise it [characters].
+#: Length of the beginning of a file that is used to recognise its format [characters].
 _HEAD = 65536
 #: Name of the format of tables with named columns.
 COLUMNS = "columns"
@@ -37,7 +37,7 @@ class _Parse(Protocol):
 
 
 class Zone(StrEnum):
-    """How a format records its times."""
+    """Time zone of the times in a format."""
 
     UTC = "UTC"
     LOCAL = "local time"
@@ -46,7 +46,7 @@ class Zone(StrEnum):
 
 @dataclass(frozen=True)
 class Reader:
-    """One format. Help, messages, docs/reference/formats.md and the fuzz cases take it from here.
+    """One format; the source for help, messages, docs/reference/formats.md and the fuzz cases.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ def _parse_table(data: bytes, path: str | Path, *, lenient: bool, procs_per_node
 
 
 def _reader(plugin: Any) -> Reader:
-    """A plain function that parses a text is a reader, too; its format is not recognised and must be named."""
+    """Convert a plug-in to a reader; it may be a plain function, with a format that must be named explicitly."""
     if isinstance(plugin, Reader):
         return plugin
     if not callable(plugin):
@@ -222,14 +222,14 @@ def read_workload(
     Returns
     -------
     Trace or JobTable
-        A log, or a workload in which everything is decided.
+        A log, or a workload with all random choices made.
 
     Raises
     ------
     TraceError
-        If it cannot be read as what it is; gives the line.
+        If it cannot be read in its format; gives the line.
     UnknownNameError
-        If there is no format of that name.
+        If the format is unknown.
     ParameterError
         If ``procs_per_node``, ``where``, ``unit`` or ``columns`` makes no sense for the format.
     """
@@ -287,7 +287,7 @@ def _recognise_format(data: bytes, path: str | Path) -> str:
     for name in READERS:
         if READERS[name].recognises(head):
             return name
-    # Formats of installed packages are asked last: they cannot take a file away from those that are built in.
+    # Formats of installed packages are tried last, so they cannot claim files of built-in formats.
     for name in READERS.listing():
         if name not in READERS and READERS[name].recognises(head):
             return name

@@ -53,7 +53,7 @@ EXAMPLE = (
 )
 _NEVER_STARTED = "never started"
 _NOT_ENDED = frozenset({"RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "STOPPED", "SIGNALING"})
-#: Columns in which a cut cell says nothing.
+#: Columns in which a truncated cell is useless.
 _EXACT = (
     *("JobIDRaw", "JobID", "Submit", "Eligible", "Start", "End"),
     *("ElapsedRaw", "Elapsed", "TimelimitRaw", "Timelimit"),
@@ -177,7 +177,7 @@ class _SacctRecord:
         self.unit = "nodes" if counted is not None or procs_per_node is not None else "processors"
 
     def take(self, row: Sequence[str], intake: Intake) -> None:
-        """Hand a line to the intake, or raise the ValueError of what is wrong with it."""
+        """Pass a line to the intake, or raise a ValueError that describes the fault."""
         ids = row[self.job_id if self.task_ids is None else self.task_ids].strip()
         array = ARRAY.fullmatch(ids)
         if array is None and self._is_step(row):
@@ -282,7 +282,7 @@ class _SacctRecord:
         return user, parse_text(row[self.project]) if self.project is not None else ""
 
     def _withdraw(self, row: Sequence[str], ids: str, intake: Intake, tasks: tuple[range, ...]) -> None:
-        """A job that was cancelled in the queue: its end is when."""
+        """Record a job that was cancelled in the queue, at its end time."""
         submit = parse_time(row[self.submit], "Submit")
         end = None if self.end is None else parse_time(row[self.end], "End")
         eligible, wait = self._eligible(row, submit), None
@@ -326,7 +326,7 @@ def _readings(condition: Condition, cell: str) -> Sequence[str]:
 
 
 def _cut_cell(form: Form, line: Any) -> str:
-    """What a line lacks if a narrow column has cut one of its cells; empty if none has."""
+    """Describe a cell that a narrow column has truncated; empty if there is none."""
     if isinstance(form, AlignedForm):
         with suppress(ValueError):
             for name, cell in zip(form.names, form.cells(line), strict=True):

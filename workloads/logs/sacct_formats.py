@@ -64,7 +64,7 @@ class Form(ABC):
 
 
 def detect_form(text: str, path: str | Path) -> Form:
-    """The form of an export.
+    """Detect the form of an export.
 
     Raises
     ------

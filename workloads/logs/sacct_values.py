@@ -23,7 +23,7 @@ __all__ = [
     "state_of_job",
 ]
 
-#: What Slurm writes where it has no value.
+#: Texts that Slurm writes for missing values.
 _MISSING = frozenset(
     {"", "unknown", "none", "n/a", "(null)", "invalid", "none assigned", "unlimited", "infinite", "partition_limit"}
     | {f"{'partition_limit'[:width]}+" for width in range(9, 15)}  # in a narrow column

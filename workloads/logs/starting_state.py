@@ -24,12 +24,12 @@ _MOMENT = 3e-6
 
 @dataclass(frozen=True)
 class StartingState:
-    """What there is at the beginning of a replay.
+    """The state at the beginning of a replay.
 
     Attributes
     ----------
     begin
-        When it is, on the log's clock [s].
+        Time, on the clock of the log [s].
     running, nodes
         Number of running jobs, and of their nodes.
     waiting
@@ -43,7 +43,7 @@ class StartingState:
 
 
 def starting_state(trace: Trace, after: float) -> Trace:
-    """The trace from a time on, with the jobs that its log has running and waiting then.
+    """Cut a trace at a time, including the jobs that were running or waiting then.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def starting_state(trace: Trace, after: float) -> Trace:
     Raises
     ------
     InputError
-        If no job had started by then, or those that ran need more nodes than there are.
+        If no job had started by then, or the running jobs need more nodes than the machine has.
     """
     submits = [job.submit for job in trace.jobs]
     latest = min(submits, default=0.0) + after

@@ -113,7 +113,7 @@ def read_long_swf(
 def _parse_blocks(
     blocks: Callable[[], Iterable[bytes]], path: str | Path, lenient: bool, procs_per_node: int | None, choice: Choice
 ) -> Trace:
-    """A log from its blocks of lines, which are gone through twice."""
+    """Parse a log from its blocks of lines, in two passes."""
     check_procs_per_node(procs_per_node)
     header, places = read_header(blocks())
     if choice.unit == "processors" and procs_per_node is not None:
@@ -149,7 +149,7 @@ def _parse_blocks(
 
 
 class _Log:
-    """What has been read of a log.
+    """The parsed part of a log.
 
     Parameters
     ----------

@@ -232,7 +232,7 @@ _EXACT = (
 
 
 def _values(cells: list[str], text: str) -> tuple[float, ...]:
-    """The values of a line, or the ValueError of what is wrong with it; the queue of Alea takes its place."""
+    """Parse the values of a line, with the queue of Alea if there is one, or raise a ValueError."""
     _check(cells, text)
     job_id = whole(cells[0], "field 1 (job number)")
     procs, taken = whole(cells[7], "a number of processors"), False

@@ -67,7 +67,7 @@ class FailureRate:
             Size of the machine. Nodes that are down do not fail: such a failure strikes a place where nothing is to
             fail, which the simulation decides.
         start
-            When the machine begins to be looked at.
+            Beginning of the observed time.
         """
         gaps, repairs, places = (stream(self.seed, "failures", what) for what in ("gaps", "repairs", "places"))
         # A lognormal law with that mean and variation.
@@ -84,7 +84,7 @@ class FailureRate:
 
 
 def place_failures(outages: Sequence[Outage], seed: int) -> list[Outage]:
-    """The outages, each failure that has no place with one from the stream ``failures/given places``."""
+    """Draw places for failures without a place, from the stream ``failures/given places``."""
     places = stream(seed, "failures", "given places")
     drawn = places.random(len(outages)).tolist()
     return [

@@ -38,7 +38,7 @@ def read_outages(
         empty. Several jobs, users or projects stand in one cell with semicolons between them. Times are seconds on the
         clock of the log, or dates; ``all`` nodes are those of the machine.
     nodes
-        Size of the machine; None: not looked at.
+        Size of the machine; None: not checked.
     seed
         For the places of failures that have none.
     clock

@@ -18,12 +18,12 @@ from workloads.table.job import Job
 
 __all__ = ["Outage", "OutageKind", "check_outages", "first_outage_fault"]
 
-#: What becomes of jobs that still run when a window begins.
+#: Treatments of jobs that still run when a window begins.
 _RUNNING = ("preempt", "wait")
 
 
 class OutageKind(StrEnum):
-    """What an outage is."""
+    """The kind of an outage."""
 
     MAINTENANCE = "maintenance"
     FAILURE = "failure"
@@ -39,9 +39,9 @@ class Outage:
     kind
         Maintenance, failure or (advance) reservation.
     start, end
-        From when, and until when, nodes are away or set aside [s]; of a failure until when they are repaired.
+        Time span in which nodes are unavailable or set aside [s]; a failure ends with the repair.
     nodes
-        How many. A machine has no names for nodes: of a window it does not matter which they are.
+        Number of nodes. Nodes have no names, so a window may take any of them.
     announced
         Windows: time since which the scheduler knows [s]; None: from the beginning.
     running
@@ -78,21 +78,21 @@ class Outage:
 
 
 def check_outages(outages: Sequence[Outage], nodes: int | None = None, jobs: Iterable[Job] | None = None) -> None:
-    """Reject outages that make no sense.
+    """Reject invalid outages.
 
     Parameters
     ----------
     outages
         In any order.
     nodes
-        Size of the machine; None: not looked at.
+        Size of the machine; None: not checked.
     jobs
-        What arrives at it; None: not looked at.
+        Jobs of the workload; None: not checked.
 
     Raises
     ------
     InputError
-        For the first that makes no sense; says which, what is legal and what came.
+        For the first invalid outage; gives the outage, the legal values and the value.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def check_outages(outages: Sequence[Outage], nodes: int | None = None, jobs: Ite
 
 
 def first_outage_fault(outages: Sequence[Outage], nodes: int | None = None) -> tuple[int, str] | None:
-    """Place in the list of the first outage that makes no sense, and a sentence; None: all do."""
+    """Index of the first invalid outage, and a message; None if all are valid."""
     most = math.inf if nodes is None else nodes
     for index, outage in enumerate(outages):
         try:

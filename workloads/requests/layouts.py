@@ -19,7 +19,7 @@ __all__ = ["LAYOUTS", "Layout", "get_layout", "layout_of_columns", "roles_of_req
 
 
 class Layout(NamedTuple):
-    """Where a table has what.
+    """The columns of a known data set.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ LAYOUTS: Mapping[str, Layout] = {
 
 
 def layout_of_columns(names: Iterable[str]) -> Layout | None:
-    """The layout that has these columns; None: none of those known.
+    """Find the layout with these columns; None if there is none.
 
     >>> layout_of_columns(["name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "qos"]).title
     'Alibaba 2023 (openb)'
@@ -114,7 +114,7 @@ def layout_of_columns(names: Iterable[str]) -> Layout | None:
 
 
 def get_layout(name: str) -> Layout:
-    """A layout by its name.
+    """Return a layout by its name.
 
     Raises
     ------

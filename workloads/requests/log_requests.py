@@ -41,7 +41,7 @@ _CHUNK = re.compile(r"(\d{1,9})(?::ppn=(\d{1,9}))?((?::[^:#+]+)*)(#excl)?")
 
 
 class RecordedJob(NamedTuple):
-    """A job of a log, and what it asked for.
+    """A job of a log with its resource request.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class RecordedJob(NamedTuple):
     user
         Empty: unknown.
     request
-        What it asked for.
+        Its resource request.
     """
 
     job_id: int
@@ -77,7 +77,7 @@ class LogRequests:
     jobs
         In the order of the log.
     remarks
-        What was read in some way, and how often.
+        Remarks on the interpretation of values, with counts.
     title
         What the log is, for people.
     excluded

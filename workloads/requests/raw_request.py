@@ -45,7 +45,7 @@ def request_of_row(raw: Mapping[str, str], remarks: Counter[str]) -> ResourceReq
         resources. ``tres`` are trackable resources of the whole job, ``cpu=8,mem=16G,node=2,gres/gpu=4``; what stands
         in other columns goes before.
     remarks
-        Counts what was read in some way.
+        Counts remarks on the interpretation of values.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def request_of_row(raw: Mapping[str, str], remarks: Counter[str]) -> ResourceReq
     Raises
     ------
     ValueError
-        If a value is none; the text is a sentence about it.
+        If a value is illegal; the text is a sentence about it.
 
     Examples
     --------

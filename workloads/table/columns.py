@@ -46,7 +46,7 @@ LIFE_COLUMNS = ("cancelled_at", "preceding", "think_time", "running_since", "eli
 PARTITION = "partition"
 CARRIED = (PARTITION, "qos")
 ALL_COLUMNS = (*COLUMNS, *STOCHASTIC_COLUMNS, *LIFE_COLUMNS, *CARRIED)
-#: Columns that there must be, and those of them without empty cells.
+#: Required columns, and those of them without empty cells.
 NEEDED_COLUMNS = ("job_id", "type", "submit", "nodes", "runtime", "walltime")
 _VALUED = ("job_id", "type", "nodes", "runtime", "walltime")
 _TEXTS = ("user", "project", "application", "plan", "memory_profile", *CARRIED)
@@ -54,7 +54,7 @@ _TYPES = {kind.value: kind for kind in JobType}
 
 
 def table_columns(jobs: Jobs) -> tuple[str, ...]:
-    """The columns that a table of these jobs has."""
+    """The columns of a table of these jobs."""
     stochastic = STOCHASTIC_COLUMNS if jobs.are(JobType.STOCHASTIC).any() else ()
     return (*COLUMNS, *stochastic, *filter(jobs.has, (*LIFE_COLUMNS, *CARRIED)))
 

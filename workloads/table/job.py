@@ -13,7 +13,7 @@ __all__ = ["MALLEABLE", "ON_DEMAND", "RIGID", "STOCHASTIC", "Job", "JobType"]
 
 
 class JobType(StrEnum):
-    """What a job allows to be done with it (hybrid-workload-scheduling, section III-A)."""
+    """Type of a job: the actions that it allows (hybrid-workload-scheduling, section III-A)."""
 
     RIGID = "rigid"
     ON_DEMAND = "on-demand"
@@ -22,7 +22,7 @@ class JobType(StrEnum):
     STOCHASTIC = "stochastic"
 
 
-# For loops that a simulation spends its time in: to ask an enumeration for a member costs as much as a call.
+# For hot loops of the simulation: access to a member of an enumeration costs as much as a call.
 RIGID, ON_DEMAND, MALLEABLE, STOCHASTIC = JobType
 
 
@@ -63,7 +63,7 @@ class Job:
     application
         Stochastic job: its application; plans are made from the distribution of its runtimes.
     true_runtime
-        Stochastic job: its computing time [s], which no decision knows; None: ``runtime``.
+        Stochastic job: its computing time [s], hidden from all decisions; None: ``runtime``.
     plan
         Stochastic job: a planning strategy with its parameters, or the name of a plan.
     restart_cost
@@ -71,8 +71,8 @@ class Job:
     memory_profile
         Stochastic job: the memory that it needs over time, as ``SECONDS:GB`` one after the other; empty: unknown.
     cancelled_at
-        When its user withdraws it, if it is not done by then [s]; it keeps its distance from the submit where that is
-        moved by a dependency. None: never.
+        Time at which its user cancels it unless it has finished [s]; it shifts with the submit if a dependency moves
+        that. None: never.
     preceding, think_time
         The job that must terminate before its submit, and the time between the two [s]. Without a think time it is
         submitted when recorded, or at that termination if that is later (SWF 2.2, fields 17 and 18).
@@ -81,8 +81,7 @@ class Job:
     partition, qos
         Partition or queue, and quality of service, carried through; empty if unknown.
     eligible
-        When it may start at the earliest [s]: from then on it is in the queue, and waits. None or earlier: from its
-        submit on.
+        Earliest possible start [s]; the job enters the queue then. None or earlier: it enters at its submit.
     """
 
     job_id: int

@@ -21,7 +21,7 @@ _TICK = 1.5e-6
 
 
 def has_life(job: Job) -> bool:
-    """Whether a job may be withdrawn, depends on another, is held, or runs already when the replay begins."""
+    """Whether a job has life-cycle data: a cancellation, a dependency, a hold, or a run at the start of the replay."""
     return (
         job.cancelled_at is not None
         or job.preceding is not None
@@ -32,7 +32,7 @@ def has_life(job: Job) -> bool:
 
 
 def replay_start(jobs: Sequence[Job]) -> float | None:
-    """When the replay begins [s]: at the latest start of a job that runs already; None: at the first submit."""
+    """Start of the replay [s]: the latest start of a running job; None: the first submit."""
     if isinstance(jobs, Jobs) and jobs.is_columns:
         return float(np.nanmax(jobs.column("running_since"))) if jobs.has("running_since") else None
     return max((job.running_since for job in jobs if job.running_since is not None), default=None)
@@ -86,7 +86,7 @@ def cross_job_violation(jobs: Sequence[Job], nodes: int | None) -> tuple[int, st
     jobs
         A workload of unique job ids.
     nodes
-        Size of the machine; None: not looked at.
+        Size of the machine; None: not checked.
     """
     return _broken_dependency(jobs) or _broken_start(jobs, nodes)
 

@@ -45,14 +45,14 @@ PARQUET_MAGIC = b"PAR1"
 
 @dataclass(frozen=True, repr=False)
 class JobTable:
-    """A workload in which everything is decided.
+    """A workload with all random choices made.
 
     Attributes
     ----------
     jobs
         In file order. Any jobs may be given.
     source
-        Where it came from.
+        Origin of the table.
     """
 
     jobs: Jobs
@@ -77,7 +77,7 @@ def read_job_table(path: str | Path, *, nodes: int | None = None) -> JobTable:
     path
         CSV (plain or gzip) or Parquet.
     nodes
-        Size of the machine; a larger job is an error. None: not looked at.
+        Size of the machine; a larger job is an error. None: not checked.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def build_table(
     *,
     nodes: int | None = None,
 ) -> JobTable:
-    """The table of cells that are text; see :func:`read_job_table`.
+    """Build a table from text cells; see :func:`read_job_table`.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def build_table(
         read += len(block[0])
     columns = {name: np.concatenate(part) for name, part in parts.items()} if read else {}
     jobs = Jobs((), columns, codes.names)
-    # What no job has takes no room.
+    # Columns without values take no memory.
     jobs = jobs.with_columns(**{name: None for name in columns if name not in NEEDED_COLUMNS and _is_empty(jobs, name)})
     fault = first_fault(jobs, nodes)
     if fault is not None:

@@ -60,7 +60,7 @@ def check_jobs(jobs: Sequence[Job], nodes: int | None = None, *, where: str = ""
     jobs
         A workload.
     nodes
-        Size of the machine; None: not looked at.
+        Size of the machine; None: not checked.
     where
         Where the jobs come from, for the message.
 
