@@ -103,7 +103,7 @@ def test_the_current_directory_is_no_module_path_afterwards(module: str) -> None
         ("my_broken:x", InputError, "there is no module 'no_such_thing_anywhere'"),
         ("my_orders:longets", UnknownNameError, "did you mean longest"),
         ("my_orders:", InputError, "must be given as module:name"),
-        ("my_orders:number", InputError, "an order is a function"),
+        ("my_orders:number", InputError, "an order must be a function"),
         ("my_orders:Needy", InputError, "cannot be made without values for its parameters: value"),
         ("my_orders:longest x=1", InputError, "has no parameters"),
         ("my_orders:Aged wieght=1", UnknownNameError, "did you mean weight"),
