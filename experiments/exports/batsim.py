@@ -31,9 +31,9 @@ COLUMNS = (
     *("success", "final_state", "starting_time", "execution_time", "finish_time", "waiting_time", "turnaround_time"),
     *("stretch", "allocated_resources", "consumed_energy", "metadata"),
 )
-#: Batsim's name of the first workload.
+#: Batsim's name for the first workload.
 _WORKLOAD = "w0"
-#: What Batsim writes where energy is not measured.
+#: Batsim's value if energy is not measured.
 _NO_ENERGY = "-1"
 _STATES = {
     "complete": "COMPLETED_SUCCESSFULLY",
@@ -43,7 +43,7 @@ _STATES = {
 
 
 class _Part(NamedTuple):
-    """A run, or a part of one, on the same nodes; ticks of the job table's clock."""
+    """A run, or a part of one, on fixed nodes; ticks of the job table's clock."""
 
     number: int
     start: int
@@ -59,14 +59,14 @@ class BatsimExport:
     Parameters
     ----------
     grid
-        Parts of a second to which times are rounded, a power of two up to 64; 0: they are exact to the microsecond.
-        evalys adds times up again, in floating point, and where they are not on such a grid, one job may seem to begin
-        some nanoseconds before the other has left its nodes.
+        Fractions of a second to which times are rounded, a power of two up to 64; 0: exact to the microsecond. evalys
+        adds times in floating point; without such a grid, a job may seem to begin some nanoseconds before another one
+        has left its nodes.
 
     Raises
     ------
     ParameterError
-        If the grid is another.
+        If the grid is not one of these.
     """
 
     grid: int = 0
@@ -76,7 +76,7 @@ class BatsimExport:
             raise ParameterError("grid", "0 or a power of two up to 64", self.grid)
 
     def __call__(self, recording: Recording, path: Path) -> str:
-        """Write the file; returns what it holds, in words."""
+        """Write the file; returns a description of its content."""
         note_holds(path, "jobs.csv", sum(record.eligible is not None for record in recording.records))
         jobs = lines = 0
         with atomic_open(path) as file:
@@ -102,11 +102,11 @@ class BatsimExport:
                     yield [_rejection_row(recording, record)]
 
     def _parts(self, spans: list[Span], origin: int, first: int | None) -> list[_Part]:
-        """What lies between two changes of nodes, and a warning is none; without what the grid makes nothing of."""
+        """Parts between changes of nodes (a warning is none), without those that the grid reduces to zero length."""
         parts: list[_Part] = []
         for (number, nodes), same in groupby(spans, key=lambda span: (span.number, span.nodes)):
             group = list(same)
-            # What was running when the replay began has been so since its start.
+            # Jobs that were running when the replay began start at their recorded start.
             begun = group[0].start + origin
             if group[0] is spans[0] and number == 1 and first is not None:
                 begun = first
@@ -122,7 +122,7 @@ class BatsimExport:
 
 def _lines(recording: Recording, record: JobRecord, submit: int, parts: list[_Part]) -> Iterator[list[str]]:
     job, asked = recording.job[record.job_id], job_reservations(recording, record.job_id)
-    # What was not submitted anew, because only the nodes changed, was submitted when the part before ended.
+    # A part that follows a change of nodes counts as submitted when the preceding part ended.
     for place, part in enumerate(parts):
         walltime = asked[part.number - 1].length if len(asked) >= part.number else requested_walltime(recording, job)
         state = _STATES.get(part.ending, "COMPLETED_KILLED")
@@ -155,7 +155,7 @@ def _quote(text: str) -> str:
 
 
 def _rejection_row(recording: Recording, record: JobRecord) -> list[str]:
-    """A job that was submitted and never ran."""
+    """Line of a job that was submitted and never ran."""
     job = recording.job[record.job_id]
     known = {
         "job_id": str(job.job_id),

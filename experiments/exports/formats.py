@@ -15,7 +15,7 @@ from workloads.ground.registry import Registry, function_adapter
 
 __all__ = ["EXPORTS", "Export", "export_result", "find_format"]
 
-#: Writes a recording to a file, or a directory, and says in words what is in it.
+#: Writes a recording to a file or a directory, and returns a description of its content.
 Export = Callable[[Recording, Path], str]
 
 EXPORTS: Registry[Export] = Registry("export format", "holdfast.exports", function_adapter("a recording", "a path"))
@@ -28,12 +28,12 @@ _SUFFIXES = {".swf": "swf", ".csv": "batsim", ".json": "perfetto", ".parquet": "
 
 
 def find_format(path: str | Path) -> str:
-    """The format that a file of that name has where none is named; ``.gz`` does not count.
+    """Find the default format of a file by its extension; ``.gz`` is ignored.
 
     Raises
     ------
     InputError
-        If the name does not show the format.
+        If the extension is unknown.
 
     Examples
     --------
@@ -53,16 +53,16 @@ def export_result(result: Recording, path: str | Path, format: str | None = None
     Parameters
     ----------
     result
-        With its event log.
+        A result with its event log.
     path
-        Compressed if the name ends in ``.gz``; of Parquet a directory.
+        Output file, compressed if the name ends in ``.gz``; a directory for Parquet.
     format
-        A name of :data:`EXPORTS`, with parameters as ``swf partial=true``; None: by the name of the file.
+        A name from :data:`EXPORTS`, with parameters as in ``swf partial=true``; None: by the extension.
 
     Returns
     -------
     str
-        What was written, in words.
+        Description of what was written.
 
     Raises
     ------

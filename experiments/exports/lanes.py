@@ -8,7 +8,7 @@ __all__ = ["Lanes"]
 
 
 class Lanes:
-    """Hands out the lowest lane that is free; as many lanes are used as things ever overlap."""
+    """Assigns the lowest free lane, so that the number of lanes is the largest number of overlapping spans."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -16,7 +16,7 @@ class Lanes:
         self._taken: list[tuple[int, int]] = []
 
     def lane(self, start: int, end: int) -> int:
-        """A lane from ``start`` to ``end``, from 0; ask in the order of the starts.
+        """Assign a lane, numbered from 0, for a span; call in the order of the starts.
 
         >>> lanes = Lanes()
         >>> [lanes.lane(*span) for span in ((0, 5), (1, 2), (2, 9), (5, 6))]

@@ -17,7 +17,7 @@ from workloads.ground.files import atomic_open
 
 __all__ = ["export_parquet"]
 
-#: The result file with what was asked for.
+#: The table of jobs, with their requests.
 _JOBS = STUDIED_JOBS.extend(
     (
         Field("user", "text", "", lambda recording, _: [job.user or None for job in recording.table]),
@@ -26,7 +26,7 @@ _JOBS = STUDIED_JOBS.extend(
     *("job_id", "type", "submit", "start", "end", "nodes", "min_nodes", "runtime", "walltime", "wait", "turnaround"),
     *("preemptions", "shrinks", "status", "lost_node_seconds", "user", "project"),
 )
-#: Which nodes each job had, and when.
+#: Nodes of each job over time.
 _NODES = Schema(
     (
         Field("kind", "text", "", "kind"),
@@ -40,14 +40,14 @@ _NODES = Schema(
     ),
     place_nodes,
 )
-#: What a row of each table is.
+#: Meaning of a row of each table.
 _ROWS = ("jobs", "events", "instants", "stays on nodes")
 
 
 def export_parquet(recording: Recording, path: Path) -> str:
-    """Write jobs, events, timeline and nodes, each to a file in a directory; returns what they hold, in words."""
+    """Write jobs, events, timeline and nodes as files of a directory; returns a description of their content."""
     try:
-        import pyarrow.parquet as pq  # before a directory is made
+        import pyarrow.parquet as pq  # checked before a directory is made
     except ImportError:
         raise OutputError(
             f"{path}: Parquet files can only be written where pyarrow is installed ({installation('parquet')})"
@@ -66,7 +66,7 @@ def export_parquet(recording: Recording, path: Path) -> str:
         "nodes": _NODES,
     }
     about = {"mechanism": recording.name, "nodes": recording.nodes}
-    # All before the first is written, so that what cannot be had leaves nothing behind.
+    # All tables are made before the first is written, so that an error leaves no files behind.
     made = {name: _table(schema, recording, about) for name, schema in schemas.items()}
     for name, table in made.items():
         with atomic_open(path / f"{name}.parquet", "wb") as file:

@@ -29,19 +29,19 @@ __all__ = ["export_perfetto", "trace_events"]
 
 Event = dict[str, Any]
 
-#: Process of the counters, and those of the lanes by what is in them, in the order of the screen.
+#: Process of the counters, and processes of the lanes by content, in the order of display.
 _MACHINE = 1
 _PROCESSES = {kind: number for number, kind in enumerate((*JobType, "held for on-demand jobs", "down", "calls"), 2)}
 _HELD, _DOWN, _CALLS = list(_PROCESSES)[-3:]
-#: Threads of a process have numbers of their own, because some readers distinguish threads by these alone.
+#: First thread number of each process: numbers are unique, because some readers identify threads by them alone.
 _LANES = 100_000
-#: Ends of runs that get a flag.
+#: Ends of runs that are marked by a flag.
 _FLAGS = {"preempt": "preempted", "cancel": "withdrawn"}
 _CALL_EVENTS = ("notice", "submit", "time-out", "wait", "gather", "withdraw")
 
 
 def export_perfetto(recording: Recording, path: Path) -> str:
-    """Write a trace; returns what it holds, in words."""
+    """Write a trace; returns a description of its content."""
     header = {
         "mechanism": recording.name,
         "nodes": recording.nodes,
@@ -59,7 +59,7 @@ def export_perfetto(recording: Recording, path: Path) -> str:
 
 
 def trace_events(recording: Recording) -> list[Event]:
-    """The events of the trace: names first, then all others by time, and at one time the longest first."""
+    """Events of the trace: names first, then all others by time, and within a time the longest first."""
     require_events(recording)
     timed: list[Event] = [*_counters(recording), *_calls(recording)]
     lanes: dict[str, Lanes] = {}
@@ -92,7 +92,7 @@ def _thread(process: str, lane: int) -> int:
 
 
 def _counters(recording: Recording) -> Iterator[Event]:
-    """A counter has an entry for each change, and only at the end of an instant."""
+    """Counter events: one per change, at the end of an instant."""
     before: dict[str, int] = {}
     down = dict(recording.down)
     out = 0
@@ -109,7 +109,7 @@ def _counters(recording: Recording) -> Iterator[Event]:
 
 
 def _calls(recording: Recording) -> Iterator[Event]:
-    """Notices and arrivals of on-demand jobs, and what they led to."""
+    """Notices and arrivals of on-demand jobs, with their consequences."""
     for entry in recording.entries:
         record = recording.record.get(entry.job_id)
         if entry.event in _CALL_EVENTS and record is not None and record.type is JobType.ON_DEMAND:
@@ -163,7 +163,7 @@ def _run_events(recording: Recording, spans: Iterable[Span], lanes: dict[str, La
 
 
 def _run_details(recording: Recording, run: LoggedRun, spans: list[Span]) -> dict[str, Any]:
-    """What is shown of a run; times in seconds."""
+    """Details of a run for display; times in seconds."""
     job, record = recording.job[run.job_id], recording.record[run.job_id]
     asked = job_reservations(recording, run.job_id)
     walltime = asked[run.number - 1].length if len(asked) >= run.number else requested_walltime(recording, job)
@@ -185,7 +185,7 @@ def _run_details(recording: Recording, run: LoggedRun, spans: list[Span]) -> dic
 
 
 def _holding_events(spans: list[Span], process: str, title: str, lanes: dict[str, Lanes]) -> Iterator[Event]:
-    """Holders of nodes that run nothing, each from when it has any to when it has none."""
+    """Holders of nodes other than runs, each from its first to its last node."""
     holdings: list[list[Span]] = []
     last: dict[int, list[Span]] = {}
     for span in spans:

@@ -35,13 +35,13 @@ class SwfExport:
     Parameters
     ----------
     partial
-        Whether jobs of several runs also have a line for each.
+        Whether jobs with several runs also have a line for each run.
     """
 
     partial: bool = False
 
     def __call__(self, recording: Recording, path: Path) -> str:
-        """Write the file; returns what it holds, in words."""
+        """Write the file; returns a description of its content."""
         runs = runs_by_job(recording)
         came = [record for record in recording.records if record.submit is not None]
         came.sort(key=lambda record: record.submit or 0)
@@ -58,7 +58,7 @@ class SwfExport:
     def _lines(
         self, recording: Recording, record: JobRecord, runs: Sequence[LoggedRun], user: str, group: str
     ) -> Iterator[SwfJob]:
-        """The summary of a job, and its runs where they are asked for."""
+        """The line of a job, followed by its runs if requested."""
         job = recording.job[record.job_id]
         asked = [item.length for item in job_reservations(recording, job.job_id)] or [
             requested_walltime(recording, job)
@@ -130,6 +130,6 @@ def _since(begin: int | None, end: int | None) -> int | None:
 
 
 def _processors(runs: Sequence[LoggedRun]) -> int | None:
-    """On average, while it ran."""
+    """Average number of nodes while the job ran."""
     ticks = sum(run.end - run.start for run in runs)
     return max(1, round(sum(run.node_ticks for run in runs) / ticks)) if ticks else None

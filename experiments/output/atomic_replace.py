@@ -23,12 +23,12 @@ __all__ = ["handover", "settle", "settle_all"]
 
 @contextmanager
 def handover(directory: Path, manifest: str) -> Iterator[Path]:
-    """An empty directory for a result; when the block ends without an error, it replaces the former one.
+    """Provide an empty directory for a result, which replaces the old result when the block ends without an error.
 
     Parameters
     ----------
     directory
-        Where the result is to stand.
+        Directory of the result.
     manifest
         Name of its manifest, which the block must write (:func:`experiments.output.manifest.seal`).
 
@@ -56,22 +56,22 @@ def handover(directory: Path, manifest: str) -> Iterator[Path]:
 
 
 def _check_places(new: Path, directory: Path) -> None:
-    """Refuse now what could not be moved to its place later."""
+    """Refuse files that could not be moved to their places later."""
     for path in new.iterdir():
         if (directory / path.name).is_dir() and not (directory / path.name).is_symlink():
             raise OutputError(f"{directory / path.name}: cannot be written: is a directory")
 
 
 def settle(directory: Path, manifest: str) -> None:
-    """Move a complete result to its place, if one waits for that."""
+    """Move a complete result to its place, if one is pending."""
     new = arriving(directory, manifest)
     if new.is_symlink():
-        new.unlink()  # nothing of ours: it would lead elsewhere
+        new.unlink()  # not written by us: a link would lead elsewhere
     if not new.is_dir():
         return
     if is_plain_file(new / manifest):
         _remove_former(directory, manifest, {path.name for path in new.iterdir()})
-    # The manifest last: until then readers look here first.
+    # The manifest moves last: until then, readers look here first.
     for path in sorted(new.iterdir(), key=lambda path: path.name == manifest):
         if is_plain_file(path):
             with suppress(FileNotFoundError):
@@ -82,12 +82,12 @@ def settle(directory: Path, manifest: str) -> None:
 
 
 def settle_all(directory: Path) -> None:
-    """Move all complete results to their places that wait for that.
+    """Move all pending complete results to their places.
 
     Raises
     ------
     OutputError
-        If that cannot be done.
+        If a result cannot be moved.
     """
     try:
         for name in [path.name for path in directory.glob(".*.json.new")]:
@@ -97,7 +97,7 @@ def settle_all(directory: Path) -> None:
 
 
 def _remove_former(directory: Path, manifest: str, coming: set[str]) -> None:
-    """Remove the files of the former result that the new one does not have; what was changed since is not ours."""
+    """Remove files of the old result that the new one lacks, except files that were changed by others."""
     former = _former(directory, manifest)
     if former is None:
         return
@@ -112,7 +112,7 @@ def _remove_former(directory: Path, manifest: str, coming: set[str]) -> None:
 
 
 def _former(directory: Path, manifest: str) -> Sealed | None:
-    """The result whose manifest stands in the directory itself."""
+    """The old result, whose manifest is in the directory itself."""
     path = directory / manifest
     if not is_plain_file(path):
         return None

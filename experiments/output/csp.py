@@ -18,20 +18,20 @@ _OWN = {
 
 
 def with_policy(html: str, *, scripts: int) -> str:
-    """A page with a policy in its head: no network, pictures in the page alone, its own style and scripts by hash.
+    """Add a policy to the head of a page: no network, embedded images only, its own style and scripts by hash.
 
     Parameters
     ----------
     html
-        With one style element and so many script elements that run; others, and attributes that are code or style, are
-        refused by browsers.
+        Page with one style element and ``scripts`` executable script elements; browsers refuse any others, and
+        attributes with code or style.
     scripts
-        How many there are: 0 or 1.
+        Number of script elements: 0 or 1.
 
     Raises
     ------
     InvariantError
-        If there are others: something that came from outside was taken for markup.
+        If there are others, because external input was interpreted as markup.
     """
     rules = ["default-src 'none'", "img-src data:", "base-uri 'none'", "form-action 'none'"]
     for (source, pattern), count in zip(_OWN.items(), (1, scripts), strict=True):

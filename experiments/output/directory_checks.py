@@ -9,9 +9,9 @@ from workloads.ground.errors import InputError
 
 __all__ = ["RUN", "check_fresh", "check_kind"]
 
-#: The manifest of a replay, and of a loop.
+#: The manifest of a replay and of a loop.
 RUN = "run.json"
-#: What a manifest is of; all others are of experiments, which share a directory.
+#: Kinds of results by manifest; all other manifests are of experiments, which share a directory.
 _KINDS = {RUN: "a run", SWEEP: "a sweep"}
 _EXPERIMENTS = "experiments"
 
@@ -22,7 +22,7 @@ def check_kind(directory: Path, manifest: str) -> None:
     Parameters
     ----------
     directory
-        That is to be written to.
+        Output directory.
     manifest
         Name of the manifest of the new result.
 
@@ -35,34 +35,34 @@ def check_kind(directory: Path, manifest: str) -> None:
     for other in _manifests(directory):
         kind = _KINDS.get(other, _EXPERIMENTS)
         if kind != own:
-            raise InputError(f"{directory}: holds the results of {kind} ({other}); take another directory")
+            raise InputError(f"{directory}: holds the results of {kind} ({other}); choose another directory")
 
 
 def check_fresh(directory: Path, manifest: str, *, force: bool) -> None:
-    """As :func:`check_kind`; refuse also results of the same kind, unless they are to be replaced.
+    """As :func:`check_kind`, but refuse also results of the same kind, unless ``force``.
 
     Parameters
     ----------
     directory, manifest
-        As of :func:`check_kind`.
+        As for :func:`check_kind`.
     force
-        Whether they are to be replaced.
+        Whether to replace existing results.
 
     Raises
     ------
     InputError
-        If there are any.
+        If there are results that must not be replaced.
     """
     check_kind(directory, manifest)
     if not force and manifest in _manifests(directory):
         kind = _KINDS.get(manifest, _EXPERIMENTS)
         raise InputError(
-            f"{directory}: holds the results of {kind} already; take another directory, or replace them with --force"
+            f"{directory}: already holds the results of {kind}; choose another directory, or replace them with --force"
         )
 
 
 def _manifests(directory: Path) -> list[str]:
-    """Names of the manifests in a directory, also of results that wait to be moved to their place."""
+    """Names of the manifests in a directory, including those of pending results."""
     found = [path.name for path in directory.glob("*.json") if path.name in _KINDS or is_manifest(path)]
     waiting = (path.name.removeprefix(".").removesuffix(".new") for path in directory.glob(".*.json.new"))
     return sorted({*found, *waiting})

@@ -11,9 +11,9 @@ __all__ = ["check_distinct", "file_part", "table_name"]
 
 
 def file_part(mechanism: str) -> str:
-    """What stands for a mechanism, or the label of a run, in the name of a file; the tables keep its own name.
+    """Convert a mechanism, or the label of a run, to a part of a file name; tables keep the original name.
 
-    A name of a plug-in may have a colon and blanks, which are a nuisance in shells, or a slash in a parameter.
+    Names of plug-ins may contain colons, blanks and slashes, which are inconvenient or illegal in file names.
 
     >>> file_part("CUA-my.module:Mine weight=2"), file_part("CUA-SPAA")
     ('CUA-my.module_Mine_weight=2', 'CUA-SPAA')
@@ -24,7 +24,7 @@ def file_part(mechanism: str) -> str:
 
 
 def table_name(table: str, mechanism: str) -> str:
-    """The file of a table of a mechanism, e.g. ``jobs-CUA-SPAA.csv``."""
+    """File name of a table of a mechanism, e.g. ``jobs-CUA-SPAA.csv``."""
     return f"{table}-{file_part(mechanism)}.csv"
 
 
@@ -34,7 +34,7 @@ def check_distinct(mechanisms: Iterable[str]) -> None:
     Raises
     ------
     InputError
-        If two would.
+        If two would collide.
     """
     known: dict[str, str] = {}
     for name in mechanisms:

@@ -20,15 +20,15 @@ LOCK = ".lock"
 
 @contextmanager
 def writing(directory: Path, writer: str = "another command") -> Iterator[None]:
-    """Keep other writers out of a directory, and clear away what one that was killed has left half-written.
+    """Lock a directory against other writers, and remove incomplete files of a killed writer.
 
-    A result that such a writer had completed is moved to its place (:mod:`experiments.output.atomic_replace`). The
-    system frees the directory when this process ends, however it ends.
+    A result that a killed writer had completed is moved to its place (:mod:`experiments.output.atomic_replace`). The
+    operating system releases the lock when this process ends, however it ends.
 
     Parameters
     ----------
     directory
-        That is written to.
+        Output directory.
     writer
         Name of the other process, for the message.
 
@@ -52,14 +52,14 @@ def writing(directory: Path, writer: str = "another command") -> Iterator[None]:
 
 
 def _try_lock(path: Path, sentence: str) -> int | None:
-    """The locked file; None where the system or the file system cannot lock, so that two may meet unhindered."""
+    """Lock a file; None if the operating system or file system has no locks, so that writers are not excluded."""
     try:
         import fcntl
     except ImportError:
         return None
     while True:
         try:
-            # Neither emptied nor reached through a link: the directory may belong to another user.
+            # Without truncation and without following links: the directory may belong to another user.
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
         except OSError as error:
             raise OutputError(f"{path}: cannot be locked: {error.strerror}") from None
@@ -67,7 +67,7 @@ def _try_lock(path: Path, sentence: str) -> int | None:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 raise OutputError(f"{path}: cannot be locked: it is not a file")
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # The former holder removes the file: the locked one must still be the one at the path.
+            # The previous holder removes the file: check that the locked file is still the one at the path.
             if _same(descriptor, path):
                 return descriptor
         except BlockingIOError:

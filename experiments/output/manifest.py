@@ -22,12 +22,12 @@ __all__ = ["SWEEP", "Sealed", "arriving", "check_files", "file_faults", "is_mani
 
 #: The manifest of a sweep.
 SWEEP = "sweep.json"
-#: Keys of a manifest that are about its files.
+#: Keys of a manifest that concern its files.
 _KEYS = ("files", "derived", "digest")
 
 
 def arriving(directory: Path, manifest: str) -> Path:
-    """The hidden directory of a result that is complete, and is being moved to its place."""
+    """The hidden directory of a complete result that is being moved to its place."""
     return directory / f".{manifest}.new"
 
 
@@ -38,13 +38,13 @@ class Sealed:
     Attributes
     ----------
     directory, manifest
-        Where it stands, and the name of its manifest.
-    told
-        What the manifest tells of the result.
+        Its directory, and the name of its manifest.
+    content
+    Content of the manifest, without the entries for files.
     files
-        Digests of its tables by name; None: it was written without.
+        Digests of its tables by name; None: written without digests.
     derived
-        Names of what is drawn from the tables.
+        Names of the figures drawn from the tables.
     raw
         The bytes of the manifest.
     """
@@ -57,19 +57,19 @@ class Sealed:
     raw: bytes
 
     def find(self, name: str) -> Path | None:
-        """Where a table of the result stands; None if it has none of that name."""
+        """Path of a table of the result; None if there is no such table."""
         if not is_plain_name(name) or (self.files is not None and name not in self.files):
             return None
         path = _standing(self.directory, self.manifest, name)
         return path if is_plain_file(path) else None
 
     def need(self, name: str, without: str) -> Path:
-        """As :meth:`find`.
+        """Path of a table that must exist.
 
         Raises
         ------
         InputError
-            If there is none: ``without`` says what that means.
+            If there is no such table; the message ends with ``without``.
         """
         path = self.find(name)
         if path is None:
@@ -78,7 +78,7 @@ class Sealed:
 
 
 def is_manifest(path: Path) -> bool:
-    """Whether a file ends as :func:`seal` writes it, and is no plan or costs, which have a digest of their own."""
+    """Whether a file has the ending of a manifest and is not a plan or cost file, which have their own digests."""
     if not is_plain_file(path):
         return False
     with path.open("rb") as file:
@@ -95,14 +95,14 @@ def seal(directory: Path, manifest: str, content: Mapping[str, Any], derived: It
     Parameters
     ----------
     directory
-        With the files of the result and nothing else.
+        Directory with the files of the result and nothing else.
     manifest
         Its name.
-    told
-        What it tells of the result.
+    content
+    Description of the result.
     derived
-        Names of what is, or later may be, drawn from the tables: these have no digests, and go when another result
-        comes.
+        Names of figures that are, or may later be, drawn from the tables: these have no digests, and are removed when
+        the result is replaced.
     """
     drawn = list(derived)
     files = {path.name: written_digest(path) for path in sorted(directory.iterdir()) if path.name not in drawn}
@@ -112,24 +112,24 @@ def seal(directory: Path, manifest: str, content: Mapping[str, Any], derived: It
 
 
 def open_result(directory: Path, manifest: str, *, check: bool = True, waiting: bool = True) -> Sealed:
-    """The result of that manifest, if all of it is as it was written.
+    """Open a result if all its files are unchanged.
 
     Parameters
     ----------
     directory
-        That holds it. Nothing is written there; of a result that was not moved to its place to the end, the rest is
-        read where it waits.
+        Directory of the result. Nothing is written there; if the move of the result to its place was interrupted, the
+        remaining files are read from the hidden directory.
     manifest
         Its name.
     check
-        Whether to look at the files, too.
+        Whether to check the files as well.
     waiting
-        Whether a result counts that waits to be moved to its place.
+        Whether to accept a result that is pending in the hidden directory.
 
     Raises
     ------
     InputError
-        If there is none, it is no manifest, or a file was changed since: says which.
+        If there is no such result, the manifest is invalid, or a file, which is named, was changed.
     """
     path = _standing(directory, manifest, manifest) if waiting else directory / manifest
     if not is_plain_file(path):
@@ -158,24 +158,24 @@ def open_result(directory: Path, manifest: str, *, check: bool = True, waiting: 
 
 
 def check_files(sealed: Sealed) -> None:
-    """Refuse a result of which a file was changed, is gone, or is not a plain file.
+    """Refuse a result with a file that was changed, is missing, or is not a plain file.
 
     Raises
     ------
     TraceError
-        Says which.
+        With the name of the file.
     """
     for error in file_faults(sealed):
         raise error
 
 
 def file_faults(sealed: Sealed) -> Iterator[TraceError]:
-    """What is wrong with the files of a result, one error for each that is not as it was written.
+    """Find the changed files of a result, one error for each.
 
     Raises
     ------
     InputError
-        If the result was replaced meanwhile.
+        If the result was replaced in the meantime.
     """
     for name, digest in (sealed.files or {}).items():
         path = _standing(sealed.directory, sealed.manifest, name)
@@ -198,7 +198,7 @@ def _rewritten(sealed: Sealed) -> bool:
 
 
 def _standing(directory: Path, manifest: str, name: str) -> Path:
-    """A file where it waits to be moved to its place, else its place."""
+    """Path of a file in the hidden directory, if it is still there, otherwise its final path."""
     new = arriving(directory, manifest)
     waiting = new / name
     return waiting if not new.is_symlink() and is_plain_file(waiting) else directory / name

@@ -16,9 +16,9 @@ from workloads.ground.errors import InputError
 
 __all__ = ["Interrupted", "hold_interruptions", "listening", "start_trackers", "time_limit", "without_interruption"]
 
-#: What ends a command.
+#: Signals that end a command.
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
-#: A terminal, and programs that start others, may send the same signal twice; that is one wish [s].
+#: A terminal or a parent process may send the same signal twice: repetitions within this time count as one [s].
 _ONE_WISH = 1.0
 
 
@@ -30,7 +30,7 @@ class Interrupted(KeyboardInterrupt):
     number
         Number of the signal.
     kept
-        What is kept, and how to go on; empty: as the command says it.
+        Sentence on what is kept and how to resume; empty: the one of the command.
     """
 
     def __init__(self, number: int = signal.SIGINT, kept: str = "") -> None:
@@ -40,7 +40,7 @@ class Interrupted(KeyboardInterrupt):
 
     @classmethod
     def of(cls, stop: KeyboardInterrupt, kept: str) -> Interrupted:
-        """The same interruption, with what is kept."""
+        """The same interruption with a sentence on what is kept."""
         return cls(getattr(stop, "number", signal.SIGINT), kept)
 
     @property
@@ -56,14 +56,14 @@ class _Listener:
         self.since: float | None = None
         self.held = 0
         self.pending = 0
-        #: Number of the signal that was received; 0: none.
+        #: Number of the received signal; 0: none.
         self.number = 0
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
         if self.since is not None:
             if now - self.since > _ONE_WISH:
-                os._exit(128 + number)  # asked again: files are whole at any moment
+                os._exit(128 + number)  # second request: files are complete at any moment
             return
         self.since = now
         self.number = number
@@ -73,7 +73,7 @@ class _Listener:
         raise Interrupted(number)
 
     def again(self) -> None:
-        """Repeat a signal that came where Python ignores exceptions, as soon as the main thread is elsewhere."""
+        """Raise again, once the main thread has moved on, a signal that came while Python ignores exceptions."""
         self.since = None
         threading.Timer(0.05, os.kill, (os.getpid(), self.number)).start()
 
@@ -88,7 +88,7 @@ def listening() -> Iterator[_Listener]:
     Yields
     ------
     _Listener
-        Its ``number`` is that of the signal that was received, or 0.
+        Its ``number`` is that of the received signal, or 0.
     """
     global _listener
     if threading.current_thread() is not threading.main_thread():
@@ -108,7 +108,7 @@ def listening() -> Iterator[_Listener]:
     try:
         for name in _SIGNALS:
             number = getattr(signal, name, None)
-            # Those that are ignored stay so: of 'nohup', of a shell's background.
+            # Signals that are ignored stay ignored, e.g. under 'nohup' or in the background of a shell.
             if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
                 before[number] = signal.signal(number, listener)
         sys.unraisablehook = hook
@@ -122,9 +122,9 @@ def listening() -> Iterator[_Listener]:
 
 @contextmanager
 def without_interruption() -> Iterator[None]:
-    """Start processes of our own in the block: they ignore a terminal's SIGINT, which this process answers for them.
+    """Start worker processes in the block such that they ignore a terminal's SIGINT, which this process handles.
 
-    The signal is blocked, and that is inherited even by processes that a thread starts which begins here.
+    The signal is blocked, which is inherited also by processes that threads started in the block create.
     """
     if not hasattr(signal, "pthread_sigmask") or threading.current_thread() is not threading.main_thread():
         yield
@@ -137,16 +137,16 @@ def without_interruption() -> Iterator[None]:
 
 
 def start_trackers(*trackers: Callable[[], None]) -> None:
-    """Start processes that clear up after others, so that a hangup does not end them before those that they serve.
+    """Start clean-up processes such that a hangup does not end them before the processes that they serve.
 
     Parameters
     ----------
     trackers
-        What starts each; they ignore the other signals by themselves.
+        Functions that start them; they ignore the other signals by themselves.
     """
     if not hasattr(signal, "SIGHUP") or threading.current_thread() is not threading.main_thread():
         return
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # which they inherit
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # inherited by the processes
     try:
         for start in trackers:
             start()
@@ -156,7 +156,7 @@ def start_trackers(*trackers: Callable[[], None]) -> None:
 
 @contextmanager
 def hold_interruptions() -> Iterator[None]:
-    """Put an interruption off until the end of the block."""
+    """Defer interruptions until the end of the block."""
     listener = _listener
     if listener is None or threading.current_thread() is not threading.main_thread():
         yield
@@ -173,7 +173,7 @@ def hold_interruptions() -> Iterator[None]:
 
 @contextmanager
 def time_limit(seconds: float | None) -> Iterator[None]:
-    """End the block by :class:`Interrupted`, with the number of SIGALRM, when so much time has passed; None: never.
+    """Raise :class:`Interrupted` with the number of SIGALRM in the block after ``seconds``; None: never.
 
     Raises
     ------

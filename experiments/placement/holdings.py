@@ -16,13 +16,12 @@ from workloads.table.job import JobType
 
 __all__ = ["DOWN", "HELD", "RUN", "WARNED", "Holdings", "Span"]
 
-#: What nodes are used for: a run, a run under warning, held for an on-demand job (or an advance reservation), out of
-#: order.
+#: Uses of nodes: a run, a run under warning, held for an on-demand job (or an advance reservation), down.
 RUN, WARNED, HELD, DOWN = "run", "warned", "held", "down"
 
 
 class Span(NamedTuple):
-    """A holder on its nodes while they stay the same.
+    """A period in which a holder keeps the same nodes.
 
     Attributes
     ----------
@@ -31,14 +30,14 @@ class Span(NamedTuple):
     job_id
         Job of the run, on-demand job of the held nodes, or outage as in the log.
     number
-        Which run of the job, from 1; 0 of other nodes.
+        Number of the run of the job, from 1; 0 for other holders.
     start, end
         Ticks of the simulated clock, ``start < end``.
     nodes
         Numbers from 0, as half-open ranges, ascending.
     ending
-        The event that ended the run here: ``complete``, ``kill``, ``preempt``, ``expire`` or ``cancel``. Empty where
-        it goes on in another span, and of other nodes.
+        The event that ended the run: ``complete``, ``kill``, ``preempt``, ``expire`` or ``cancel``. Empty if the run
+        continues in another span, and for other holders.
     """
 
     kind: str
@@ -58,7 +57,7 @@ _Key = tuple[str, int]
 
 
 class _Holder:
-    """A current holder: its nodes, since when it has these and any, and the index of its last span."""
+    """A current holder: its nodes, the begin of these and of the holding, and the index of its last span."""
 
     __slots__ = ("first", "kind", "last", "nodes", "number", "since")
 
@@ -83,15 +82,15 @@ class Holdings:
     Attributes
     ----------
     spans
-        Those that are closed, in the order in which they ended.
+        Closed spans, in the order of their ends.
     free
         Free nodes.
     runs
-        How many runs each job has begun.
+        Number of runs that each job has begun.
     lent
-        Nodes that tenants have of open reservations.
+        Nodes that tenants borrow from open reservations.
     gathering
-        Arrived jobs that still wait for nodes, in the order in which they came.
+        Arrived jobs that still wait for nodes, in the order of arrival.
     """
 
     def __init__(self, nodes: int, records: Mapping[int, JobRecord]) -> None:
@@ -104,7 +103,7 @@ class Holdings:
         self.gathering: dict[int, None] = {}
 
     def hold(self, key: _Key, nodes: Ranges, now: int, *, kind: str | None = None) -> None:
-        """Let a holder have other nodes than before, from the free ones or back to them."""
+        """Change the nodes of a holder, exchanging them with the free ones."""
         holder = self.holders.get(key)
         if holder is None:
             holder = self.holders[key] = _Holder(kind or key[0], self.runs.get(key[1], 0) if key[0] == RUN else 0, now)
@@ -117,7 +116,7 @@ class Holdings:
             holder.kind = kind
 
     def release(self, key: _Key, now: int, ending: str = "") -> Ranges:
-        """A holder is one no longer; returns what it had."""
+        """Remove a holder and free its nodes; returns them."""
         holder = self.holders.pop(key, None)
         if holder is None:
             return ()
@@ -126,19 +125,19 @@ class Holdings:
         return holder.nodes
 
     def of(self, key: _Key) -> Ranges:
-        """The nodes that are not free."""
+        """The nodes of a holder."""
         holder = self.holders.get(key)
         return holder.nodes if holder is not None else ()
 
     def take(self, count: int, job_id: int, now: int) -> Ranges:
-        """Free nodes for a run; used first where the log does not name the reservation."""
+        """Take nodes for a run: free ones first, then held ones if the log does not name the reservation."""
         lacking = count - size(self.free)
         for key in reversed(self.held_keys()) if lacking > 0 else ():
             lacking -= self.trim(key, lacking, now)
         return self.fit(count, job_id)
 
     def fit(self, count: int, job_id: int) -> Ranges:
-        """The first free nodes from the end of the machine that suits the job."""
+        """Best-fit free nodes, from the end of the machine that the type of the job uses."""
         job = self.records.get(job_id)
         return best_fit(self.free, count, from_top=job is None or job.type is JobType.ON_DEMAND)
 
@@ -159,8 +158,8 @@ class Holdings:
     def settle(self, held: int, now: int) -> None:
         """Set the number of held nodes at the end of an instant.
 
-        What a victim gives to an arrived job that waits for it is in no entry, nor is from which of several
-        reservations a tenant draws. Their sum is right in the samples.
+        No entry records the nodes that a victim gives to a waiting arrived job, or which of several reservations a
+        tenant borrows from; but the samples contain their sum.
         """
         missing = held - sum(size(self.of(key)) for key in self.held_keys())
         if not missing:
@@ -179,13 +178,13 @@ class Holdings:
         return [key for key in self.holders if key[0] == HELD]
 
     def find_lenders(self, cause: str) -> list[_Key]:
-        """Reservations that lend a job its nodes, from the cause of its start; none where it starts on free nodes."""
+        """Reservations that lend nodes to a job, by the cause of its start; empty if it starts on free nodes."""
         booked = _BOOKED.match(cause)
         if booked:
             return [(HELD, -int(booked[1]))]
         if cause != "tenant":
             return []
-        # The order in which tenants draw: latest notice first, ties by id.
+        # Tenants borrow in this order: latest notice first, ties by id.
         lenders = [key for key in self.held_keys() if key[1] > 0 and key[1] not in self.gathering]
         return sorted(lenders, key=lambda key: (-self.holders[key].first, key[1]))
 
@@ -194,6 +193,6 @@ class Holdings:
             holder.last = len(self.spans)
             self.spans.append(Span(holder.kind, key[1], holder.number, holder.since, now, holder.nodes, ending))
         elif ending and holder.last is not None:
-            # It was resized in the instant in which it ended.
+            # It was resized in the instant of its end.
             self.spans[holder.last] = self.spans[holder.last]._replace(ending=ending)
         holder.since = now

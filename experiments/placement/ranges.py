@@ -8,12 +8,12 @@ from workloads.ground.errors import InvariantError
 
 __all__ = ["Ranges", "best_fit", "common", "format_ranges", "highest", "lowest", "size", "union", "without"]
 
-#: Low ends (included) and high ends (not included).
+#: Pairs of a low end (included) and a high end (excluded).
 Ranges = tuple[tuple[int, int], ...]
 
 
 def size(ranges: Iterable[tuple[int, int]]) -> int:
-    """How many nodes these are.
+    """Number of nodes.
 
     >>> size(((0, 4), (7, 8)))
     5
@@ -31,7 +31,7 @@ def format_ranges(ranges: Iterable[tuple[int, int]]) -> str:
 
 
 def union(one: Ranges, other: Ranges) -> Ranges:
-    """The nodes of either.
+    """Nodes in either set.
 
     >>> union(((0, 2), (6, 8)), ((2, 4),))
     ((0, 4), (6, 8))
@@ -42,7 +42,7 @@ def union(one: Ranges, other: Ranges) -> Ranges:
 
 
 def without(one: Ranges, other: Ranges) -> Ranges:
-    """The nodes of the one that the other does not have.
+    """Nodes of the first set that are not in the other.
 
     >>> without(((0, 8),), ((2, 4), (7, 9)))
     ((0, 2), (4, 7))
@@ -66,7 +66,7 @@ def without(one: Ranges, other: Ranges) -> Ranges:
 
 
 def common(one: Ranges, other: Ranges) -> Ranges:
-    """The nodes of both.
+    """Nodes in both sets.
 
     >>> common(((0, 8),), ((2, 4), (7, 9)))
     ((2, 4), (7, 8))
@@ -85,23 +85,23 @@ def common(one: Ranges, other: Ranges) -> Ranges:
 
 
 def best_fit(ranges: Ranges, count: int, *, from_top: bool = False) -> Ranges:
-    """``count`` of these nodes: of the narrowest range that is wide enough, else of the widest ranges.
+    """Choose ``count`` nodes from the narrowest sufficient range, or else from the widest ranges.
 
-    Both keep runs on adjacent nodes: wide ranges stay for wide jobs, and a job that no range holds is cut into few.
+    Both keep runs on adjacent nodes: wide ranges are left for wide jobs, and a job that fits no range gets few pieces.
 
     Parameters
     ----------
     ranges
-        What there is to choose from.
+        Available nodes.
     count
-        How many are wanted.
+        Number of nodes to choose.
     from_top
-        Whether the highest nodes are taken first; also of two ranges of one width the higher.
+        Whether to prefer the highest nodes, and the higher of two ranges of equal width.
 
     Raises
     ------
     InvariantError
-        If there are not as many.
+        If there are fewer nodes.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def _merge(ranges: Iterable[tuple[int, int]]) -> Ranges:
 
 
 def _merging(ranges: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Ascending disjoint ranges, with those that touch made one."""
+    """Merge adjacent ranges of an ascending, disjoint sequence."""
     begun: int | None = None
     ended = 0
     for low, high in ranges:

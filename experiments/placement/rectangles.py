@@ -11,16 +11,16 @@ __all__ = ["Rectangle", "cut_rectangles"]
 
 
 class Rectangle(NamedTuple):
-    """Neighbouring nodes that a holder has for some time.
+    """Adjacent nodes that a holder has over a period.
 
     Attributes
     ----------
     start, end
         Ticks of the simulated clock.
     low, high
-        Node numbers, the second not included.
+        Node numbers, ``high`` excluded.
     job_id, kind, ending
-        As of :class:`~experiments.placement.spans.Span`.
+        As for :class:`~experiments.placement.spans.Span`.
     """
 
     start: int
@@ -33,17 +33,17 @@ class Rectangle(NamedTuple):
 
 
 def cut_rectangles(spans: Iterable[Span]) -> list[Rectangle]:
-    """Cut spans into ranges of nodes; a range that a holder keeps while it gets or loses others goes on.
+    """Cut spans into rectangles; a range that a holder keeps while others change stays one rectangle.
 
     Parameters
     ----------
     spans
-        In the order in which they end.
+        Spans in the order of their ends.
 
     Returns
     -------
     list of Rectangle
-        By start. They cover what the spans cover, each node of each span at each time once.
+        Rectangles by start, which cover the area of the spans exactly once.
     """
     found: list[Rectangle] = []
     going: dict[tuple[str, int, int], tuple[Span, dict[tuple[int, int], int]]] = {}

@@ -30,8 +30,8 @@ def place_nodes(result: Recording) -> list[Span]:
     Returns
     -------
     list of Span
-        In the order in which they end. At any time no node is in two of them, a run has as many nodes as the log says,
-        and as many are held as the result's samples say.
+        Spans in the order of their ends. At any time, no node is in two of them, each run has the number of nodes in
+        the log, and the number of held nodes equals that in the samples of the result.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def place_nodes(result: Recording) -> list[Span]:
                 happen(machine, entry)
         if now in held:
             machine.settle(held[now], now)
-    # A simulation ends with the last job, which a reservation may outlive.
+    # A simulation ends with the last job, but a reservation may still be open.
     for key in list(machine.holders):
         machine.release(key, result.entries[-1].time)
     return machine.spans
@@ -69,14 +69,14 @@ def _start(machine: Holdings, entry: Entry) -> None:
 
 
 def _grow(machine: Holdings, entry: Entry) -> None:
-    """A run has as many nodes as the entry says, more than before."""
+    """Expand a run to the number of nodes in the entry."""
     key = RUN, entry.job_id
     nodes = machine.of(key)
     machine.hold(key, union(nodes, machine.take(entry.after - size(nodes), entry.job_id, entry.time)), entry.time)
 
 
 def _shrink(machine: Holdings, entry: Entry) -> None:
-    """A run gives up its highest nodes."""
+    """Shrink a run by its highest nodes."""
     key = RUN, entry.job_id
     nodes = machine.of(key)
     machine.hold(key, lowest(nodes, entry.after), entry.time)
@@ -92,12 +92,12 @@ def _end(machine: Holdings, entry: Entry) -> None:
 
 
 def _notice(machine: Holdings, entry: Entry) -> None:
-    """A reservation is opened."""
+    """Open a reservation."""
     machine.hold((HELD, entry.job_id), (), entry.time)
 
 
 def _reserve(machine: Holdings, entry: Entry) -> None:
-    """A reservation grows: by what it had lent before all; or an outage takes some of it."""
+    """Change a reservation: it grows, by returned nodes first, or an outage takes some of its nodes."""
     job_id, count = entry.job_id, entry.after - entry.before
     if count < 0:
         machine.trim((HELD, job_id), -count, entry.time)
@@ -111,14 +111,14 @@ def _reserve(machine: Holdings, entry: Entry) -> None:
 
 
 def _gather(machine: Holdings, entry: Entry) -> None:
-    """An arrived job has some of its nodes, and waits for others."""
+    """Hold the nodes of an arrived job that waits for more."""
     machine.gathering[entry.job_id] = None
     machine.lent.pop(entry.job_id, None)
     machine.top_up(entry.job_id, entry.after - size(machine.of((HELD, entry.job_id))), entry.time)
 
 
 def _down(machine: Holdings, entry: Entry) -> None:
-    """An outage takes nodes away."""
+    """Take nodes down for an outage."""
     key = DOWN, entry.job_id
     nodes = machine.of(key)
     machine.hold(key, union(nodes, machine.take(entry.after - size(nodes), entry.job_id, entry.time)), entry.time)
@@ -129,19 +129,19 @@ def _up(machine: Holdings, entry: Entry) -> None:
 
 
 def _give_up(machine: Holdings, entry: Entry) -> None:
-    """A reservation is closed without its job."""
+    """Close a reservation without its job."""
     machine.release((HELD, entry.job_id), entry.time)
     machine.lent.pop(entry.job_id, None)
     machine.gathering.pop(entry.job_id, None)
 
 
 def _cancel(machine: Holdings, entry: Entry) -> None:
-    """A job is withdrawn: while it runs, while it gathers its nodes, or before it has any."""
+    """Release the nodes of a cancelled job, which may be running, gathering nodes, or have none."""
     _end(machine, entry)
     _give_up(machine, entry)
 
 
-#: What an event of the log does to the nodes; others do nothing. A further kind of holder adds its own events here.
+#: Handlers of the events that change nodes. To support another kind of holder, add its events here.
 _EVENTS: dict[str, Callable[[Holdings, Entry], None]] = {
     "start": _start,
     "expand": _grow,

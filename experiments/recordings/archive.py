@@ -52,9 +52,9 @@ from workloads.table.job_lifecycle import replay_start
 
 __all__ = ["read_recording", "table_rows"]
 
-#: Names of nodes are shorter: no machine has so many.
+#: Longest list of node numbers to parse; longer ones cannot occur.
 _LONGEST_NAME = 9
-#: The events with which a job is over.
+#: Events that end a job.
 _LAST = ("complete", "kill", "cancel")
 
 
@@ -71,29 +71,28 @@ def read_recording(
     Parameters
     ----------
     directory
-        With ``run.json`` and the tables.
+        Directory with ``run.json`` and the tables.
     mechanism
-        Which one, where there are several: a mechanism, or a label (:mod:`experiments.recordings.variants`).
+        Run to read, if there are several: a mechanism, or a label (:mod:`experiments.recordings.variants`).
     events
-        Whether the event log is wanted; without it, ``entries``, ``samples`` and ``down`` are empty.
+        Whether to read the event log; without it, ``entries``, ``samples`` and ``down`` are empty.
     decisions
-        Whether what was recorded beside the event log is wanted, if there is such a file.
+        Whether to read the recorded decisions, if there are any.
     trust
-        Whether plug-ins that its files name by their import path may be imported where their code is needed: by the
-        queue order of explanations, the reader of a trace whose jobs were not kept, and the plans of stochastic jobs.
-        False: as :func:`workloads.ground.trust.trust` says.
+        Whether plug-ins that the files name by import path may be imported: for the queue order of explanations, for
+        reading a trace again if its jobs were not stored, and for the plans of stochastic jobs. False: as
+        :func:`workloads.ground.trust.trust` decides.
 
     Returns
     -------
     Result
-        As in memory, but for what only the simulation itself measures
-        (:class:`~simulator.results.recording.Recording` says what that is) and the plans of stochastic jobs.
+        As in memory, except for values that only the simulation measures (see
+        :class:`~simulator.results.recording.Recording`) and the plans of stochastic jobs.
 
     Raises
     ------
     InputError
-        If the directory is no such, a file of it was changed, there is no event log, or its files do not belong
-        together.
+        If the directory has no results, a file was changed, there is no event log, or the files do not belong together.
     """
     place = Path(directory)
     result = open_run(place)
@@ -136,12 +135,12 @@ def read_recording(
     )
 
 
-#: Dates that Python can write, years 1 to 9999, with decades to spare at both ends [s since 1970].
+#: Dates that Python can format, years 1 to 9999, with a margin of decades at both ends [s since 1970].
 _FIRST_DATE, _LAST_DATE = -60_000_000_000, 250_000_000_000
 
 
 def _within_calendar(epoch: float | None, records: Records) -> float | None:
-    """The epoch of a result; None if its jobs reach beyond the calendar, so that it has no dates."""
+    """The epoch of a result; None if its jobs exceed the calendar, so that it has no dates."""
     if epoch is None:
         return None
     times = np.concatenate([records.columns[name] for name in ("submit", "start", "end")])
@@ -152,17 +151,17 @@ def _within_calendar(epoch: float | None, records: Records) -> float | None:
 def table_rows(
     path: Path, kinds: Mapping[str, Callable[[str, str], float]], *texts: str
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Line and cells of each row of a table.
+    """Read line number and cells of each row of a table.
 
     Parameters
     ----------
     path
         A CSV file.
     kinds
-        Columns of numbers, and what makes a number of a cell and the column's name; None where a cell is empty, which
-        that of an id or a size must not be.
+        Columns of numbers, and functions of a cell and the column's name that parse it. An empty cell is None; ids and
+        sizes must not be empty.
     *texts
-        Columns of texts.
+        Columns of text.
 
     Raises
     ------
@@ -180,12 +179,12 @@ def table_rows(
         yield line, row
 
 
-#: A row without an id or a size is no job; unknown cells of a no-show are empty.
+#: Columns that must not be empty; unknown cells of a no-show are empty.
 _NEEDED = ("job_id", "nodes")
 
 
 def _cells(path: Path, names: Sequence[str]) -> tuple[list[int], list[Sequence[str]]]:
-    """The line of each row of a table, and the cells of some of its columns."""
+    """Line number of each row of a table, and the cells of some columns."""
     reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     line, lines, rows = 1, list[int](), list[list[str]]()
     try:
@@ -208,20 +207,20 @@ _TIMES = ("submit", "start", "end", "queued")
 
 
 def _columns(path: Path, schema: Schema, origin: int) -> tuple[list[int], dict[Any, Any]]:
-    """Line of each row, and the columns by their source, without those that are derived from others.
+    """Line number of each row, and the columns by source, without derived columns.
 
     Parameters
     ----------
     path, schema
-        A table and its columns.
+        The table and its columns.
     origin
-        Where the simulated clock begins [ticks of the job table's clock].
+        Time 0 of the simulated clock [ticks of the job table's clock].
     """
     fields = [item for item in schema.fields if not item.derived]
     lines, columns = _cells(path, [item.name for item in fields])
     found = {}
     for item, cells in zip(fields, columns, strict=True):
-        # Cell by cell only what is written in another way.
+        # Columns with unusual formatting are parsed cell by cell.
         values = item.parse_column(cells)
         if values is None or (item.name in _NEEDED and "" in cells):
             values = [_value(item, cell, path, line) for cell, line in zip(cells, lines, strict=True)]
@@ -242,7 +241,7 @@ def _value(item: Field, cell: str, path: Path, line: int) -> Any:
 
 
 def _read(path: Path, schema: Schema, origin: int) -> Iterator[tuple[int, dict[Any, Any]]]:
-    """The same row by row."""
+    """As :func:`_columns`, row by row."""
     lines, columns = _columns(path, schema, origin)
     lists = [values if isinstance(values, list) else optional(values) for values in columns.values()]
     for line, *row in zip(lines, *lists, strict=True):
@@ -250,13 +249,13 @@ def _read(path: Path, schema: Schema, origin: int) -> Iterator[tuple[int, dict[A
 
 
 def _records(path: Path, jobs: Sequence[Job], mechanism: str, origin: int) -> Records:
-    """What became of the jobs, which must be those of the table in its order."""
+    """Read the records of the jobs, which must be those of the job table in its order."""
     schema = JOBS.extend([Field("type", "text", "", "type")])
     held = ELIGIBLE.name in read_text(path).partition("\n")[0].split(",")
     lines, columns = _columns(path, schema.extend([ELIGIBLE]) if held else schema, origin)
     if held:
         queued, submit = columns.pop(ELIGIBLE.source), columns["submit"]
-        # Absent is less than every time.
+        # ABSENT is less than every time.
         columns["eligible"] = np.where((submit != ABSENT) & (queued > submit), queued, ABSENT)
     known = {job.job_id: (job.type, job.nodes) for job in jobs}
     ids = columns["job_id"].tolist()
@@ -281,7 +280,7 @@ def _runtime(job: Job, mechanism: str) -> float:
 def _history(
     result: Sealed, mechanism: str, origin: int, records: Records, nodes: int
 ) -> tuple[list[Entry], list[Sample]]:
-    """The event log and the course of the machine."""
+    """Read the event log and the samples of the machine."""
     events, course = (
         result.need(table_name(table, mechanism), "which 'holdfast run --events' writes: run it again")
         for table in ("events", "timeline")
@@ -311,14 +310,14 @@ def _decisions(path: Path | None, origin: int) -> list[Decision] | None:
 
 
 def _placements(path: Path | None, nodes: int) -> dict[int, int] | None:
-    """Nodes of the last run of each job, by job id; None: the rule counted nodes."""
+    """Nodes of the last run of each job, by job id; None: nodes had no names."""
     if path is None:
         return None
     return {int(row["job_id"]): _bits(row["nodes"], nodes) for _, row in table_rows(path, {"job_id": whole}, "nodes")}
 
 
 def _bits(text: str, nodes: int) -> int:
-    """A list as :func:`workloads.logs.node_names.node_list` writes it; nodes beyond the machine are passed over."""
+    """Parse a list written by :func:`workloads.logs.node_names.node_list`; nodes beyond the machine are ignored."""
     numbers = (int(name[1:]) for name in nodes_in(text) if name[1:].isdecimal() and len(name) < _LONGEST_NAME)
     return sum(1 << number for number in numbers if number < nodes)
 
@@ -326,7 +325,7 @@ def _bits(text: str, nodes: int) -> int:
 def _courses(path: Path | None, jobs: Sequence[Job], origin: int) -> list[StochasticRecord]:
     """The stochastic jobs with their reservations."""
     found: dict[int, list[ReservationRecord]] = {job.job_id: [] for job in jobs if job.type is JobType.STOCHASTIC}
-    # Where there are no digests, a file of an earlier run may lie there.
+    # Without digests, the file may be left over from an earlier run.
     for line, row in _read(path, RESERVATIONS, origin) if path is not None and found else ():
         empty = next((name for name in ("number", "submit", "nodes", "length") if row[name] is None), None)
         if path is not None and empty is not None:

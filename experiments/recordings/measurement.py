@@ -20,14 +20,14 @@ MEASURING = "measuring"
 
 @dataclass(frozen=True)
 class Measurement:
-    """What is measured, and how.
+    """Settings of the measurement.
 
     Attributes
     ----------
     instant_tolerance
-        How late an on-demand job may start and still count as started instantly [s]; None: the warning of the run.
+        Delay up to which a start of an on-demand job counts as instant [s]; None: the warning of the run.
     warmup, cooldown
-        Left out after the first and before the last submit [s].
+        Time left out after the first and before the last submit [s].
     """
 
     instant_tolerance: Annotated[
@@ -38,12 +38,12 @@ class Measurement:
     cooldown: Annotated[Seconds, Parameter("time left out before the last submit", group=MEASURING)] = 0.0
 
     def under(self, warning: float) -> Measurement:
-        """The same with a tolerance: its own, else a warning [s]."""
+        """The measurement with an explicit tolerance: its own, or the warning [s]."""
         return self if self.instant_tolerance is not None else replace(self, instant_tolerance=warning)
 
     @property
     def window(self) -> MeasuredWindow:
-        """The window of time that is measured."""
+        """The measured window of time."""
         from simulator.results.measured_simulation import MeasuredWindow
 
         return MeasuredWindow(self.warmup, self.cooldown)

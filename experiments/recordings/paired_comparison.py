@@ -34,7 +34,7 @@ __all__ = ["GAIN_COLUMNS", "GROUPS", "MEASURES", "Gains", "gains", "read_pair", 
 
 #: Ways to group the jobs.
 GROUPS = ("user", "project", "account", "partition", "qos", "size", "type", "week")
-#: What is compared job by job, in the unit of its metric.
+#: Values compared job by job, in the unit of the metric.
 MEASURES: Mapping[str, Callable[[JobRecord], float]] = {
     "wait_h": lambda record: record.wait / (3600 * SECOND),
     "turnaround_h": lambda record: record.turnaround / (3600 * SECOND),
@@ -48,33 +48,33 @@ GAIN_COLUMNS = (
 ALL = "all jobs"
 #: Smallest share of the jobs in a size class.
 _CLASS = 20
-#: Groups that are printed.
+#: Largest number of groups to print.
 _PRINTED = 24
 _LEVEL = 0.05
-#: A job as both results have it, and its records.
+#: A job in both results, and its records.
 _Both = tuple[Job, Job, JobRecord, JobRecord]
 
 
 @dataclass(frozen=True)
 class Gains:
-    """What the same jobs gain and lose from a first result to a second one.
+    """Gains and losses of the same jobs from a first result to a second one.
 
     Attributes
     ----------
     first, second
         Names of the results.
     by
-        What groups the jobs; empty: nothing.
+        Attribute that groups the jobs; empty: no groups.
     rows
-        A row for each metric of all jobs and of each group, with the columns of ``compare``: means of the first and of
-        the second result, their difference (second less first) with its 95 % interval, the shares of the jobs for
-        which it is shorter and longer, who ``gains`` or ``loses``, and the largest value of each result.
+        A row for each metric of all jobs and of each group, with the columns of ``compare``: means of the first and the
+        second result, their difference (second minus first) with its 95 % interval, the shares of jobs with a shorter
+        and a longer value, the verdict (``gains``, ``loses``, ...), and the largest value of each result.
     cluster
-        Time within which jobs may depend on each other, as the intervals have it: ``week``, ``day``, ...
+        Length of the blocks of dependent jobs in the intervals: ``week``, ``day``, ...
     remark
-        What else differs between the results; empty: nothing.
+        Further differences between the results; empty: none.
     alone
-        Number of jobs that only the first and only the second result has; they are left out.
+        Numbers of jobs that only the first or only the second result has, which are left out.
     """
 
     first: str
@@ -93,12 +93,12 @@ class Gains:
         return pd.DataFrame(list(self.rows), columns=list(GAIN_COLUMNS))
 
     def of(self, name: str = "wait_h") -> list[Mapping[str, Any]]:
-        """The rows of one metric: all jobs, then the groups from the largest loss to the largest gain in total.
+        """The rows of one metric: all jobs, then groups from the largest total loss to the largest total gain.
 
         Raises
         ------
         UnknownNameError
-            If it is none of :data:`MEASURES`.
+            If the metric is not in :data:`MEASURES`.
         """
         if name not in MEASURES:
             raise UnknownNameError("metric", name, list(MEASURES))
@@ -145,10 +145,10 @@ class Gains:
         if left_out:
             paragraphs.append(f"{left_out:,} groups between the largest losses and the largest gains are not shown")
         paragraphs.append(
-            f"difference: {self.second} less {self.first} [95 % interval, jobs of one {self.cluster} taken together]"
+            f"difference: {self.second} minus {self.first} [95 % interval, jobs of one {self.cluster} kept together]"
         )
         if self.by:
-            paragraphs.append("gains and loses: not by chance at 5 %, over all groups together (Holm)")
+            paragraphs.append("gains and loses: significant at 5 % over all groups together (Holm)")
         return "\n".join(paragraphs)
 
     def __str__(self) -> str:
@@ -156,42 +156,42 @@ class Gains:
 
 
 def make_interval(row: Mapping[str, Any]) -> Interval:
-    """Difference and interval of a row; of a single cluster the interval is not known (NaN)."""
+    """Difference and interval of a row; with a single cluster, the interval is unknown (NaN)."""
     low, high = (math.nan if row[end] is None else row[end] for end in ("low", "high"))
     return Interval(row["difference"], low, high)
 
 
 def shown_unit(shown: Metric, rows: Sequence[Mapping[str, Any]]) -> tuple[str, float]:
-    """Unit and scale of a metric in these rows: hours below one are minutes."""
+    """Unit and scale of a metric in these rows: times below an hour are in minutes."""
     most = max((max(row["first"], row["second"]) for row in rows), default=0.0)
     return ("min", 60.0) if shown.unit == "h" and most < 1 else (shown.unit, 1.0)
 
 
 def gains(first: Recording, second: Recording, by: str | None = None, names: tuple[str, str] | None = None) -> Gains:
-    """Compare two results by the jobs that both hold.
+    """Compare two results by the jobs that both contain.
 
     Parameters
     ----------
     first, second
-        The results; the difference is second less first.
+        The results; the difference is second minus first.
     by
         One of :data:`GROUPS`; None: all jobs together.
     names
-        What they are called; by default their labels or mechanisms.
+        Names of the results; by default their labels or mechanisms.
 
     Returns
     -------
     Gains
-        Over the jobs that started and were not cancelled in both results. An interval takes the jobs of one week (day,
-        hour, where there are fewer than ten weeks, days) together, since they wait in one queue. A group ``gains`` or
-        ``loses`` where its difference is not 0 at 5 % by Holm's method over all groups of the metric, is ``equal``
-        where no job differs, else ``undecided``.
+        Over the jobs that started and were not cancelled in both results. Intervals resample the jobs of one week (or
+        of one day or hour, if there are fewer than ten weeks or days) together, because they wait in one queue. A group
+        ``gains`` or ``loses`` if its difference is significant at 5 % by Holm's method over all groups of the metric,
+        is ``equal`` if no job differs, and otherwise ``undecided``.
 
     Raises
     ------
     InputError
-        If no job is in both, one is another job there (of other nodes or another submit), no job ran in both, or the
-        jobs do not tell what groups them.
+        If no job is in both results, a job differs between them in nodes or submit, no job ran in both, or the jobs
+        lack the attribute that groups them.
     """
     if by is not None and by not in GROUPS:
         raise UnknownNameError("group", by, GROUPS)
@@ -222,7 +222,7 @@ def gains(first: Recording, second: Recording, by: str | None = None, names: tup
 
 
 def _common(first: Recording, second: Recording, called: tuple[str, str]) -> list[_Both]:
-    """The jobs that both results hold, in the order of the first; with the row of each in both tables."""
+    """Jobs in both results, in the order of the first, with their rows in both tables."""
     both = f"{called[0]} and {called[1]} do not hold the same jobs"
     there = {job.job_id: (job, record) for job, record in zip(second.table, second.records, strict=True)}
     common = []
@@ -241,7 +241,7 @@ def _common(first: Recording, second: Recording, called: tuple[str, str]) -> lis
 
 
 def _remark(common: Sequence[_Both], called: tuple[str, str]) -> str:
-    """What else sets the jobs apart."""
+    """Describe further differences between the jobs."""
     types = sum(job.type is not other.type for job, other, _, _ in common)
     runtimes = sum(one.runtime != other.runtime for _, _, one, other in common)
     differences = [
@@ -253,7 +253,7 @@ def _remark(common: Sequence[_Both], called: tuple[str, str]) -> str:
 
 
 def _names(by: str, jobs: Sequence[Job], submits: np.ndarray, epoch: float | None, unit: str) -> list[str]:
-    """The group of each job."""
+    """Name of the group of each job."""
     if by == "type":
         return [str(job.type) for job in jobs]
     if by == "size":
@@ -269,7 +269,7 @@ def _names(by: str, jobs: Sequence[Job], submits: np.ndarray, epoch: float | Non
             return [f"week {week + 1}" for week in weeks]
         first = epoch + float(submits.min())
         return [f"from {datetime.fromtimestamp(first + week * WEEK, UTC):%Y-%m-%d}" for week in weeks]
-    # Slurm's account is what other logs call a project.
+    # Slurm's account corresponds to the project of other logs.
     found = [getattr(job, "project" if by == "account" else by) for job in jobs]
     if not any(found):
         raise InputError(f"the jobs name no {by}: choose another group ({', '.join(GROUPS)})")
@@ -302,7 +302,7 @@ def _row(group: str, name: str, a: np.ndarray, b: np.ndarray, clusters: np.ndarr
 
 
 def _judge(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows of a metric, all jobs first, with p-values adjusted for the number of groups, and verdicts."""
+    """Add p-values, adjusted for the number of groups, and verdicts to the rows of a metric, all jobs first."""
     for family in (rows[:1], [row for row in rows[1:] if row["p_value"] is not None]):
         for row, adjusted in zip(family, holm([row["p_value"] or 0.0 for row in family]), strict=True):
             if row["p_value"] is None:
@@ -314,19 +314,19 @@ def _judge(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def read_pair(places: Sequence[str], *, trust: bool = False) -> tuple[Recording, Recording, tuple[str, str]]:
-    """Two results to compare, and what to call them.
+    """Read two results to compare, and their names.
 
     Parameters
     ----------
     places
-        One directory of two runs, or two of ``DIR`` or ``DIR:RUN``.
+        One directory with two runs, or two places of the form ``DIR`` or ``DIR:RUN``.
     trust
-        As of :func:`experiments.recordings.archive.read_recording`.
+        As for :func:`experiments.recordings.archive.read_recording`.
 
     Raises
     ------
     InputError
-        If there are not two, or one is not usable.
+        If there are not two results, or one cannot be used.
     """
     if len(places) == 1:
         directory, wanted = _place(places[0])

@@ -33,7 +33,7 @@ __all__ = [
     "write_replay",
 ]
 
-#: Told after each few hundred jobs: (mechanism, jobs that have ended).
+#: Callback after every few hundred jobs: (mechanism, number of ended jobs).
 Progress = Callable[[str, int], None]
 
 
@@ -66,18 +66,18 @@ def replays(
     progress: Progress | None = None,
     **more: Any,
 ) -> Iterator[Result]:
-    """Simulate the table under each mechanism, one after the other: an interruption loses only the one under way.
+    """Simulate the table under each mechanism in turn; an interruption loses only the current one.
 
     Parameters
     ----------
     jobs, nodes, options
-        As of :func:`simulator.simulation.simulate`.
+        As for :func:`simulator.simulation.simulate`.
     mechanisms
         Names of mechanisms.
     events
-        Whether event log and decisions are kept.
+        Whether to keep the event log and the decisions.
     progress
-        Called with the mechanism and the number of jobs that have ended.
+        Called with the mechanism and the number of ended jobs.
     **more
         Further parameters of :func:`simulator.simulation.simulate`.
     """
@@ -95,12 +95,12 @@ def replays(
 
 
 def make_directory(path: str | Path) -> Path:
-    """A directory that can be written to, before anything is computed.
+    """Make a directory, or check that it can be written to, before anything is computed.
 
     Raises
     ------
     OutputError
-        If there is none and none can be made.
+        If it cannot be made or written to.
     """
     directory = Path(path)
     for place in (directory, *directory.parents):
@@ -109,7 +109,7 @@ def make_directory(path: str | Path) -> Path:
     try:
         directory.mkdir(parents=True, exist_ok=True)
         probe = directory / partial_name("probe")
-        probe.touch(exist_ok=False)  # nothing that is there is touched
+        probe.touch(exist_ok=False)  # existing files are not touched
         probe.unlink()
     except OSError as error:
         raise OutputError(f"cannot write to the directory {directory}: {error.strerror or error}") from None
@@ -135,13 +135,13 @@ def write_replay(
     Parameters
     ----------
     directory, results
-        Where to, and what: each with its own label or mechanism.
+        Output directory, and results with distinct labels or mechanisms.
     measurement
-        What is measured; without a tolerance, that of each result is its warning.
+        Settings of the measurement; the default tolerance is the warning of each result.
     events
-        Whether the event logs are written.
+        Whether to write the event logs.
     values
-        Further columns of the summary by label: the options that set a result apart.
+        Additional columns of the summary by label: the options in which the results differ.
     jobs_as
         Format of the tables of jobs.
 
@@ -190,7 +190,7 @@ def write_replay(
 
 
 def accounting_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """A row for each result: its node-hours by what they were used for; those down where any were."""
+    """One row per result: its node-hours by use, with those down if there were any."""
     states = (*STATES, "down") if any(result.accounting.down for result in results) else STATES
     return [
         {

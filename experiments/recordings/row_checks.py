@@ -28,7 +28,7 @@ _END = frozenset(("complete", "kill", "cancel"))
 _OF_JOBS = frozenset(
     ("hold", "submit", "notice", "reserve", "time-out", "wait", "gather", "start", "requeue", "withdraw", *_WITHIN_RUN)
 ) | (_END_OF_RUN | _END)
-#: What an event makes of the nodes of a run.
+#: Effect of an event on the nodes of a run.
 _SIZES: Mapping[str, Callable[[int, int], bool]] = {
     "start": lambda before, after: after > 0,
     "shrink": lambda before, after: 0 < after < before,
@@ -76,12 +76,12 @@ def sound_times(times: Any, origin: int, name: str, path: Path, lines: Sequence[
 
 
 def sound_records(columns: Mapping[str, Any], runtimes: Any, path: Path, lines: Sequence[int]) -> Records:
-    """What became of the jobs, held to the order of its times, and to what is counted.
+    """Check the records of jobs: the order of times, and the counts.
 
     Parameters
     ----------
     columns
-        As of :class:`~simulator.results.records.Records`, with texts as types and states.
+        As for :class:`~simulator.results.records.Records`, with types and states as text.
     runtimes
         Undisturbed runtimes [ticks], shape (rows,).
     path, lines
@@ -90,7 +90,7 @@ def sound_records(columns: Mapping[str, Any], runtimes: Any, path: Path, lines: 
     Raises
     ------
     TraceError
-        Naming file, line and job.
+        With file, line and job.
     """
 
     def refuse(row: int, what: str) -> TraceError:
@@ -110,7 +110,7 @@ def sound_records(columns: Mapping[str, Any], runtimes: Any, path: Path, lines: 
     counts = [_negative(records.columns[name]) for name in ("preemptions", "shrinks", "lost")]
     laws = {
         "must have preemptions, shrinks and lost node-seconds of at least 0": counts[0] | counts[1] | counts[2],
-        "did not come, and has a start or an end": absent & ((start != ABSENT) | (end != ABSENT)),
+        "did not arrive, but has a start or an end": absent & ((start != ABSENT) | (end != ABSENT)),
         "must have a submit, a start and an end": ~absent
         & ((submit == ABSENT) | (end == ABSENT) | ((start == ABSENT) & ~cancelled)),
         "must be submitted, then start, then end": ~absent & ~((submit <= begun) & (begun <= end)),
@@ -122,7 +122,7 @@ def sound_records(columns: Mapping[str, Any], runtimes: Any, path: Path, lines: 
 
 
 def _negative(counts: Any) -> Any:
-    """Which of some whole numbers are less than 0, or absent."""
+    """Mask of the numbers that are negative or absent."""
     if counts.dtype != object:
         return counts < 0
     return np.array([count is None or count < 0 for count in counts])
@@ -131,12 +131,12 @@ def _negative(counts: Any) -> Any:
 def sound_entries(
     rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path, jobs: Collection[int], nodes: int
 ) -> Iterator[Entry]:
-    """The entries of an event log, each checked against those before it.
+    """Check each entry of an event log against the preceding ones.
 
     Parameters
     ----------
     rows
-        Line and values of each row.
+        Line number and values of each row.
     path
         The file.
     jobs
@@ -147,7 +147,7 @@ def sound_entries(
     Raises
     ------
     TraceError
-        Naming file and line.
+        With file and line.
     """
     last: int | None = None
     holdings = _Holdings(nodes)
@@ -162,7 +162,7 @@ def sound_entries(
 
 
 class _Holdings:
-    """Nodes that runs and outages have according to the entries so far.
+    """Nodes of runs and outages after the entries so far.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class _Holdings:
         self._machine, self._taken = nodes, 0
 
     def change(self, entry: Entry) -> str:
-        """Carry out an entry of a run or an outage; what is wrong with it, empty: nothing."""
+        """Apply an entry of a run or an outage; returns the problem, empty if there is none."""
         job, event = entry.job_id, entry.event
         held = self.running if job in self.running or event == "start" else self._down
         had = held.pop(job, 0)
@@ -192,14 +192,16 @@ class _Holdings:
 
 
 def _fault(entry: Entry, last: int | None, holdings: _Holdings, ended: set[int], is_job: bool) -> str:
-    """What is wrong with an entry; empty: nothing."""
+    """Problem of an entry; empty if there is none."""
     job, event = entry.job_id, entry.event
     if last is not None and entry.time < last:
         return "its time is before that of the line above"
     if not 0 <= min(entry.before, entry.after) <= max(entry.before, entry.after) <= LARGEST_SIZE:
         return f"numbers of nodes must be from 0 to {LARGEST_SIZE:,}"
     if event not in (_OF_JOBS if is_job else _OF_OUTAGES):
-        return f"{format_value(event)} is no event of {'a job' if is_job else 'an outage, and there is no such job'}"
+        return (
+            f"{format_value(event)} is not an event of {'a job' if is_job else 'an outage, and there is no such job'}"
+        )
     if not is_job:
         if job >= 0:
             return f"job {job} is not among the jobs that were simulated"
@@ -208,9 +210,9 @@ def _fault(entry: Entry, last: int | None, holdings: _Holdings, ended: set[int],
         return f"job {job} has ended in a line above"
     runs = job in holdings.running
     if event == "start" and runs:
-        return f"job {job} runs already"
+        return f"job {job} is already running"
     if (event in _WITHIN_RUN or event in _END_OF_RUN) and not runs:
-        return f"job {job} does not run"
+        return f"job {job} is not running"
     if event in _END:
         ended.add(job)
     return holdings.change(entry) if event in _SIZES else ""
@@ -224,7 +226,7 @@ def sound_samples(
     Parameters
     ----------
     rows
-        Line and values of each row.
+        Line number and values of each row.
     path
         The file.
     nodes
@@ -235,12 +237,12 @@ def sound_samples(
     Raises
     ------
     TraceError
-        Naming file and line.
+        With file and line.
     """
     wanted = {entry.time for entry in entries}
     last: int | None = None
     line = 1
-    for line, row in rows:  # the last line is named below
+    for line, row in rows:  # the error below names the last line
         sample = row[0], row[1], row[2], row[3], row[4]
         fault = _missing(row)
         if not fault and last is not None and sample[0] <= last:
@@ -256,7 +258,7 @@ def sound_samples(
         raise TraceError(path, line, "the event log has a time that is not in this table")
 
 
-#: What each kind of decision needs beside its time.
+#: Columns that each kind of decision requires in addition to its time.
 _NEEDED = {
     "promise": ("job_id",),
     "reason": (),
@@ -275,20 +277,20 @@ def sound_decisions(rows: Iterable[tuple[int, Mapping[str, Any]]], path: Path) -
     Parameters
     ----------
     rows
-        Line and values of each row.
+        Line number and values of each row.
     path
         The file.
 
     Raises
     ------
     TraceError
-        Naming file and line.
+        With file and line.
     """
     last: int | None = None
     for line, row in rows:
         decision = Decision(**row)
         if decision.decision not in _NEEDED:
-            raise TraceError(path, line, f"{format_value(decision.decision)} is no decision")
+            raise TraceError(path, line, f"{format_value(decision.decision)} is not a decision")
         if any(row[name] is None for name in ("time", *_NEEDED[decision.decision])):
             raise TraceError(path, line, "a cell is empty")
         if last is not None and decision.time < last:

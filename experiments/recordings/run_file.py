@@ -47,36 +47,36 @@ __all__ = [
 ]
 
 _PICTURES = ("mechanisms", "waits", "machine", "accounting", "aggregates", "differences", "loop")
-#: What is drawn from the tables of a replay and of a loop.
+#: Figures drawn from the tables of a replay and of a loop.
 PICTURE_FILES = tuple(f"{name}.{kind}" for name in _PICTURES for kind in ("png", "pdf"))
-#: Key of ``run.json``: the file that holds the job table. It stands there where the event log was kept.
+#: Key of ``run.json``: file name of the job table, present if the event log was kept.
 JOB_TABLE = "job_table"
-#: Key of ``run.json``: seconds since 1970 at which the clock of the job table stands at 0, null if not known.
+#: Key of ``run.json``: seconds since 1970 at time 0 of the job table, null if unknown.
 EPOCH = "epoch"
-#: Key of ``run.json``: what computed a run, ``simpy`` or ``compiled``; where they differ, by mechanism.
+#: Key of ``run.json``: engine of the run, ``simpy`` or ``compiled``; by mechanism if they differ.
 ENGINE = "engine"
-#: What its dates are in, where that is not UTC.
+#: Key of ``run.json``: time zone of its dates, if not UTC.
 ZONE = "zone"
-#: What sizes count, where that is not nodes.
+#: Key of ``run.json``: unit of sizes, if not nodes.
 UNIT = "unit"
-#: First submit of the log that a starting state was cut out of [s].
+#: Key of ``run.json``: first submit of the log from which a starting state was taken [s].
 FIRST_SUBMIT = "first_submit"
-#: Decayed usage by account at the starting state [node-seconds], where the queue order asks for it.
+#: Key of ``run.json``: decayed usage by account at the starting state [node-seconds], if the queue order needs it.
 PAST_USAGE = "past_usage"
 
 
 def holds_run(directory: Path) -> bool:
-    """Whether there is a result, good or not."""
+    """Whether a directory has a result, valid or not."""
     return (directory / RUN).is_file() or arriving(directory, RUN).is_dir()
 
 
 def open_run(directory: Path) -> Sealed:
-    """The result of a replay, if all of it is as it was written.
+    """Open the result of a replay if all its files are unchanged.
 
     Raises
     ------
     InputError
-        If there is none, a file of it was changed, or ``run.json`` does not name input and mechanisms.
+        If there is no result, a file was changed, or ``run.json`` does not name input and mechanisms.
     """
     path = directory / RUN
     if not holds_run(directory):
@@ -95,12 +95,12 @@ def open_run(directory: Path) -> Sealed:
 
 
 def chosen_mechanism(directory: Path, content: Mapping[str, Any], mechanism: str | None) -> str:
-    """The mechanism that is wanted, as its files are named.
+    """The requested mechanism, as in the names of its files.
 
     Raises
     ------
     InputError
-        If there are several and none is named, or the named one is not there.
+        If there are several and none is named, or the named one is missing.
     """
     there = list(content["mechanisms"])
     if mechanism is None:
@@ -116,7 +116,7 @@ def chosen_mechanism(directory: Path, content: Mapping[str, Any], mechanism: str
 
 
 def simulated_jobs(result: Sealed) -> Sequence[Job]:
-    """The job table that was simulated: beside the results, or made again from an input that is still the same.
+    """The simulated job table, read from the directory or made again from the unchanged input.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def simulated_jobs(result: Sealed) -> Sequence[Job]:
     Raises
     ------
     InputError
-        If it is nowhere, or a file names code and is not trusted.
+        If it is not available, or a file names code and is not trusted.
     """
     from workloads.table.job_table import read_job_table
 
@@ -143,7 +143,7 @@ def simulated_jobs(result: Sealed) -> Sequence[Job]:
     path = result.find(kept)
     if path is None:
         path = directory / kept
-        # An input that lay there was left as it was.
+        # An input in the same directory was not copied.
         if not is_plain_name(kept) or not is_plain_file(path):
             raise InputError(f"{directory}: has no {path.name}, the simulated job table; run the simulation again")
         if result.files is not None and file_sha256(path) != content["input"]["sha256"]:
@@ -160,12 +160,12 @@ def recorded_nodes(directory: Path, content: Mapping[str, Any]) -> int:
 
 
 def recorded_unit(content: Mapping[str, Any]) -> str:
-    """What sizes count: ``nodes`` or ``processors``."""
+    """Unit of sizes: ``nodes`` or ``processors``."""
     return "processors" if content.get(UNIT) == "processors" else "nodes"
 
 
 def recorded_engine(content: Mapping[str, Any], mechanism: str) -> str:
-    """What computed a run; results of earlier versions, which do not say it, are of the model."""
+    """Engine of a run; results of earlier versions do not name it and come from the full model."""
     engine = content.get(ENGINE)
     if isinstance(engine, Mapping):
         engine = engine.get(mechanism)
@@ -173,7 +173,7 @@ def recorded_engine(content: Mapping[str, Any], mechanism: str) -> str:
 
 
 def recorded_epoch(directory: Path, content: Mapping[str, Any]) -> float | None:
-    """Seconds since 1970 at which the clock of the job table stands at 0; None if it is not known."""
+    """Seconds since 1970 at time 0 of the job table; None if unknown."""
     epoch = content.get(EPOCH)
     if epoch is None:
         return None
@@ -183,7 +183,7 @@ def recorded_epoch(directory: Path, content: Mapping[str, Any]) -> float | None:
 
 
 def read_prior(directory: Path, content: Mapping[str, Any]) -> PriorState | None:
-    """What is known of the time before a starting state; None: nothing."""
+    """Information about the time before a starting state; None: there is none."""
     usage, first = content.get(PAST_USAGE), content.get(FIRST_SUBMIT)
     if usage is None and first is None:
         return None
@@ -197,7 +197,7 @@ def read_prior(directory: Path, content: Mapping[str, Any]) -> PriorState | None
 
 
 def recorded_measurement(directory: Path, content: Mapping[str, Any]) -> Measurement:
-    """What was measured, and how; what is not told is at its default."""
+    """Settings of the measurement, with defaults for missing entries."""
     try:
         given = dict(content.get("measurement", {}))
         measurement = Measurement(**given)
@@ -210,9 +210,9 @@ def recorded_measurement(directory: Path, content: Mapping[str, Any]) -> Measure
 
 
 def recorded_options(directory: Path, content: Mapping[str, Any]) -> Options:
-    """How the machine was operated; what this version does not know is passed over.
+    """Options of the simulation; options unknown to this version are ignored.
 
-    Plug-ins are named as they were and not looked for: a file of results must not make code run.
+    Plug-ins are kept as names and not looked up, so that a result file cannot run code.
     """
     known = {field.name for field in fields(Options)}
     given = content.get("options")
@@ -227,7 +227,7 @@ def recorded_options(directory: Path, content: Mapping[str, Any]) -> Options:
 
 
 def _recorded_input(directory: Path, content: Mapping[str, Any]) -> Path:
-    """The file that was simulated, if it is still the same."""
+    """The simulated file, if it is unchanged."""
     path = Path(content["input"]["path"])
     if not path.is_file():
         raise InputError(f"{directory}: the input of the run, {path}, is missing")
@@ -237,7 +237,7 @@ def _recorded_input(directory: Path, content: Mapping[str, Any]) -> Path:
 
 
 def _jobs_of_trace(directory: Path, content: Mapping[str, Any]) -> Sequence[Job]:
-    """A trace as the baseline alone replays it: without a job table."""
+    """Jobs of a trace that was replayed under the baseline without a job table."""
     from workloads.hybrid.assignment import as_rigid
     from workloads.logs.readers import read_trace
 

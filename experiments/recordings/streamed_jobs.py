@@ -23,33 +23,33 @@ from workloads.ground.files import atomic_open, read_bytes
 
 __all__ = ["ENDED", "EndedJobs"]
 
-#: Directory of the parts.
+#: Directory of the intermediate tables.
 ENDED = "ended"
-#: What the parts are of.
+#: Manifest that identifies their replay.
 _MANIFEST = "stream.json"
 
 
 class EndedJobs:
-    """Writes the jobs of a streamed replay as they end, a part at a time.
+    """Writes the jobs of a streamed replay as they end, one table per batch.
 
     Parameters
     ----------
     directory
-        Of the results; the parts come to ``ended`` in it.
+        Directory of the results; the tables are written to its folder ``ended``.
     identity
-        What decides the rows. Parts of a replay with the same identity that did not come to its end are kept.
+        Everything that determines the rows. Tables of an unfinished replay with the same identity are kept.
     format
-        Of the parts.
+        Format of the tables.
 
     Attributes
     ----------
     kept
-        How many parts of an earlier attempt there were.
+        Number of tables kept from an earlier attempt.
 
     Raises
     ------
     InputError
-        If the parts of another replay are there.
+        If there are tables of another replay.
     """
 
     def __init__(self, directory: Path, identity: Mapping[str, Any], format: Format, *, force: bool = False) -> None:
@@ -61,7 +61,7 @@ class EndedJobs:
         if manifest.is_file() and manifest.read_text(encoding="utf-8") != content:
             if not force:
                 raise InputError(
-                    f"{self.place}: holds jobs of another streamed run, which did not come to its end; "
+                    f"{self.place}: holds jobs of another, unfinished streamed run; "
                     "take another directory, or replace them with --force"
                 )
             self.remove()
@@ -74,7 +74,7 @@ class EndedJobs:
         self.kept = len(list(self.place.glob(f"jobs-*.{format}")))
 
     def write(self, records: Records) -> None:
-        """Write a part, unless it is there already.
+        """Write a table, unless it exists already.
 
         Raises
         ------
@@ -86,14 +86,14 @@ class EndedJobs:
         buffer = io.BytesIO()
         write_rows(buffer, JOBS, Recording(BASELINE, 1, Options(), (), records), records, self._format)
         content = buffer.getvalue()
-        # The same replay tells the same; what differs was damaged.
+        # The same replay writes the same bytes; a different table was damaged.
         if self._number <= self.kept and path.is_file() and read_bytes(path) == content:
             return
         with atomic_open(path, "wb") as file:
             file.write(content)
 
     def remove(self) -> None:
-        """Remove the parts, which the table of all jobs replaces."""
+        """Remove the tables, which the table of all jobs replaces."""
         if not self.place.is_dir() or self.place.is_symlink():
             return
         for path in sorted(self.place.iterdir(), key=lambda path: path.name == _MANIFEST):
@@ -102,4 +102,4 @@ class EndedJobs:
         try:
             self.place.rmdir()
         except OSError:
-            return  # something of the user's is in it
+            return  # it contains a file of the user

@@ -41,9 +41,9 @@ def streamed_replay(
     Parameters
     ----------
     jobs, nodes, options, batch_size, progress
-        As of :func:`simulator.streaming.stream`.
+        As for :func:`simulator.streaming.stream`.
     ended
-        Where they are written.
+        Writer of the ended jobs.
     """
 
     def write(rows: Any, start: Any, end: Any) -> None:
@@ -74,11 +74,11 @@ def stream_log(
         the replay is complete, ended jobs are kept in its folder ``ended``, one table per batch; after a kill the same
         call resumes from these.
     nodes
-        Size of the machine; by default the one that the log names.
+        Size of the machine; by default from the log.
     format
         ``csv`` or ``parquet``.
     force
-        Whether to replace jobs that another call has left in ``ended``.
+        Whether to replace the jobs of another replay in ``ended``.
     batch_size
         Number of ended jobs per table in ``ended``.
     progress
@@ -94,7 +94,7 @@ def stream_log(
     Raises
     ------
     InputError
-        If the log cannot be read, an option is not legal, or jobs of another call are in ``ended``.
+        If the log cannot be read, an option is not legal, or ``ended`` holds jobs of another replay.
     """
     trace = log if isinstance(log, Trace) else read_long_swf(log)
     size = trace.nodes if nodes is None else nodes

@@ -16,12 +16,12 @@ _MECHANISM = Quantity("mechanism")
 
 
 def metric_column(name: str, head: str, group: str = "", **changes: Any) -> Quantity:
-    """The column of a metric under a short heading; unit, scale and digits are the catalogue's unless changed."""
+    """Column of a metric under a short heading, with unit, scale and digits of the catalogue unless changed."""
     return replace(metric(name), head=head, group=group, **changes)
 
 
 def _thousands(name: str, head: str, group: str = "") -> Quantity:
-    """Thousands of node-hours."""
+    """Column of thousands of node-hours."""
     return metric_column(name, head, group, unit="kNh", scale=1e-3, digits=1)
 
 
@@ -69,35 +69,35 @@ _CANCELLATIONS = (
 
 
 def comparison(summaries: Sequence[Mapping[str, Any]], *, unit: str = "nodes", verbose: bool = False) -> str:
-    """The mechanisms side by side; a group of times below an hour is in minutes.
+    """Compare mechanisms in a table; a group of times below an hour is in minutes.
 
     Parameters
     ----------
     summaries
         Rows as :func:`simulator.results.metrics.summarize` returns.
     unit
-        What sizes count: ``nodes`` or ``processors``.
+        Unit of sizes: ``nodes`` or ``processors``.
     verbose
-        Whether to show wall-clock times, too.
+        Whether to include wall-clock times.
     """
     columns = [column for column in _COMPARISON if not _repeats(column.name, summaries)]
     return _render(summaries, [*columns, *(_CLOCKED if verbose else ())], unit)
 
 
 def stochastic_comparison(summaries: Sequence[Mapping[str, Any]], *, unit: str = "nodes", verbose: bool = False) -> str:
-    """The stochastic jobs under each mechanism; parameters of :func:`comparison`."""
+    """Compare the stochastic jobs under each mechanism; parameters as for :func:`comparison`."""
     return _render(
         summaries, [*_STOCHASTIC, *([metric_column("planning_seconds", "planning")] if verbose else [])], unit
     )
 
 
 def cancellation_comparison(summaries: Sequence[Mapping[str, Any]], *, unit: str = "nodes") -> str:
-    """The cancelled jobs under each mechanism; parameters of :func:`comparison`."""
+    """Compare the cancelled jobs under each mechanism; parameters as for :func:`comparison`."""
     return _render(summaries, _CANCELLATIONS, unit)
 
 
 def by_label(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Rows under the labels of their runs, where they have any: the labels stand where the mechanisms stood.
+    """Replace the mechanism of each row by the label of its run, if it has one.
 
     >>> by_label([{"label": "sjf / easy", "mechanism": "baseline", "wait_h": 1.0}, {"mechanism": "CUA-SPAA"}])
     [{'label': 'sjf / easy', 'mechanism': 'sjf / easy', 'wait_h': 1.0}, {'mechanism': 'CUA-SPAA'}]
@@ -106,7 +106,7 @@ def by_label(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def is_metric(name: str) -> bool:
-    """Whether a column of a summary is a metric; others tell which run it is.
+    """Whether a column of a summary is a metric; other columns identify the run.
 
     >>> is_metric("wait_h"), is_metric("order")
     (True, False)
@@ -119,7 +119,7 @@ def is_metric(name: str) -> bool:
 
 
 def _repeats(name: str, rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a column shows the turnaround of one type, and all jobs are of that type."""
+    """Whether a column repeats the overall turnaround, because all jobs are of its type."""
     return (
         name.startswith("turnaround_")
         and name != "turnaround_h"

@@ -24,9 +24,9 @@ __all__ = ["FORMATS", "Format", "arrow_table", "write_rows", "write_table"]
 
 Format = Literal["csv", "parquet"]
 FORMATS: tuple[Format, ...] = ("csv", "parquet")
-#: Jobs that are written at a time.
+#: Number of jobs written at a time.
 _BLOCK = 1 << 16
-#: How Arrow calls the kinds of columns.
+#: Arrow names of the kinds of columns.
 _ARROW: dict[Kind, str] = {
     "whole": "int64",
     "text": "string",
@@ -34,12 +34,12 @@ _ARROW: dict[Kind, str] = {
     "ticks": "float64",
     "clock": "float64",
 }
-#: What makes the csv module quote a cell.
+#: Characters for which the csv module quotes a cell.
 _SPECIAL = frozenset(',"\r\n')
 
 
 def write_table(path: Path, schema: Schema, recording: Recording, format: Format = "csv") -> None:
-    """Write a table of a result, complete or not at all.
+    """Write a table of a result atomically.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def write_table(path: Path, schema: Schema, recording: Recording, format: Format
 
 
 def write_rows(file: IO[bytes], schema: Schema, recording: Recording, rows: Any, format: Format = "csv") -> None:
-    """Write some rows of a table of a result, with their head."""
+    """Write rows of a table of a result, with the header."""
     if format == "parquet":
         _write_parquet(file, schema, recording, rows)
         return
@@ -69,7 +69,7 @@ def write_rows(file: IO[bytes], schema: Schema, recording: Recording, rows: Any,
 
 
 def _blocks(rows: Any) -> Iterator[Any]:
-    """The rows of a long table in parts."""
+    """Split the rows of a long table into blocks."""
     if not isinstance(rows, Records) or len(rows) <= _BLOCK:
         yield rows
         return
@@ -78,7 +78,7 @@ def _blocks(rows: Any) -> Iterator[Any]:
 
 
 def _quote(texts: list[str]) -> list[str]:
-    """Texts as the csv module writes them."""
+    """Quote texts as the csv module does."""
     special = [text for text in set(texts) if not _SPECIAL.isdisjoint(text)]
     if not special:
         return texts
@@ -90,7 +90,7 @@ def _quote(texts: list[str]) -> list[str]:
 
 
 def arrow_table(schema: Schema, recording: Recording, rows: Any = None) -> Any:
-    """A table of a result, or some rows of it, for pyarrow."""
+    """A table of a result, or some of its rows, as a pyarrow table."""
     import pyarrow as pa
 
     rows = schema.of(recording) if rows is None else rows
@@ -100,13 +100,13 @@ def arrow_table(schema: Schema, recording: Recording, rows: Any = None) -> Any:
 
 
 def _arrow(values: Any, kind: Any) -> Any:
-    """A column, made of its bytes: ``pyarrow.array`` imports pandas, which takes half a second."""
+    """Make an Arrow column from its bytes, because ``pyarrow.array`` imports pandas, which takes half a second."""
     import pyarrow as pa
 
     count = len(values)
     if pa.types.is_string(kind):
         known = np.array([value is not None for value in values], np.bool_)
-        # Few texts that many rows have.
+        # Few distinct texts: encoded as a dictionary.
         encoded = {value: (value or "").encode() for value in set(values)}
         texts = list(map(encoded.__getitem__, values))
         ends = np.cumsum([0, *map(len, texts)], dtype=np.int32)

@@ -24,14 +24,14 @@ _LEGAL = "a time after the first submit, such as 12h or 43200, or a date, such a
 def unix_origin(recording: Recording) -> int | None:
     """Ticks since 1970 at which the simulated clock stands at 0; None: the date is unknown.
 
-    A log says it in its header (``UnixStartTime``), or its seconds are so many that they count from 1970.
+    It comes from the header of a log (``UnixStartTime``), or from times so large that they must count from 1970.
     """
     known = trace_epoch({}, recording.origin / SECOND) if recording.epoch is None else recording.epoch
     return None if known is None else recording.origin + to_ticks(known)
 
 
 def accounting_start(recording: Recording) -> int:
-    """From when on time is accounted for: the first submit, or the begin of a replay with a starting state.
+    """Begin of the accounting: the first submit, or the begin of a replay with a starting state.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def accounting_start(recording: Recording) -> int:
     Raises
     ------
     InputError
-        If no job ever came.
+        If no job arrived.
     """
     if recording.opened is None:
         raise InputError(_NEVER)
@@ -54,20 +54,20 @@ _FIRST_DATE, _LAST_DATE = (int(end.replace(tzinfo=UTC).timestamp()) for end in (
 
 #: Group of the options in the help of a command.
 _GROUP = "window"
-#: A time as a word: read once the first submit is known.
+#: A time as text, which is parsed once the first submit is known.
 _TIME = Values("TIME", str, unit="s")
 
 
 @dataclass(frozen=True)
 class Window:
-    """From when to when.
+    """A window of time.
 
     Attributes
     ----------
     start, end
-        After the first submit: a number of seconds, or a duration such as ``12h`` or ``3d``; where a log says when its
-        clock began (:func:`unix_origin`) also a date such as ``2022-03-01`` or ``2022-03-01T12:00`` (in the zone
-        of :class:`~workloads.logs.clock.LogClock`). None: the first event, the last.
+        Time after the first submit: a number of seconds, or a duration such as ``12h`` or ``3d``; if the origin of the
+        clock is known (:func:`unix_origin`), also a date such as ``2022-03-01`` or ``2022-03-01T12:00`` (in the zone of
+        :class:`~workloads.logs.clock.LogClock`). None: the first or the last event.
     """
 
     start: Annotated[
@@ -97,13 +97,13 @@ class Window:
         Raises
         ------
         InputError
-            If one of them is no time, or the window is empty.
+            If one of them is not a time, or the window is empty.
         """
         first = accounting_start(recording)
         if recording.closed is None:
             raise InputError(_NEVER)
         last = recording.closed - recording.origin
-        # Notices may come before.
+        # Notices may precede the first submit.
         opens = min(first, recording.entries[0].time if recording.entries else first)
         if self.start is not None:
             opens = _tick("--from", self.start, first, recording)
@@ -133,7 +133,7 @@ def _tick(name: str, value: float | str, first: int, recording: Recording) -> in
         seconds = parse_duration(value, name, LARGEST_TIME)
     except InputError:
         raise ParameterError(name, _LEGAL, value) from None
-    # Nothing is earlier than that.
+    # No event is earlier.
     ticks = first + to_ticks(max(seconds, -LARGEST_TIME))
     origin = unix_origin(recording)
     if origin is not None and not _FIRST_DATE <= (ticks + origin) // SECOND <= _LAST_DATE:

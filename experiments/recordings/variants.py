@@ -12,11 +12,11 @@ from workloads.ground.errors import InputError, TraceError
 
 __all__ = ["RUNS", "Variant", "chosen_variant", "in_label_order", "make_label", "run_names"]
 
-#: Key of ``run.json``: one entry for each run, where an option other than the mechanism had several values.
+#: Key of ``run.json``: one entry for each run, if an option other than the mechanism had several values.
 RUNS = "runs"
-#: Options whose values need no name beside them, first in a label.
+#: Options that come first in a label and whose values need no name.
 _PLAIN = ("order", "backfilling", "mechanism", "notice_mix", "placement")
-#: Labels that a message names.
+#: Largest number of labels in a message.
 _SHOWN = 12
 _SEPARATOR = " / "
 
@@ -28,13 +28,13 @@ class Variant:
     Attributes
     ----------
     label
-        The values that set it apart, or its mechanism if that is all; its files bear this name.
+        The values in which it differs from other runs, or its mechanism; used in the names of its files.
     mechanism
         ``baseline`` or e.g. ``CUA-SPAA``.
     varied
-        Whether another option than the mechanism sets it apart.
-    told
-        What ``run.json`` would tell if this were the only run.
+        Whether runs differ in an option other than the mechanism.
+    content
+    Content of ``run.json`` as if this were the only run.
     """
 
     label: str
@@ -44,7 +44,7 @@ class Variant:
 
 
 def in_label_order(names: Mapping[str, Any]) -> list[str]:
-    """Options in the order in which a label has them: order, backfilling and mechanism first, the seed last.
+    """Sort options for a label: order, backfilling and mechanism first, the seed last.
 
     >>> in_label_order({"seed": "1", "nodes": "8", "mechanism": "baseline", "order": "sjf"})
     ['order', 'mechanism', 'nodes', 'seed']
@@ -55,7 +55,7 @@ def in_label_order(names: Mapping[str, Any]) -> list[str]:
 
 
 def make_label(values: Mapping[str, Any]) -> str:
-    """The label of a run from the options that set it apart.
+    """Make the label of a run from the options in which it differs.
 
     >>> make_label({"mechanism": "CUP-SPAA", "order": "fcfs", "backfilling": "conservative"})
     'fcfs / conservative / CUP-SPAA'
@@ -78,14 +78,14 @@ def _words(name: str, value: str) -> str:
 
 
 def chosen_variant(directory: Path, content: Mapping[str, Any], wanted: str | None) -> Variant:
-    """The run that is wanted.
+    """Select a run of a result.
 
     Parameters
     ----------
-    directory, told
-        The result, and what its ``run.json`` tells.
+    directory, content
+    The result, and the content of its ``run.json``.
     wanted
-        A label, or some of its values, separated by commas or slashes; a mechanism; None: the only run.
+        A label or some of its values, separated by commas or slashes, or a mechanism; None: the only run.
 
     Raises
     ------
@@ -116,14 +116,14 @@ def chosen_variant(directory: Path, content: Mapping[str, Any], wanted: str | No
 
 
 def run_names(content: Mapping[str, Any]) -> list[str]:
-    """The names of the runs of a result: their labels, or their mechanisms."""
+    """Names of the runs of a result: their labels, or their mechanisms."""
     if RUNS in content and isinstance(content[RUNS], list):
         return [str(run.get("label")) for run in content[RUNS] if isinstance(run, dict)]
     return [str(name) for name in content["mechanisms"]]
 
 
 def _parts(label: str) -> set[str]:
-    """The values of a label, however they are spelled."""
+    """The values of a label, with normalised spelling."""
     return {part.strip().lower().replace("&", "-") for part in label.replace("/", ",").split(",") if part.strip()}
 
 

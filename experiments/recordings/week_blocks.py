@@ -11,26 +11,26 @@ __all__ = ["WEEK", "assign_clusters"]
 
 #: A week [s].
 WEEK = 7 * 86_400
-#: Lengths of time whose jobs may depend on each other [s], by name.
+#: Lengths of blocks [s], by name.
 _LENGTHS = {"week": WEEK, "day": 86_400, "hour": 3_600, "minute": 60}
 _ENOUGH = 10
 
 
 def assign_clusters(submits: npt.NDArray[np.float64], longest: str = "week") -> tuple[str, npt.NDArray[np.int64]]:
-    """The time within which jobs are taken together, and the number of that time for each job.
+    """Choose the length of the blocks and assign each job to a block.
 
     Parameters
     ----------
     submits
         Submit times [s], shape (jobs,), at least one.
     longest
-        The longest time that may be taken: ``week``, ``day``, ``hour`` or ``minute``.
+        The longest admissible block: ``week``, ``day``, ``hour`` or ``minute``.
 
     Returns
     -------
     tuple
-        The longest of these times of which there are ten or more, else the shortest; and the clusters, shape (jobs,).
-        :func:`experiments.statistics.clustered_interval` makes an interval from them.
+        The longest block of which there are at least ten, otherwise the shortest; and the block of each job, shape
+        (jobs,). :func:`experiments.statistics.clustered_interval` makes an interval from them.
     """
     names = list(_LENGTHS)
     allowed = names[names.index(longest) :]

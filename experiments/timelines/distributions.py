@@ -14,15 +14,15 @@ from workloads.ground.units import SECOND
 
 __all__ = ["MOST_SIZES", "distribution_rows", "size_classes"]
 
-#: Quantiles of all jobs, and those of each class of sizes.
+#: Quantiles for all jobs, and for each size class.
 _ALL = tuple(round(share / 200, 4) for share in range(201))
 _CLASS = (0.05, 0.25, 0.5, 0.75, 0.95)
-#: Classes of sizes at most.
+#: Largest number of size classes.
 MOST_SIZES = 6
 
 
 def size_classes(nodes: Sequence[int]) -> list[tuple[int, int]]:
-    """Ranges of sizes, each up to a power of two; the smallest share one where there would be too many.
+    """Ranges of sizes, each up to a power of two; the smallest ones are merged if there are too many.
 
     >>> size_classes([1, 2, 3, 4, 9, 16])
     [(1, 1), (2, 2), (3, 4), (9, 16)]

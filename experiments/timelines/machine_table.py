@@ -18,26 +18,26 @@ __all__ = ["machine_rows"]
 
 
 def machine_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
-    """What the nodes and the queue were like, as step functions of the time since the first submit.
+    """Use of nodes and length of the queue, as step functions of the time since the first submit.
 
     Parameters
     ----------
     results
-        Over the same jobs. Curves with too many steps for a figure are averaged over bins of a
-        length that suits the span, so that the table of a year is a small one.
+        Results over the same jobs. Curves with too many steps for a figure are averaged over bins that suit the span,
+        so that the table of a year stays small.
 
     Returns
     -------
     list of dict
         A row for each step of each result: from ``start_s`` to ``end_s`` [s] the number of busy and held nodes [% of
-        the machine], of waiting jobs, and of the nodes that they asked for [% of the machine]. ``averaged_over`` is
-        the length of the bins in words; empty: the steps are as they were. ``began`` is the first submit [s since
-        1970]; empty: its date is unknown.
+        the machine], of waiting jobs, and of the nodes that they requested [% of the machine]. ``averaged_over`` is the
+        length of the bins in words; empty: not averaged. ``began`` is the first submit [s since 1970]; empty: its date
+        is unknown.
 
     Raises
     ------
     InputError
-        If no job of a result ever ran.
+        If no job of a result ran.
     """
     spans = [_span(result) for result in results]
     longest = max((end - first for first, end in spans), default=0) / SECOND
@@ -46,7 +46,7 @@ def machine_rows(results: Sequence[Result]) -> list[dict[str, Any]]:
 
 
 def _span(result: Result) -> tuple[int, int]:
-    """First submit (or when the replay begins) and last completion, in ticks of the simulated clock."""
+    """First submit (or begin of the replay) and last completion, in ticks of the simulated clock."""
     if result.opened is None or result.closed is None:
         raise InputError("no job of this result ran; there is nothing to draw")
     return result.opened - result.origin, result.closed - result.origin
@@ -56,12 +56,12 @@ def _steps(result: Result, span: tuple[int, int], width: float, over: str) -> li
     samples = np.array(result.samples, dtype=float)
     first, end = span
     times = np.clip((samples[:, 0] - first) / SECOND, 0.0, (end - first) / SECOND)
-    # Of an instant, and of all before the first submit, only the last sample counts.
+    # Only the last sample of an instant, and of the time before the first submit, counts.
     last = np.append(times[1:] > times[:-1], True)
     times, values = times[last], samples[last, 1:]
     if width:
         edges = np.append(np.arange(0.0, times[-1], width), times[-1])
-        # No bin of a rounding error.
+        # Avoid a last bin that is only a rounding error.
         edges = edges[np.append(True, np.diff(edges) > 1e-6)]
         levels = [bin_averages(times, column, edges) for column in values.T]
     else:

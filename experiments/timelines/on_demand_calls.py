@@ -12,31 +12,31 @@ from workloads.table.job import JobType
 
 __all__ = ["ROOM", "Call", "calls"]
 
-#: Where nodes came from that were not just free: collected by the reservation, from its tenants, from jobs that its
-#: plan preempted, from malleable jobs that shrank, from jobs preempted at the arrival.
+#: Sources of nodes that were not free: collected by the reservation, its tenants, jobs that its plan preempted,
+#: malleable jobs that shrank, and jobs preempted at the arrival.
 ROOM = ("reserved", "tenants", "planned", "shrunk", "preempted")
 
 
 @dataclass
 class Call:
-    """An on-demand job.
+    """The call of an on-demand job.
 
     Attributes
     ----------
     job_id, nodes
-        Which, and how many it asks for.
+        Job, and number of requested nodes.
     notice, estimated
-        By the job table; None: it gave none.
+        Notice and estimated arrival by the job table; None: no notice.
     arrival, start
-        None of a no-show.
+        None for a no-show.
     timed_out
-        When its reservation was given up, because it did not come in time or its notice was withdrawn.
+        Time at which its reservation was closed, because it did not arrive in time or its notice was withdrawn.
     held
-        From when to when nodes were reserved for it.
+        Begin and end of its reservation.
     waits
-        Whether it could not get its nodes and had to queue.
+        Whether it could not get its nodes and was queued.
     room
-        Nodes by source, of :data:`ROOM`; those of preempted jobs are all that these had, which may be more than needed.
+        Nodes by source (:data:`ROOM`); preempted jobs count with all their nodes, which may be more than needed.
     givers
         Jobs that shrank or were preempted for it.
     """
@@ -55,14 +55,14 @@ class Call:
 
     @property
     def expected(self) -> int:
-        """When it was expected: at its estimated arrival, else when it came."""
+        """Its estimated arrival or, without a notice, its arrival."""
         if self.estimated is not None:
             return self.estimated
         return self.arrival if self.arrival is not None else 0
 
 
 def calls(recording: Recording) -> list[Call]:
-    """All on-demand jobs, in the order in which they were expected; ticks of the simulated clock.
+    """Calls of all on-demand jobs in the order of expected arrivals; ticks of the simulated clock.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def calls(recording: Recording) -> list[Call]:
     for call in found.values():
         record = recording.record[call.job_id]
         if call.arrival is None and record.submit is not None and record.start is not None:
-            # It runs when the replay begins.
+            # It was running when the replay began.
             call.arrival, call.start = record.queued - recording.origin, record.start - recording.origin
         room = call.room
         collected = reserved.get(call.job_id, 0)
@@ -113,7 +113,7 @@ def calls(recording: Recording) -> list[Call]:
 
 
 def _give(found: dict[int, Call], event: str, job_id: int, before: int, after: int, cause: str) -> None:
-    """Nodes that a job gives up for an on-demand job."""
+    """Record nodes that a job gives up for an on-demand job."""
     if event not in ("shrink", "warn", "preempt"):
         return
     for start, end, source in (

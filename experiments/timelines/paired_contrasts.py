@@ -26,7 +26,7 @@ _HOUR = 3600 * SECOND
 
 Measure = Callable[[JobRecord, int], float]
 
-#: Columns of the summary that are means over jobs of a type (None: all), and the value of a job.
+#: Columns of the summary that are means over jobs of a type (None: all), with the function of a job.
 _MEANS: Mapping[str, tuple[JobType | None, Measure]] = {
     "wait_h": (None, lambda record, _: record.wait / _HOUR),
     "bounded_slowdown": (
@@ -41,29 +41,29 @@ _MEANS: Mapping[str, tuple[JobType | None, Measure]] = {
     "preemption_ratio_rigid": (JobType.RIGID, lambda record, _: float(record.preemptions > 0)),
     "preemption_ratio_malleable": (JobType.MALLEABLE, lambda record, _: float(record.preemptions > 0)),
 }  # fmt: skip
-#: Columns with one number: their difference has no interval.
+#: Columns with a single number per result: their difference has no interval.
 _WHOLE = ("utilization",)
 
 
 def contrast_rows(results: Sequence[Result], instant_tolerance: float | None = None) -> list[dict[str, Any]]:
     """The metrics of each result, and their paired differences from the first.
 
-    A difference is that of the means over the jobs that both results completed. Its 95 % interval takes the jobs of
-    one week (day, hour, where there are fewer than ten weeks, days) together, as
-    :func:`experiments.recordings.paired_comparison` does.
+    A difference is that of the means over the jobs that both results completed. Its 95 % interval resamples the jobs of
+    one week (or of one day or hour, if there are fewer than ten weeks or days) together, as
+    :mod:`experiments.recordings.paired_comparison` does.
 
     Parameters
     ----------
     results
-        Of the same jobs as a rule. A result of other jobs has no differences.
+        Results, normally over the same jobs; a result over other jobs has no differences.
     instant_tolerance
         As in :func:`simulator.results.metrics.summarize`.
 
     Returns
     -------
     list of dict
-        A row for each result and ``metric``: ``value``, as in the summary, and where it is known the ``difference``
-        with its bounds ``low`` and ``high``; None where there is none. Metrics that no result has are left out.
+        A row for each result and ``metric``: ``value``, as in the summary, and the ``difference`` with its bounds
+        ``low`` and ``high``, or None if unknown. Metrics that no result has are left out.
     """
     rows = []
     first = results[0]
@@ -72,7 +72,7 @@ def contrast_rows(results: Sequence[Result], instant_tolerance: float | None = N
     for result, summary in zip(results, summaries, strict=True):
         own = _jobs(result)
         both = [(own[name], known[name]) for name in known if name in own and _alike(own[name], known[name])]
-        # Ids of other jobs may agree by chance.
+        # Ids of different jobs may agree by chance.
         same = len(both) > len(known) / 2
         for metric in (*_MEANS, *_WHOLE):
             value = float(summary.get(metric, math.nan))
@@ -95,7 +95,7 @@ def contrast_rows(results: Sequence[Result], instant_tolerance: float | None = N
 
 
 def _jobs(result: Result) -> dict[int, JobRecord]:
-    """Jobs that came, ran and were not cancelled, in the order of their submits."""
+    """Jobs that arrived, ran and were not cancelled, in the order of their submits."""
     found = [record for record in result.records if record.start is not None and record.status != "cancelled"]
     return {record.job_id: record for record in sorted(found, key=lambda record: (record.submit, record.job_id))}
 
@@ -105,7 +105,7 @@ def _alike(one: JobRecord, other: JobRecord) -> bool:
 
 
 def _difference(values: Sequence[float], submits: Sequence[int]) -> tuple[float | None, float | None, float | None]:
-    """The mean, and the bounds where there are jobs of two times; ``submits`` are in ticks."""
+    """The mean, and its bounds if there are at least two blocks of jobs; ``submits`` are in ticks."""
     if not values:
         return None, None, None
     apart: NDArray[np.float64] = np.asarray(values)

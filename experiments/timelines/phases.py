@@ -30,12 +30,12 @@ __all__ = ["Phase", "UseOfTime", "phases", "use_of_time"]
 
 Ints = npt.NDArray[np.int64]
 
-#: Events after which all that was done counts as what it was: a withdrawal by the user loses nothing to others.
+#: Ends after which no time counts as lost: a cancellation by the user is not a loss caused by other jobs.
 _GOOD = frozenset({"complete", "kill", "cancel"})
 
 
 class Phase(NamedTuple):
-    """A time in which all nodes of a run were used for one thing.
+    """A period in which all nodes of a run had one use.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Phase(NamedTuple):
     start, end
         Ticks of the simulated clock.
     nodes
-        How many.
+        Number of nodes.
     use
         ``compute``, ``setup``, ``checkpoint``, ``lost`` or ``warning``.
     """
@@ -62,19 +62,19 @@ def phases(recording: Recording) -> Iterator[Phase]:
     Parameters
     ----------
     recording
-        With its event log.
+        A recording with its event log.
 
     Yields
     ------
     Phase
-        None of them empty.
+        Phases of positive length.
 
     Raises
     ------
     InputError
         If the event log was switched off.
     """
-    # One after the other: a reservation that is preempted as it starts may start again in the same instant.
+    # In order: a reservation that is preempted as it starts may start again in the same instant.
     reserved = {course.job_id: iter(course.reservations) for course in recording.stochastic}
     states: dict[int, JobState] = {}
     for run in runs(recording):
@@ -103,14 +103,14 @@ def _cut(job_id: int, start: int, nodes: int, parts: Iterable[tuple[int, str]]) 
 
 
 def _fixed_phases(run: LoggedRun, job: JobState, *, good: bool) -> Iterator[Phase]:
-    """Setup, then compute and dump in turns; what a stop leaves unsecured is lost, the setup with it."""
+    """Setup, then alternating compute and dump; a stop loses the setup and all work since the last dump."""
     elapsed = run.end - run.start
     inside = max(0, elapsed - job.setup)
     cycles = min(inside // job.period, job.dumps) if job.period else 0
     setup = min(elapsed, job.setup)
     turns = [(job.interval, "compute"), (job.cost, "checkpoint")] * cycles
     rest = elapsed - setup - cycles * job.period
-    # One that is withdrawn may be in the middle of a dump.
+    # A cancellation may come in the middle of a dump.
     compute = min(rest, job.interval) if cycles < job.dumps else rest
     nodes = run.pieces[0][2] if run.pieces else 0
     parts = [(setup, "setup"), *turns, (compute, "compute"), (rest - compute, "checkpoint")]
@@ -118,13 +118,13 @@ def _fixed_phases(run: LoggedRun, job: JobState, *, good: bool) -> Iterator[Phas
         parts = [(setup, "lost"), *turns, (rest, "lost")]
     yield from _cut(job.job_id, run.start, nodes, parts)
     if not good:
-        # What the next run need not do again.
+        # Work that the next run need not repeat.
         job.compute -= cycles * job.interval
         job.dumps -= cycles
 
 
 def _malleable(run: LoggedRun, job: JobState, *, good: bool) -> Iterator[Phase]:
-    """Setup, then work at any size; under warning nothing is done, and the setup was in vain."""
+    """Setup, then work at any size; under warning no work is done, and the setup is lost."""
     ready = run.start + job.setup
     for start, end, nodes in run.pieces:
         if run.warned is not None and start >= run.warned:
@@ -136,7 +136,7 @@ def _malleable(run: LoggedRun, job: JobState, *, good: bool) -> Iterator[Phase]:
 
 
 def _reservation(run: LoggedRun, record: ReservationRecord) -> Iterator[Phase]:
-    """One that completes its job or saves a checkpoint is restart, work and checkpoint; any other is lost."""
+    """Restart, work and checkpoint of a reservation that completes its job or saves work; any other is lost."""
     parts = [(record.restart, "setup"), (record.work, "compute"), (record.checkpoint, "checkpoint")]
     if record.ending not in (COMPLETED, SAVED, CANCELLED):
         parts = [(record.end - record.start, "lost")]
@@ -144,7 +144,7 @@ def _reservation(run: LoggedRun, record: ReservationRecord) -> Iterator[Phase]:
 
 
 class UseOfTime(NamedTuple):
-    """What the nodes of a machine were used for over time, as step functions.
+    """Uses of the nodes of a machine over time, as step functions.
 
     Attributes
     ----------
@@ -152,39 +152,39 @@ class UseOfTime(NamedTuple):
         Ticks since the first submit (or the begin of a replay with a starting state), ascending from 0 to the last
         completion, shape (m + 1,).
     nodes
-        By use, in the order of :class:`~simulator.results.records.Accounting`, nodes between two times, each of
-        shape (m,).
+        Nodes between two times by use, in the order of :class:`~simulator.results.records.Accounting`, each of shape
+        (m,).
     """
 
     times: Ints
     nodes: Mapping[str, Ints]
 
     def node_ticks(self) -> dict[str, int]:
-        """Integrals over all of the time."""
+        """Integrals over the whole time."""
         spans = np.diff(self.times)
         return {use: integral(level, spans) for use, level in self.nodes.items()}
 
 
 def use_of_time(recording: Recording) -> UseOfTime:
-    """What the nodes were used for, from the first submit to the last completion.
+    """Compute the uses of the nodes from the first submit to the last completion.
 
     Parameters
     ----------
     recording
-        With its event log.
+        A recording with its event log.
 
     Returns
     -------
     UseOfTime
-        The uses sum to the size of the machine at all times, and their integrals are the accounting exactly.
+        The uses sum to the size of the machine at all times, and their integrals equal the accounting exactly.
 
     Raises
     ------
     InputError
-        If the event log was switched off, or no job ever ran.
+        If the event log was switched off, or no job ran.
     """
     found = list(phases(recording))
-    # What was before the begin of a replay with a starting state is not accounted for.
+    # Time before the begin of a replay with a starting state is not accounted for.
     first = accounting_start(recording)
     last = first if recording.closed is None else recording.closed - recording.origin
     changes: dict[str, list[tuple[int, int]]] = {use: [] for use in Accounting._fields}

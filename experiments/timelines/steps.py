@@ -19,7 +19,7 @@ class TimeUnit(NamedTuple):
     Attributes
     ----------
     symbol, name
-        As on an axis, and in words.
+        Symbol on an axis, and name in text.
     seconds
         Its length.
     """
@@ -50,7 +50,7 @@ _BINS = (
 
 
 def choose_unit(span: float) -> TimeUnit:
-    """The unit in which a span [s] has some, but not too many digits.
+    """Choose the unit in which a span [s] has a suitable number of digits.
 
     >>> choose_unit(365 * 86400).symbol, choose_unit(8 * 3600).symbol, choose_unit(5400).symbol
     ('d', 'h', 'min')
@@ -62,19 +62,19 @@ def choose_unit(span: float) -> TimeUnit:
 
 
 def choose_bin(span: float, points: int) -> tuple[float, str]:
-    """The bin over which a step function is averaged so that it stays legible.
+    """Choose the bin over which a step function is averaged so that it stays legible.
 
     Parameters
     ----------
     span
-        What is shown [s].
+        Displayed span [s].
     points
-        Steps in it.
+        Number of steps in it.
 
     Returns
     -------
     seconds : float
-        Length of the bin; 0 if the steps can be shown as they are.
+        Length of the bin; 0 if the steps can be drawn directly.
     name : str
         As in "averages over 1 day".
 
@@ -97,9 +97,9 @@ def bin_averages(times: Sequence[float] | Floats, values: Sequence[float] | Floa
     Parameters
     ----------
     times
-        When each value begins to hold, ascending, shape (n,).
+        Begin of each value, ascending, shape (n,).
     values
-        Shape (n,); the last holds for ever, before the first time the function is 0.
+        Shape (n,); the last one has no end, and the function is 0 before the first time.
     edges
         Edges of the bins, ascending, shape (m + 1,), in the unit of ``times``.
 

@@ -21,24 +21,24 @@ Floats = npt.NDArray[np.float64]
 
 
 class Stay(NamedTuple):
-    """A time that a job spent in the queue.
+    """A period that a job spent in the queue.
 
     Attributes
     ----------
     job_id
-        Job of the wait.
+        The job.
     start, end
-        Ticks of the simulated clock: submitted or queued again, and started or withdrawn.
+        Submit or requeue, and start or cancellation, in ticks of the simulated clock.
     nodes
         Requested size.
     node_ticks
-        Requested size times what is left of the walltime.
+        Requested size times the remaining walltime.
     urgent
         Whether it is an on-demand job at the front of the queue.
     submit
-        First submit; of a stochastic job that of the reservation that waits [ticks of the simulated clock].
+        First submit; for a stochastic job, submit of the waiting reservation [ticks of the simulated clock].
     row
-        In the job table.
+        Row in the job table.
     """
 
     job_id: int
@@ -52,12 +52,12 @@ class Stay(NamedTuple):
 
 
 def stays(recording: Recording) -> list[Stay]:
-    """Every time that a job spent in the queue, those of no length left out, by start.
+    """All periods that jobs spent in the queue, sorted by start, without those of zero length.
 
     Parameters
     ----------
     recording
-        With its event log.
+        A recording with its event log.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def stays(recording: Recording) -> list[Stay]:
     lengths = {(item.job_id, item.start - recording.origin): item.length for item in all_reservations(recording)}
     begun: dict[int, int] = {}
     submits: dict[int, int] = {}
-    # An on-demand job that arrives under a mechanism is in the queue only where it says that it waits.
+    # Under a mechanism, an arriving on-demand job is in the queue only if the log has a wait event.
     arrived: set[int] = set()
     found: list[Stay] = []
     for entry in recording.entries:
@@ -92,7 +92,7 @@ def stays(recording: Recording) -> list[Stay]:
         elif entry.event == "requeue" or (entry.event == "wait" and job_id in arrived):
             begun[job_id] = now
         elif entry.event in ("start", "gather", "cancel") and job_id in begun:
-            # One that gathers nodes or is withdrawn has left the queue.
+            # A job that gathers nodes or is cancelled has left the queue.
             since = begun.pop(job_id)
             if now == since:
                 continue
@@ -102,14 +102,14 @@ def stays(recording: Recording) -> list[Stay]:
                 if length is not None
                 else requested_walltime(recording, job) * job.nodes - done.get((job_id, now), 0)
             )
-            # A job that runs when the replay begins has no submit in the log.
+            # A job that was running when the replay began has no submit in the log.
             submit = submits.get(job_id, (recording.record[job_id].submit or 0) - recording.origin)
             found.append(Stay(job_id, since, now, job.nodes, left, on_demand, submit, rows[job_id]))
     return sorted(found, key=lambda stay: (stay.start, stay.row))
 
 
 def _secured_compute(recording: Recording) -> dict[tuple[int, int], int]:
-    """Node-ticks of compute that runs have secured before a start, by job and start."""
+    """Node-ticks of compute secured by checkpoints before a start, by job and start."""
     again = {record.job_id for record in recording.records if record.preemptions}
     total: dict[int, int] = dict.fromkeys(again, 0)
     ends: dict[int, list[tuple[int, int]]] = {job_id: [] for job_id in again}
@@ -126,7 +126,7 @@ def _secured_compute(recording: Recording) -> dict[tuple[int, int], int]:
 
 
 def levels(found: Sequence[Stay]) -> tuple[Ints, Ints, Ints, Floats]:
-    """Waiting jobs, nodes, and node-ticks over time.
+    """Numbers of waiting jobs, their nodes and node-ticks over time.
 
     Returns
     -------
@@ -178,7 +178,7 @@ def heads(found: Sequence[Stay]) -> Iterator[tuple[int, int, Stay]]:
         if not queue:
             continue
         head = queue[0][3]
-        # Until it leaves, or a job comes that might be ahead of it.
+        # Until it leaves, or a job arrives that may precede it.
         until = min(head.end, found[place].start) if place < len(found) else head.end
         yield now, until, head
         now = until

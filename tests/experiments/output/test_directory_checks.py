@@ -34,16 +34,16 @@ def test_results_of_different_commands_do_not_mix(tmp_path: Path) -> None:
         check_kind(own, manifest)
         check_kind(tmp_path, manifest)
         for other in set(kinds.values()) - {own}:
-            with pytest.raises(InputError, match=r"holds the results of .* \(\S+\.json\); take another directory"):
+            with pytest.raises(InputError, match=r"holds the results of .* \(\S+\.json\); choose another directory"):
                 check_kind(other, manifest)
-            with pytest.raises(InputError, match="take another directory"):
+            with pytest.raises(InputError, match="choose another directory"):
                 check_fresh(other, manifest, force=True)
     assert is_manifest(of_run / "run.json")
     assert not is_manifest(of_run / "none.json")
 
 
 def test_a_run_is_replaced_only_when_asked(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a run already; take another directory, or replace them with --force"):
+    with pytest.raises(InputError, match="a run; choose another directory, or replace them with --force"):
         check_fresh(sealed(tmp_path / "a", "run.json"), "run.json", force=False)
     check_fresh(tmp_path / "a", "run.json", force=True)
     # Also one that was complete, and not yet at its place.

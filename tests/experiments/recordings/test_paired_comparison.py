@@ -124,7 +124,7 @@ def test_the_command_prints_a_table_and_writes_it(tmp_path: Path, capsys: pytest
     assert main(["compare", out, "--by", "user", "-o", str(tmp_path / "users")]) == 0
     text = capsys.readouterr().out
     assert "long        30" in text
-    assert "difference: sjf less fcfs [95 % interval, jobs of one day taken together]" in text
+    assert "difference: sjf minus fcfs [95 % interval, jobs of one day kept together]" in text
     assert len(read_csv(tmp_path / "users.csv")) == 3 * 4
     assert main(["compare", f"{out}:sjf", f"{out}:fcfs", "--metric", "bounded_slowdown"]) == 0
     assert "fcfs less sjf" in capsys.readouterr().out

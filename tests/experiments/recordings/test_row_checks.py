@@ -68,11 +68,11 @@ KNOWN = {record.job_id: record for record in RESULT.records}
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda log: [*log[:2], log[1], *log[2:]], r"events\.csv:4: job 1 runs already"),
-        (lambda log: [log[0], *log[2:]], r"events\.csv:4: job 1 does not run"),
+        (lambda log: [*log[:2], log[1], *log[2:]], r"events\.csv:4: job 1 is already running"),
+        (lambda log: [log[0], *log[2:]], r"events\.csv:4: job 1 is not running"),
         (lambda log: [*log, log[0]], "its time is before that of the line above"),
         (lambda log: [*log, log[-1]], "job 2 has ended in a line above"),
-        (lambda log: [log[0]._replace(event="begin")], "'begin' is no event of a job"),
+        (lambda log: [log[0]._replace(event="begin")], "'begin' is not an event of a job"),
         (lambda log: [log[0]._replace(job_id=7)], "there is no such job"),
         (lambda log: [log[0]._replace(job_id=7, event="down")], "job 7 is not among the jobs that were simulated"),
         (lambda log: [log[0]._replace(after=-1)], "numbers of nodes must be from 0 to 1,000,000,000"),
@@ -115,7 +115,7 @@ def test_an_altered_event_log_is_refused(change: Any, sentence: str) -> None:
         ({"start": 10**12}, "must be submitted, then start, then end"),
         ({"lost": None}, "lost node-seconds of at least 0"),
         ({"shrinks": -1}, "lost node-seconds of at least 0"),
-        ({"status": "no_show"}, "did not come, and has a start or an end"),
+        ({"status": "no_show"}, "did not arrive, but has a start or an end"),
     ],
 )
 def test_an_altered_record_is_refused(values: dict[str, Any], sentence: str) -> None:
@@ -151,7 +151,7 @@ DECIDED = [Decision(0, "promise", 1, at=5), Decision(1, "victim", 1, 2, 3, loss=
         (0, {"job_id": None}, r"events\.csv:2: a cell is empty"),
         (1, {"loss": None}, r"events\.csv:3: a cell is empty"),
         (2, {"time": 0}, r"events\.csv:4: its time is before that of the line above"),
-        (2, {"decision": "hope"}, r"events\.csv:4: 'hope' is no decision"),
+        (2, {"decision": "hope"}, r"events\.csv:4: 'hope' is not a decision"),
     ],
 )
 def test_an_altered_decision_is_refused(place: int, values: dict[str, Any], sentence: str) -> None:
