@@ -26,7 +26,7 @@ from workloads.ground.trust import trust
 
 __all__ = ["COMMANDS", "main"]
 
-#: Commands and their purposes by what they are for, each group in the order in which a newcomer meets them.
+#: Commands and their descriptions by group, in the order in which a new user needs them.
 _GROUPS = {
     "start": {
         "demo": "make a Theta-like year and replay it under the baseline and all six mechanisms",
@@ -37,8 +37,8 @@ _GROUPS = {
         "run": "replay a trace or a job table under one or more mechanisms",
     },
     "look": {
-        "explain": "explain what happened to a job: which jobs were ahead of it, passed it or preempted it, and why",
-        "gantt": "write an interactive page of a simulation: the nodes of each job, and its story",
+        "explain": "explain the waits and preemptions of a job: the jobs ahead of it, those that passed it, and why",
+        "gantt": "write an interactive page of a simulation: the nodes of each job, and its history",
         "picture": "draw a simulation: Gantt chart, use of the nodes, queue, on-demand jobs or waits",
         "plot": "draw the figures of a directory again, from its tables",
         "export": "write results in the formats of other tools: SWF, Batsim/evalys, Perfetto, Parquet",
@@ -50,14 +50,14 @@ _GROUPS = {
         "policies": "list the plug-ins (orders, rules, strategies, readers), or check that one keeps its contract",
         "plan": "plan the reservations of a job, from the distribution of its runtime or from past runs",
         "forecast": "forecast when waiting jobs start, from the runs that had ended by a time",
-        "advise": "advise which walltime and size to ask for now, from the queue and past runs",
+        "advise": "recommend the walltime and size to request now, from the queue and past runs",
         "fit-costs": "fit queue-wait costs for the planner, from recorded or simulated waits",
         "loop": "plan stochastic jobs, simulate, fit the waits, and plan again until the plans are stable",
     },
     "Slurm": {
         "submit": "write the batch scripts of a plan for Slurm, and submit them as a chain",
         "slurm": "compare a real Slurm with the simulator",
-        "status": "show where a submitted plan stands, what it paid and what was expected",
+        "status": "show the progress of a submitted plan, its cost so far and the expected cost",
     },
     "papers": {
         "experiment": "reproduce a table or figure of the papers",
@@ -65,10 +65,10 @@ _GROUPS = {
         "marginals": "compare the marginal distributions of a generated year with those of a real trace",
     },
 }
-#: All commands and their purposes.
+#: All commands and their descriptions.
 COMMANDS = {name: purpose for group in _GROUPS.values() for name, purpose in group.items()}
 
-#: Groups of options of which ``--help`` gives the names alone, by command: the whole would fill three screens.
+#: Groups of options, by command, for which ``--help`` lists only names: the full help would fill three screens.
 _BRIEF = {
     "run": (
         *("details of reading", "preparing a trace", "life of jobs", "details of scheduling"),
@@ -84,14 +84,14 @@ _BRIEF = {
 
 #: Longest quotation of the command line in a message [characters].
 _LONGEST = 300
-#: The usage of a command with as many arguments names only those that it needs.
+#: Number of arguments from which the usage of a command names only the required ones.
 _MANY = 10
 #: Epilog of commands that have an option with a TIME.
 _TIME = "A TIME is in seconds, or has units: 90s, 30m, 12h, 1h30m, 5y."
 
 
 class _Help(argparse.HelpFormatter):
-    """Help of which no line ends within a word such as node-mtbf."""
+    """Help formatter that does not break lines within words such as node-mtbf."""
 
     def _split_lines(self, text: str, width: int) -> list[str]:
         return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
@@ -111,32 +111,32 @@ class _HelpAll(argparse._HelpAction):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that reports an error in one sentence, with help that fits two screens.
+    """A parser with one-sentence error messages, and help that fits two screens.
 
     Attributes
     ----------
     brief
-        Titles of groups of which the help gives the names of the options alone.
+        Titles of groups for which the help lists only the names of options.
     groups
-        Commands by what they are for; empty: this is the parser of a command.
+        Commands by group; empty for the parser of a command.
     """
 
     brief: Sequence[str] = ()
     groups: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        # argparse drops "--" here, and makes a list of nothing of the value of --option=--.
+        # argparse drops "--" here, and turns the value of --option=-- into an empty list.
         if action.option_strings and action.nargs is None and arg_strings == ["--"]:
             self.error(f"{action.option_strings[-1]} must have a value other than '--'")
         return super()._get_values(action, arg_strings)
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        # A duration such as -1h is a wrong value, not an unknown option: the message should be about the value.
+        # A duration such as -1h is a wrong value, not an unknown option: the error should name the value.
         self._negative_number_matcher = re.compile(r"^-\.?\d.*$")
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
-        # argparse would catch the error of a value, and name the type in place of what is legal.
+        # argparse would catch the error of a value, and name the type instead of the legal values.
         return super()._get_value(action, arg_string) if action.type is None else action.type(arg_string)  # type: ignore[operator]
 
     def error(self, message: str) -> NoReturn:
@@ -165,7 +165,7 @@ class _Parser(argparse.ArgumentParser):
         return formatter.format_help()
 
     def _usage(self) -> str | None:
-        """The usage of a command; of many options only those that it needs."""
+        """The usage of a command; with many options, only the required ones."""
         if self.groups or len(self._actions) < _MANY:
             return None
         words = [action.metavar for action in self._actions if not action.option_strings]
@@ -178,17 +178,17 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _version() -> str:
-    # Half as long to import as all else that --help needs.
+    # Importing it takes half as long as everything else that --help needs.
     from importlib.metadata import PackageNotFoundError, version
 
     try:
         return version("holdfast")
-    except PackageNotFoundError:  # run from a checkout that was never installed
+    except PackageNotFoundError:  # run from a checkout that is not installed
         return "unknown"
 
 
 class _Version(argparse.Action):
-    """Print the version, which is looked up only then."""
+    """Print the version, which is looked up only when needed."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
         print(f"holdfast {_version()}")
@@ -221,7 +221,7 @@ def _add_options(parser: argparse.ArgumentParser, module: Any) -> None:
 
 
 def _reading_defaults(parsed: argparse.Namespace) -> Mapping[str, str]:
-    """What a reading of the hybrid paper gives to the options of a command: those that are given win."""
+    """Defaults that an interpretation of the hybrid paper sets for the options of a command."""
     from experiments.paper_readings import find_reading, option_defaults
 
     found = option_defaults(find_reading(str(parsed.reading)))
@@ -229,7 +229,7 @@ def _reading_defaults(parsed: argparse.Namespace) -> Mapping[str, str]:
 
 
 def _parser(chosen: str | None, defaults: Mapping[str, str] = MappingProxyType({})) -> argparse.ArgumentParser:
-    """The parser of all commands, with the options of the chosen one, and these defaults in place of its own."""
+    """Make the parser of all commands, with the options of the called one and overriding defaults."""
     parser = _Parser(
         prog="holdfast",
         description="Simulate an HPC cluster, plan reservations, and reproduce the evaluation of both.",
@@ -267,8 +267,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit status: 0; 1 if a part failed; 2 if the input or the machine does not allow it; 70 for a defect of ours
-        or of a plug-in, with a crash file; 128 plus the number of the signal that ended the command.
+        Exit status: 0; 1 if a part failed; 2 for bad input or missing resources; 70 for a defect of Holdfast or of a
+        plug-in, with a crash file; 128 plus the number of the signal that ended the command.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     call = _Call(words)
@@ -278,14 +278,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 status = call.run()
                 sys.stdout.flush()
             except Exception:
-                if listener.number:  # what was interrupted may have made another error of it
+                if listener.number:  # the interrupted code may have raised another error
                     raise Interrupted(listener.number) from None
                 raise
     except KeyboardInterrupt as stop:
         return call.end(stop if isinstance(stop, Interrupted) else Interrupted())
     except Exception as error:
         if isinstance(error, BrokenPipeError) and _is_broken_pipe():
-            _silence()  # the reader has seen enough (as in `holdfast info | head`)
+            _silence()  # the reader has closed the pipe (as in `holdfast info | head`)
             return 0
         if isinstance(error, OSError):
             _flush_or_silence()
@@ -310,7 +310,7 @@ class _Call:
 
     @property
     def name(self) -> str:
-        """The command as it was called, with its second word if it has one."""
+        """Name of the called command, including a subcommand."""
         words = (getattr(self._parsed, name, None) for name in ("command", "subcommand"))
         return " ".join(str(word) for word in words if word)
 
@@ -340,7 +340,7 @@ class _Call:
         return status or 0
 
     def end(self, stop: Interrupted) -> int:
-        """Report what the command has written before it was interrupted; returns its exit status."""
+        """Report what the command had written when it was interrupted; returns its exit status."""
         kept = getattr(self._module, "KEPT", "nothing was written; run it again")
         if not stop.kept and self._given is not None:
             kept = kept.format(output=getattr(self._given, "output", ""))
@@ -363,7 +363,7 @@ def _is_broken_pipe() -> bool:
 
 
 def _flush_or_silence() -> None:
-    """Print what is buffered, or give it up: Python would try it again at exit, and complain."""
+    """Flush standard output, or discard it: Python would try again at exit and report an error."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):
@@ -371,7 +371,7 @@ def _flush_or_silence() -> None:
 
 
 def _silence() -> None:
-    """Let standard output lead nowhere."""
+    """Redirect standard output to the null device."""
     with suppress(OSError, ValueError):
         descriptor = os.open(os.devnull, os.O_WRONLY)
         os.dup2(descriptor, sys.stdout.fileno())

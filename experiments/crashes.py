@@ -19,19 +19,19 @@ from workloads.ground.errors import error_sentence, is_foreign
 
 __all__ = ["DEFECT", "REFUSED", "refuse", "report"]
 
-#: Exit status where the input or the machine does not allow the command.
+#: Exit status for bad input or missing resources.
 REFUSED = 2
 #: Exit status of a defect of Holdfast or of a plug-in (EX_SOFTWARE of sysexits.h).
 DEFECT = 70
 
 #: Longest quotation of the user's input in a message [characters].
 _LONGEST = 300
-#: Packages with their versions in a crash file.
+#: Packages whose versions are written to a crash file.
 _PACKAGES = ("holdfast", "simpy", "numpy", "scipy", "pandas", "numba", "joblib", "matplotlib", "pyarrow", "distributed")
 
 
 def refuse(sentence: str) -> None:
-    """Print one line on standard error, with control characters escaped; quotations that are too long are cut."""
+    """Print one line on standard error, with control characters escaped and long quotations cut."""
     plain = escape(sentence)
     if len(plain) > 3 * _LONGEST:
         plain = f"{plain[: 2 * _LONGEST]}...{plain[-_LONGEST:]}"
@@ -40,27 +40,27 @@ def refuse(sentence: str) -> None:
 
 
 def report(command: str, error: Exception, words: Sequence[str]) -> int:
-    """Report in one sentence why a command failed.
+    """Report the failure of a command in one sentence.
 
     Parameters
     ----------
     command
         The command as it was called, e.g. ``"run"``.
     error
-        What it raised.
+        The error that it raised.
     words
         The whole command line, for the crash file.
 
     Returns
     -------
     int
-        Exit status: :data:`REFUSED` for bad input and for trouble with the machine (no memory, no space, no
-        permission), :data:`DEFECT` for a defect of ours or of a plug-in, with its traceback in a crash file.
+        Exit status: :data:`REFUSED` for bad input and missing resources (memory, disk space, permission),
+        :data:`DEFECT` for a defect of Holdfast or of a plug-in, with its traceback in a crash file.
 
     Raises
     ------
     Exception
-        The defect itself, where Python runs in its development mode (``python -X dev``).
+        The defect itself, if Python runs in development mode (``python -X dev``).
     """
     if is_foreign(error):
         refuse(f"holdfast {command}: {error_sentence(error)}")
@@ -78,7 +78,7 @@ def report(command: str, error: Exception, words: Sequence[str]) -> int:
 
 
 def _crash_file(error: Exception, words: Sequence[str]) -> str | None:
-    """Write what a report of a defect needs to a new file of the temporary directory; None if that fails."""
+    """Write the details of a defect to a new file in the temporary directory; None if that fails."""
     lines = [
         f"time: {datetime.now(UTC).isoformat(timespec='seconds')}",
         f"command: {shlex.join(['holdfast', *words])}",
@@ -88,7 +88,7 @@ def _crash_file(error: Exception, words: Sequence[str]) -> str | None:
         *traceback.format_exception(error),
     ]
     try:
-        # Readable by its owner alone: the command line may contain private names.
+        # Readable only by its owner, because the command line may contain private names.
         descriptor, path = tempfile.mkstemp(prefix="holdfast-crash-", suffix=".txt")
         try:
             with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:

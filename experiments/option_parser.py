@@ -31,14 +31,14 @@ class Word:
 
 
 class Reader:
-    """Reads the word of an option: the ``type=`` of argparse.
+    """Converter for the word of an option: the ``type=`` of argparse.
 
     Parameters
     ----------
     item
         The parameter.
     split
-        What splits a list of values; None: one value.
+        Function that splits a list of values; None: a single value.
     """
 
     def __init__(self, item: Declared, split: Callable[[str, str], list[str]] | None) -> None:
@@ -56,7 +56,7 @@ class Reader:
         Raises
         ------
         ParameterError
-            Naming the option, what is legal and the word.
+            With the option, the legal values and the word.
         """
         item = self.item
         try:
@@ -76,7 +76,7 @@ class Reader:
 
 
 class _Names:
-    """The names in a mapping, which is imported when they are written.
+    """The names in a mapping, which is imported only when they are printed.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def add_options(
     kind
         The dataclass.
     lists
-        What splits the words of parameters that take several values, by name; None: none does.
+        Functions that split the words of parameters with several values, by name; None: there are none.
     """
     groups: dict[str, argparse._ActionsContainer] = {"": parser}
     for item in declared_parameters(kind):
@@ -133,19 +133,19 @@ def add_options(
 
 
 def read_arguments(kind: type[_T], parsed: argparse.Namespace) -> _T:
-    """The dataclass that the parsed words make.
+    """Make a dataclass from the parsed words.
 
     Parameters
     ----------
     kind
-        The dataclass whose options the parser had.
+        The dataclass that declared the options of the parser.
     parsed
-        What argparse has read. Of a list of values the first is taken; a field of this type gets it as it is.
+        Result of argparse. The first value of a list is taken; a field of this type gets the result itself.
 
     Raises
     ------
     ParameterError
-        If the class refuses its values; names the option.
+        If the class refuses its values; with the option.
     """
     options = {item.name: item for item in declared_parameters(kind)}
     try:

@@ -24,7 +24,7 @@ __all__ = [
     "sweep_tables",
 ]
 
-#: A year as the node MTBF counts it [s].
+#: Length of a year in the node MTBF [s].
 _YEAR = 365 * 86400.0
 #: Presets of options.
 READINGS: Mapping[str, str] = {
@@ -36,24 +36,24 @@ READINGS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Factor:
-    """One open sentence, and one level of it that is not its default.
+    """An ambiguous sentence of the paper, with its default and one alternative.
 
     Attributes
     ----------
     name, low, high
-        Its name, the default, and the other level.
+        Its name, its default level, and the alternative level.
     assignment, options
-        What the other reading changes.
+        Settings of the alternative.
     preset
-        Preset of the generated years that goes with it (:data:`workloads.theta.presets.PRESETS`).
+        Preset of the generated years for the alternative (:data:`workloads.theta.presets.PRESETS`).
     parameter
         Parameter of the arrival strategies.
     arrivals
-        Those that have it.
+        Arrival strategies with this parameter.
     metrics
-        Metrics that stand for others; nothing is simulated anew for them.
+        Metrics that replace others, without a new simulation.
     crossed
-        Whether it is varied together with the others; else alone.
+        Whether it is varied in combination with others; otherwise alone.
     """
 
     name: str
@@ -73,8 +73,7 @@ class Factor:
         return f"{self.name}={self.high}"
 
 
-#: The catalogue; those that are crossed come first. Backfilling by true runtimes comes with a year that meets Table II
-#: under it.
+#: All factors; crossed ones come first. Backfilling by true runtimes uses a year that matches Table II under it.
 FACTORS: Sequence[Factor] = (
     Factor("overheads", "inside", "added", assignment={"overheads": "added"}),
     Factor(
@@ -114,7 +113,7 @@ FACTORS: Sequence[Factor] = (
 
 @dataclass(frozen=True)
 class Reading:
-    """One reading: for each factor whether it is at its other level.
+    """An interpretation: for each factor, whether it is at its alternative level.
 
     Attributes
     ----------
@@ -126,43 +125,43 @@ class Reading:
 
     @property
     def changed(self) -> list[Factor]:
-        """The factors that are not at their default."""
+        """The factors at their alternative level."""
         return [factor for factor, high in zip(FACTORS, self.levels, strict=True) if high]
 
     @property
     def name(self) -> str:
-        """What is not at its default, e.g. ``overheads=added tenants=fits``."""
+        """Levels other than the defaults, e.g. ``overheads=added tenants=fits``."""
         return " ".join(factor.label for factor in self.changed) or "default"
 
     @property
     def assignment(self) -> dict[str, Any]:
-        """Of the assignment of types, what is not at its default."""
+        """Settings of the type assignment that are not at their defaults."""
         return {key: value for factor in self.changed for key, value in factor.assignment.items()}
 
     @property
     def options(self) -> dict[str, Any]:
-        """Of the simulation, likewise."""
+        """Options of the simulation that are not at their defaults."""
         return {key: value for factor in self.changed for key, value in factor.options.items()}
 
     @property
     def preset(self) -> str:
-        """Of the generated years."""
+        """Preset of the generated years."""
         return "+".join(factor.preset for factor in self.changed if factor.preset) or "default"
 
     @property
     def metrics(self) -> dict[str, str]:
-        """Metrics that stand for others."""
+        """Metrics that replace others."""
         return {key: value for factor in self.changed for key, value in factor.metrics.items()}
 
     def mechanism(self, name: str) -> str:
-        """A mechanism with the parameters of its arrival strategy."""
+        """Add the parameters of its arrival strategy to a mechanism."""
         arrival = name.rpartition("-")[2]
         own = (factor.parameter for factor in self.changed if factor.parameter and arrival in factor.arrivals)
         return " ".join((name, *own))
 
 
 def named_reading(name: str) -> Reading:
-    """The reading of that name.
+    """Find a reading by the levels in its name.
 
     Raises
     ------
@@ -183,7 +182,7 @@ def named_reading(name: str) -> Reading:
 
 
 def find_reading(name: str) -> Reading:
-    """The reading of a preset, or of what it changes.
+    """Find a reading by the name of a preset or by its levels.
 
     Parameters
     ----------
@@ -208,12 +207,12 @@ def find_reading(name: str) -> Reading:
 
 
 def option_defaults(reading: Reading) -> dict[str, str]:
-    """What a reading gives to options of the command line that are not given, by the names of their arguments.
+    """Defaults that a reading sets for options of the command line, by the names of their arguments.
 
     Raises
     ------
     InputError
-        If it says how something is measured, which no option does.
+        If the reading changes a metric, for which there is no option.
     """
     if reading.metrics:
         raise InputError(f"no option changes how the {', '.join(reading.metrics)} is measured: leave it out")
@@ -222,7 +221,7 @@ def option_defaults(reading: Reading) -> dict[str, str]:
 
 
 def sweep_tables(tables: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables of a sweep with what its key ``reading`` gives where they leave it out.
+    """Apply the key ``reading`` of a sweep as defaults to its tables.
 
     Raises
     ------

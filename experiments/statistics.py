@@ -41,15 +41,15 @@ class Interval:
     mean, low, high
         In the unit of the values.
     error
-        Standard error of the mean; NaN where the bounds were read back from a table. Of a geometric ratio, that of the
-        mean logarithm.
+        Standard error of the mean; NaN if the bounds were read from a table. For a geometric ratio, standard error of
+        the mean logarithm.
     freedom
         Degrees of freedom of Student's t.
     geometric
         Whether the mean is that of logarithms (:func:`geometric_ratio`).
     bounds
-        Smallest and largest possible mean: the interval is cut there. The true mean lies within them, so that cutting
-        costs no confidence.
+        Smallest and largest possible mean, at which the interval is cut. The true mean lies within them, so that
+        cutting does not reduce the confidence.
     """
 
     mean: float
@@ -62,17 +62,17 @@ class Interval:
 
     @property
     def positive(self) -> bool:
-        """Whether all of it lies above 0: the mean is positive beyond doubt, to the level of the interval."""
+        """Whether the interval lies above 0: the mean is positive at the level of the interval."""
         return self.low > 0
 
     @property
     def negative(self) -> bool:
-        """Whether all of it lies below 0."""
+        """Whether the interval lies below 0."""
         return self.high < 0
 
     @property
     def decided(self) -> bool:
-        """Whether its sign is known; an interval that is 0 throughout says that there is no difference."""
+        """Whether the interval determines the sign; an interval of exactly 0 means no difference."""
         return self.positive or self.negative or self.low == self.high == 0
 
     def at(self, level: float) -> Interval:
@@ -93,12 +93,12 @@ class Interval:
         return replace(self, low=max(low, self.bounds[0]), high=min(high, self.bounds[1]))
 
     def shift(self, by: float) -> Interval:
-        """The interval of the values, each of them that much larger."""
+        """The interval of the values plus a constant."""
         bounds = (self.bounds[0] + by, self.bounds[1] + by)
         return replace(self, mean=self.mean + by, low=self.low + by, high=self.high + by, bounds=bounds)
 
     def p_above(self, value: float) -> float:
-        """One-sided p-value of the mean being above a value: small where it is. NaN if the error is not known.
+        """One-sided p-value, small if the mean is above a value; NaN if the error is unknown.
 
         Examples
         --------
@@ -115,7 +115,7 @@ class Interval:
         return float(stdtr(self.freedom, -gap / self.error))
 
     def p_below(self, value: float) -> float:
-        """The same of the mean being below a value."""
+        """One-sided p-value, small if the mean is below a value."""
         gap = self._inner(self.mean) - self._inner(value)
         if self.error == 0:
             return 0.0 if gap < 0 else 1.0
@@ -127,14 +127,14 @@ class Interval:
         return math.log1p(value) if value > -1 else -math.inf
 
     def text(self, pattern: str = ".3g", scale: float = 1.0) -> str:
-        """For a reader, e.g. ``1.20 [1.10, 1.30]``.
+        """Format the interval, e.g. ``1.20 [1.10, 1.30]``.
 
         Parameters
         ----------
         pattern
             Format of each number.
         scale
-            They are multiplied by it, e.g. 100 for per cent.
+            Factor of the numbers, e.g. 100 for per cent.
 
         Examples
         --------
@@ -146,12 +146,12 @@ class Interval:
 
 @dataclass(frozen=True)
 class Share(Interval):
-    """A probability, from how often something came in independent trials; its intervals and tests are exact.
+    """A probability estimated from counts of independent trials, with exact intervals and tests.
 
     Attributes
     ----------
     count, trials
-        How often it came, and in how many trials.
+        Number of successes, and number of trials.
 
     References
     ----------
@@ -172,26 +172,26 @@ class Share(Interval):
         return replace(self, low=low, high=high)
 
     def p_above(self, value: float) -> float:
-        """One-sided p-value of the probability being above a value: of at least that count if it were that value."""
+        """One-sided p-value, small if the probability is above a value: that of at least this count at the value."""
         from scipy.special import bdtrc
 
         inside = min(max(value, 0.0), 1.0)
         return float(bdtrc(self.count - 1, self.trials, inside)) if self.count else 1.0
 
     def p_below(self, value: float) -> float:
-        """One-sided p-value of the probability being below a value."""
+        """One-sided p-value, small if the probability is below a value."""
         from scipy.special import bdtr
 
         return float(bdtr(self.count, self.trials, min(max(value, 0.0), 1.0)))
 
 
 def binomial(count: int, trials: int) -> Share:
-    """The probability of an event from its count in independent trials, with its exact 95 % interval.
+    """Estimate a probability from a count in independent trials, with its exact 95 % interval.
 
     Raises
     ------
     ParameterError
-        If there are no trials, or it came more often.
+        If there are no trials, or the count exceeds their number.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def binomial(count: int, trials: int) -> Share:
     if not 0 <= count <= trials or trials < 1:
         raise ParameterError("count", f"from 0 to {trials} trials, of which there are some", count)
     mean = count / trials
-    # Of no or all trials the plain error would be 0, as if nothing were left to chance.
+    # With no or only successes, the plain standard error would be 0.
     error = math.sqrt((count + 0.5) * (trials - count + 0.5) / (trials + 1) ** 3)
     found = Share(mean, mean, mean, error, trials - 1, bounds=(0.0, 1.0), count=count, trials=trials).at(0.95)
     return cast(Share, found)
@@ -213,11 +213,11 @@ def interval(values: ArrayLike, level: float = 0.95, bounds: tuple[float, float]
     Parameters
     ----------
     values
-        One for each repetition, two or more, shape (n,).
+        Two or more values, one per repetition, shape (n,).
     level
         Level of confidence, within (0, 1).
     bounds
-        Smallest and largest possible mean, e.g. (0, 1) of a ratio: the interval is cut there.
+        Smallest and largest possible mean, e.g. (0, 1) for a ratio, at which the interval is cut.
 
     Returns
     -------
@@ -247,9 +247,9 @@ def interval(values: ArrayLike, level: float = 0.95, bounds: tuple[float, float]
 
 
 def clustered_interval(values: ArrayLike, clusters: ArrayLike, level: float = 0.95) -> Interval:
-    """The mean and its confidence interval where values of one cluster depend on each other.
+    """The mean and its confidence interval if values of one cluster depend on each other.
 
-    Jobs of one week wait in one queue: their waits are no independent draws, but those of different weeks nearly are.
+    Jobs of one week wait in one queue: their waits are not independent, but those of different weeks nearly are.
     The standard error is that of the ratio of two sums over clusters; with one value in each cluster it is
     :func:`interval`.
 
@@ -294,7 +294,7 @@ def clustered_interval(values: ArrayLike, clusters: ArrayLike, level: float = 0.
 
 
 def median_gap(a: ArrayLike, b: ArrayLike, clusters: ArrayLike, seed: int = 0, resamples: int = 400) -> Interval:
-    """The median of a less the median of b, with its 95 % interval by a bootstrap of whole clusters.
+    """The median of a minus the median of b, with its 95 % interval from a bootstrap of whole clusters.
 
     Parameters
     ----------
@@ -305,17 +305,17 @@ def median_gap(a: ArrayLike, b: ArrayLike, clusters: ArrayLike, seed: int = 0, r
     seed
         Seed of the resamples.
     resamples
-        How many.
+        Number of resamples.
 
     Returns
     -------
     Interval
-        By Student's t with the standard error of the resamples, and a degree of freedom less than clusters.
+        From Student's t with the standard error of the resamples, and one degree of freedom less than clusters.
 
     Raises
     ------
     ParameterError
-        If there are fewer than two clusters, or not a value of each for each instance.
+        If there are fewer than two clusters, or the lengths differ.
 
     References
     ----------
@@ -343,7 +343,7 @@ def median_gap(a: ArrayLike, b: ArrayLike, clusters: ArrayLike, seed: int = 0, r
 
 
 def paired_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
-    """The mean of a - b, instance by instance, with its confidence interval.
+    """The mean of the paired differences a - b, with its confidence interval.
 
     Parameters
     ----------
@@ -355,7 +355,7 @@ def paired_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval
     Raises
     ------
     ParameterError
-        If they are not as many, or not legal for :func:`interval`.
+        If their lengths differ, or they are not legal for :func:`interval`.
 
     Examples
     --------
@@ -367,12 +367,12 @@ def paired_interval(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval
 
 
 def ratio(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
-    """The mean of a / b - 1, instance by instance: by how much a is more than b; parameters as :func:`paired_interval`.
+    """The mean of the paired relative differences a / b - 1; parameters as for :func:`paired_interval`.
 
     Raises
     ------
     ParameterError
-        Also where b is 0.
+        As for :func:`paired_interval`, and if b is 0.
     """
     left, right = _pair(a, b)
     if not right.all():
@@ -381,14 +381,14 @@ def ratio(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
 
 
 def geometric_ratio(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval:
-    """The geometric mean of a / b, less 1; its interval is that of the mean of the logarithms.
+    """The geometric mean of a / b, minus 1; its interval is that of the mean logarithm.
 
-    For values that range over orders of magnitude: twice as much and half as much cancel out.
+    For values that range over orders of magnitude: a factor of two and one of a half cancel out.
 
     Raises
     ------
     ParameterError
-        As :func:`paired_interval`, and if a value is not positive.
+        As for :func:`paired_interval`, and if a value is not positive.
 
     Examples
     --------
@@ -404,7 +404,7 @@ def geometric_ratio(a: ArrayLike, b: ArrayLike, level: float = 0.95) -> Interval
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """p-values adjusted for their number by Holm's method: what stays below 0.05 errs with 5 % all together.
+    """Adjust p-values by Holm's method: rejecting those below 0.05 has a family-wise error rate of 5 %.
 
     Parameters
     ----------
@@ -433,7 +433,7 @@ def _pair(a: ArrayLike, b: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
 
 @cache
 def _quantile(freedom: int, level: float) -> float:
-    """Quantile of Student's t with this share between it and its opposite."""
+    """Two-sided quantile of Student's t: the share of the distribution between its negative and itself."""
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, 0.5 + level / 2))

@@ -24,26 +24,26 @@ __all__ = ["cell_text", "csv_lines", "is_known", "read_csv", "render", "telling"
 
 _GAP = "  "
 _UNKNOWN = "-"
-#: Stands for a cell that a row of a file does not have; no file can hold it.
+#: Marks a cell that a row of a file lacks; it cannot occur in a file.
 _MISSING = "\0"
 
 
 def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Quantity | str], unit: str = "nodes") -> str:
-    """A table as aligned text.
+    """Format a table as aligned text.
 
     Parameters
     ----------
     rows
-        What is shown; a value that is missing, None or NaN is shown as ``-``.
+        Rows; a value that is missing, None or NaN is shown as ``-``.
     columns
         Columns, or plain keys.
     unit
-        What sizes count, ``nodes`` or ``processors``: the heads say so, the names of the columns stay.
+        Unit of sizes, ``nodes`` or ``processors``, for the headers; names of columns do not change.
 
     Returns
     -------
     str
-        Head, rule and rows, without a line end after the last. Texts are aligned left, numbers right. Control
+        Header, rule and rows, without a line end after the last. Text is aligned left, numbers right. Control
         characters are escaped.
 
     Examples
@@ -59,7 +59,7 @@ def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Quantity | str],
     table = list(rows)
     chosen = [Quantity(column) if isinstance(column, str) else column for column in columns]
     cells = [[_text(row.get(column.name), column) for column in chosen] for row in table]
-    # A column is of texts if any of its values is one.
+    # A column is text if any of its values is.
     left = [any(isinstance(row.get(column.name), str) for row in table) for column in chosen]
     names = [escape(in_unit(column.head or column.name, unit)) for column in chosen]
     heads = [names, [in_unit(column.unit, unit) for column in chosen]]
@@ -72,12 +72,12 @@ def render(rows: Iterable[Mapping[str, Any]], columns: Sequence[Quantity | str],
 
 
 def is_known(value: Any) -> bool:
-    """Whether :func:`render` shows a value, and not ``-``."""
+    """Whether :func:`render` shows a value rather than ``-``."""
     return value is not None and value == value
 
 
 def telling(rows: Iterable[Mapping[str, Any]], columns: Iterable[Quantity]) -> list[Quantity]:
-    """The columns in which at least one row has a value; where there are no rows, all of them.
+    """Select the columns in which at least one row has a value; without rows, all columns.
 
     Examples
     --------
@@ -92,16 +92,16 @@ def telling(rows: Iterable[Mapping[str, Any]], columns: Iterable[Quantity]) -> l
 def write_csv(
     path: str | Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str], *, follow: bool = True
 ) -> None:
-    """Write rows as CSV: complete or not at all, and equal rows as equal bytes.
+    """Write rows as CSV, atomically, and reproducibly to the byte.
 
     Parameters
     ----------
     path
-        Where to; compressed if it ends in ``.gz``.
+        Output file; compressed if it ends in ``.gz``.
     rows
-        Each has all of the columns; what else it has is not written.
+        Rows with all of the columns; other keys are ignored.
     columns
-        Head of the file.
+        Header of the file.
     follow
         Whether a file that is a link stays one, as in :func:`workloads.ground.files.atomic_open`.
 
@@ -112,9 +112,9 @@ def write_csv(
 
     Notes
     -----
-    A number is written with the fewest digits that give it back, None and NaN as nothing, and a text as it is, also one
-    that begins with ``=``: a table must give back what was written. Where it comes from other people, let a
-    spreadsheet take its cells as text. A summary holds measured times, which differ from run to run.
+    A number is written with the fewest digits that reproduce it, None and NaN as empty cells, and text unchanged, even
+    if it begins with ``=``, so that reading returns what was written. Import untrusted tables into a spreadsheet as
+    text. A summary contains measured times, which differ from run to run.
     """
     with atomic_open(path, follow=follow) as file:
         writer = _writer(file)
@@ -123,7 +123,7 @@ def write_csv(
 
 
 def csv_lines(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> list[str]:
-    """The line of each row as :func:`write_csv` writes it, with its end.
+    """Format each row as a line of :func:`write_csv`, with its line end.
 
     >>> csv_lines([{"a": 1, "b": "x,y"}], ["a", "b"])
     ['1,"x,y"\\n']
@@ -134,7 +134,7 @@ def csv_lines(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> list
 
 
 def write_lines(path: str | Path, columns: Sequence[str], lines: Iterable[str]) -> None:
-    """Write lines of :func:`csv_lines` as CSV, below their head: complete or not at all.
+    """Write a header and lines of :func:`csv_lines`, atomically.
 
     Raises
     ------
@@ -155,12 +155,12 @@ def _cells(rows: Iterable[Mapping[str, Any]], columns: Sequence[str]) -> Iterato
 
 
 def read_csv(path: str | Path) -> list[dict[str, Any]]:
-    """Rows as :func:`write_csv` wrote them: numbers are numbers again, empty cells None.
+    """Read rows written by :func:`write_csv`; numbers are converted, empty cells are None.
 
     Raises
     ------
     TraceError
-        If there is no such file, or a row has not as many cells as the head.
+        If there is no such file, or a row and the header differ in the number of cells.
     """
     with suppress(OSError):
         if Path(path).read_bytes() == b"\n":
@@ -186,8 +186,8 @@ def _read(text: str) -> Any:
 
 
 def _field(value: Any) -> Any:
-    """A value as the csv module should see it."""
-    # In the order of how often they come.
+    """Convert a value for the csv module."""
+    # In the order of frequency.
     if type(value) is float:
         return "" if value != value else value
     if value is None or type(value) in (str, int):
@@ -195,13 +195,13 @@ def _field(value: Any) -> Any:
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, np.generic):
-        # The csv module would write what numpy prints.
+        # The csv module would write numpy's representation.
         return _field(value.item())
     return str(value)
 
 
 def cell_text(value: Any) -> str:
-    """A value as :func:`render` shows it: integers as they are, other numbers with three significant digits.
+    """Format a value for :func:`render`: integers in full, other numbers with three significant digits.
 
     >>> cell_text(12345), cell_text(0.012345), cell_text(None), cell_text("rigid")
     ('12,345', '0.0123', '-', 'rigid')
@@ -225,7 +225,7 @@ def _text(value: Any, column: Quantity) -> str:
 
 
 def _significant(number: float) -> str:
-    """Three significant digits, all digits of what is larger.
+    """Format with three significant digits, but with all digits before the point.
 
     >>> _significant(0.012345), _significant(3.0), _significant(12345.6), _significant(1.2e-7)
     ('0.0123', '3.00', '12,346', '1.2e-07')
@@ -245,7 +245,7 @@ def _line(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> 
 
 
 def _group_line(columns: Sequence[Quantity], widths: list[int]) -> str:
-    """The heads of groups, each between dashes over its columns; a group that is too narrow gets a wider column."""
+    """Headers of groups, between dashes over their columns; a column is widened if its group is too narrow."""
     parts: list[str] = []
     at = 0
     while at < len(columns):

@@ -45,7 +45,7 @@ def escape(text: str) -> str:
 
 
 class SafeStream:
-    """A text stream that escapes control characters of what is written to it; all else is that of the stream.
+    """A text stream that escapes control characters on write, and otherwise delegates to another stream.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class SafeStream:
 
 @contextmanager
 def safe_terminal() -> Iterator[None]:
-    """Escape control characters in everything that is printed meanwhile.
+    """Escape control characters in everything that is printed in the block.
 
     Line ends and tabs pass, and on standard error the carriage return of progress bars.
     """
@@ -105,7 +105,7 @@ def warn(command: str, sentence: str) -> None:
 
 @contextmanager
 def sentences(command: str) -> Iterator[None]:
-    """Within it, a warning of ours is one line of the command, not a line of Python.
+    """In the block, print warnings of Holdfast as one line of the command instead of Python's format.
 
     Parameters
     ----------
@@ -122,6 +122,6 @@ def sentences(command: str) -> Iterator[None]:
                 others(message, category, *place, **where)
 
         warnings.showwarning = show
-        for category in _OURS:  # whatever Python was told of warnings
+        for category in _OURS:  # overrides the warning filters given to Python
             warnings.simplefilter("always", category)
         yield

@@ -106,7 +106,7 @@ def _with_keywords(registry: Registry[Any], item: Known) -> Known:
 
 
 def format_catalogue(found: dict[Kind, list[Known]], width: int) -> str:
-    """The catalogue as text of that many columns.
+    """Format the catalogue for a number of columns.
 
     Each plug-in has one line on it, more where it is too long, and one on its parameters where there are any.
     """

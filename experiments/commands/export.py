@@ -33,7 +33,7 @@ def main(arguments: Arguments) -> None:
     from experiments.recordings.archive import read_recording
 
     name = arguments.format or find_format(arguments.output)
-    EXPORTS[name]  # a wrong one is told before a year is read
+    EXPORTS[name]  # refuse an unknown format before reading a long result
     recording = read_recording(arguments.directory, arguments.mechanism, trust=arguments.trust)
     count = export_result(recording, arguments.output, name)
     print(f"{count} of {recording.name} written to {arguments.output}")

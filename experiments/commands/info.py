@@ -182,7 +182,7 @@ def _spread(values: Sequence[float], unit: str) -> str:
 
 
 def _waits(trace: Trace, result: Result | None) -> list[tuple[str, str]]:
-    """Simulated FCFS/EASY, unless it is left out, beside recorded waits, over the jobs whose wait was recorded."""
+    """Simulated FCFS/EASY, unless it is left out, beside recorded waits, over the jobs with recorded waits."""
     import numpy as np
 
     def wait_summary(waits: list[float]) -> str:

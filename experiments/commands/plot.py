@@ -29,7 +29,7 @@ class Arguments:
         tuple[str, ...],
         Parameter(
             "ids of experiments",
-            default="all whose tables are in DIR",
+            default="all with tables in DIR",
             metavar="ID",
             positional=True,
             repeated=True,

@@ -138,7 +138,7 @@ def _reproduction(arguments: Arguments, data: Path | None, **how: Any) -> Reprod
 
 
 def _reproduce(chosen: Sequence[str], how: Reproduction, words: str) -> list[Done]:
-    """Reproduce the experiments, tell of each, and write the report."""
+    """Reproduce the experiments, print the progress, and write the report."""
     from experiments.output.directory_checks import check_kind
     from experiments.output.locks import writing
     from experiments.study.cost_log import add_cost, read_costs

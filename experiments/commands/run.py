@@ -110,7 +110,7 @@ def _simulate_all(
 
 
 def _advance(bar: Bar, name: str, mechanism: str, jobs: int) -> None:
-    """So many jobs of a run have ended."""
+    """Set the number of ended jobs of a run in the progress bar."""
     bar.advance(name, jobs)
 
 

@@ -28,29 +28,29 @@ __all__ = ["KINDS", "page_columns"]
 
 #: Kinds of rectangles, by number.
 KINDS = (RUN, WARNED, HELD, DOWN)
-#: How jobs end; the last before they start.
+#: Ends of jobs; the last one is a cancellation before the start.
 _STATUS = ("completed", "killed", "cancelled", "withdrawn")
-#: Number of jobs, those that waited longest, with the reasons of their waits in the page; larger results have none: to
-#: read such a log again takes longer than to write the page.
+#: Number of jobs (those that waited longest) with reasons for their waits in the page. Larger results have none,
+#: because reading the log again takes longer than writing the page.
 _EXPLAINED, _MOST_RECORDS = 300, 10_000
 #: Causes that name a job; outages have names of their own.
 _NAMING = re.compile(r"(?:(?:planned )?for |returned by )(\d+)|(\d+) arrived")
 
 
 def page_columns(recording: Recording, window: Window | None = None) -> dict[str, Any]:
-    """What the page needs to know of a simulation.
+    """The data of a simulation that the page draws.
 
     Parameters
     ----------
     recording
-        With its event log.
+        A recording with its event log.
     window
-        Only what touches this time; default all of it.
+        Time to include; default: everything.
 
     Returns
     -------
     dict
-        Texts, whole numbers and lists of them, for JSON. Equal arguments give equal results.
+        Strings, integers and lists of them, for JSON. Equal arguments give equal results.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def page_columns(recording: Recording, window: Window | None = None) -> dict[str
         "mechanism": recording.name,
         "nodes": recording.nodes,
         "unit": recording.unit,
-        # The second of the job table's clock at which the page's begins, and whether that one has the date.
+        # Second of the job table's clock at which the page begins, and whether its date is known.
         "base": (opens + (recording.origin if since_1970 is None else since_1970)) // SECOND,
         "dates": since_1970 is not None,
         "length": clock(closes),
@@ -127,7 +127,7 @@ def _jobs(records: Sequence[JobRecord], recording: Recording, clock: _Clock) -> 
         "user": _encode([row.user for row in rows], users),
         "submit": [clock(_require_tick(record.submit) - origin) for record in records],
         **({"eligible": [clock(record.queued - origin) for record in records]} if recording.records.held else {}),
-        # A job that was withdrawn before it started stands at that time.
+        # A job that was cancelled before it started is drawn at that time.
         "start": [
             clock(_require_tick(record.end if record.start is None else record.start) - origin) for record in records
         ],
@@ -148,7 +148,7 @@ def _jobs(records: Sequence[JobRecord], recording: Recording, clock: _Clock) -> 
 def _reasons(
     recording: Recording, records: Sequence[JobRecord], places: Mapping[int, int]
 ) -> dict[str, list[tuple[str, str]]]:
-    """Why the jobs that waited longest did, by their places, as ``holdfast explain`` gives it."""
+    """Reasons for the longest waits, by place of the job, as from ``holdfast explain``."""
     if len(recording.records) > _MOST_RECORDS:
         return {}
     started = [record for record in records if record.start is not None and record.wait > 0]
@@ -163,7 +163,7 @@ def _reasons(
 
 
 def _has_order(recording: Recording) -> bool:
-    """Whether the queue order is at hand: without ``--trust`` none is imported that a file names."""
+    """Whether the queue order is available: without ``--trust``, orders named by a file are not imported."""
     try:
         _ = recording.order
     except InputError:
@@ -190,13 +190,13 @@ def _encode(texts: Iterable[str], names: Sequence[str]) -> list[int]:
 
 
 def _page_id(job_id: int) -> int | str:
-    """An id for the page. Its numbers have 53 bits: ids of tasks and components are texts."""
+    """Convert an id for the page: JavaScript numbers have 53 bits, so that ids of tasks and components are strings."""
     text = job_id_text(job_id)
     return job_id if text == str(job_id) else text
 
 
 def _log(entries: Iterable[Entry], places: Mapping[int, int], clock: _Clock) -> dict[str, Any]:
-    """What happened to each job, job by job; a job that a cause names is taken out of it, as ``#``."""
+    """Events of each job, job by job; a job id in a cause is stored separately and replaced by ``#``."""
     by_job: dict[int, list[Entry]] = {job_id: [] for job_id in places}
     for entry in entries:
         if entry.job_id in by_job:
@@ -232,7 +232,7 @@ def _shapes(rectangles: Sequence[Rectangle], places: Mapping[int, int], clock: _
         "low": [item.low for item in rectangles],
         "size": [item.high - item.low for item in rectangles],
         "job": [places.get(item.job_id, -1) for item in rectangles],
-        # Those that end with a preemption are numbered after all others.
+        # Runs that end with a preemption are numbered after all others.
         "kind": [KINDS.index(item.kind) + len(KINDS) * (item.ending == "preempt") for item in rectangles],
     }
 
@@ -240,7 +240,7 @@ def _shapes(rectangles: Sequence[Rectangle], places: Mapping[int, int], clock: _
 def _steps(
     times: Sequence[int], levels: Sequence[Sequence[int]], clock: _Clock, opens: int, closes: int
 ) -> dict[str, Any]:
-    """Step functions within the window, without steps of less than a second; the last value ends with the window."""
+    """Step functions within the window, without steps shorter than a second; the last value ends with the window."""
     kept: list[tuple[int, tuple[int, ...]]] = []
     for place, (start, end) in enumerate(pairwise(times)):
         if end <= opens or start >= closes:

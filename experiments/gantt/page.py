@@ -19,7 +19,8 @@ from workloads.ground.files import atomic_open
 
 __all__ = ["write_gantt"]
 
-#: What would end a script element, or begin a comment in it, and what is no line end in JSON but one in JavaScript.
+#: Characters that could end a script element or begin a comment, and those that end a line in JavaScript but not in
+#: JSON.
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
@@ -33,16 +34,16 @@ def write_gantt(
     path
         HTML file.
     recording
-        With its event log.
+        A recording with its event log.
     window
-        Time that is shown; default everything.
+        Time to show; default: everything.
     words
-        Command that wrote it.
+        Command line that wrote the page.
 
     Returns
     -------
     int
-        How many jobs it shows.
+        Number of jobs shown.
 
     Raises
     ------
@@ -64,7 +65,7 @@ def _render(columns: Mapping[str, Any], words: str, zone: str) -> str:
 
     environment = Environment(
         loader=PackageLoader("experiments.gantt", "templates"),
-        # Styles and scripts are our own; what comes from a job table is escaped or JSON.
+        # Styles and scripts are our own; data from a job table is escaped or JSON.
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -85,13 +86,13 @@ def _render(columns: Mapping[str, Any], words: str, zone: str) -> str:
 
 
 def _json(value: Any) -> str:
-    """JSON that is safe inside a script element."""
+    """Encode as JSON that is safe inside a script element."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=True)
     return re.sub("[<>&\u2028\u2029]", lambda found: _UNSAFE[found[0]], text)
 
 
 def _about(columns: Mapping[str, Any], zone: str) -> str:
-    """What is shown, on one line."""
+    """Describe the page in one line."""
     number = len(columns["jobs"]["id"])
     summary = f"{number:,} job{'' if number == 1 else 's'} on {columns['nodes']:,} {columns['unit']}, "
     first, last = columns["base"], columns["base"] + columns["length"]
@@ -103,7 +104,7 @@ def _about(columns: Mapping[str, Any], zone: str) -> str:
 
 
 def _example(jobs: Mapping[str, Any]) -> str:
-    """What can be searched for."""
+    """Placeholder of the search field."""
     words = [str(jobs["id"][0])]
     words += [f"{kind}:{jobs[f'{kind}s'][-1]}" for kind in ("project", "user") if jobs[f"{kind}s"][-1]]
     return ", ".join([*words, "type:rigid"])

@@ -129,7 +129,7 @@ def write_replay(
 
     With ``events`` also ``events-*.csv``, ``timeline-*.csv`` and ``decisions-*.csv``. Where there are stochastic jobs
     also ``stochastic-*.csv`` (a row a job) and ``reservations-*.csv``; where there are outages, ``outages.csv``; where
-    the backfilling rule names nodes, ``nodes-*.csv``; on a machine with partitions, ``partitions.csv``,
+    the backfilling rule uses named nodes, ``nodes-*.csv``; on a machine with partitions, ``partitions.csv``,
     ``resources.csv`` and ``allocations-*.csv``.
 
     Parameters

@@ -40,7 +40,7 @@ _NONE: Arrival = (inf, 0, None)
 class Moment(simpy.Event):
     """An event at an exact tick, with its place in the order of that instant.
 
-    It corresponds to a ``simpy.Timeout``, whose priority is fixed and therefore unsuitable, and is triggered from the
+    It corresponds to a ``simpy.Timeout``, but with its own priority, and is triggered from the
     beginning. ``_ok`` and ``_value``, which SimPy reads, are class attributes and not set per event, because a replay
     calls no other constructor as often.
 

@@ -209,8 +209,8 @@ def _group_successors(jobs: Sequence[JobState]) -> dict[int, list[JobState]]:
 def _move_submit(job: JobState, now: int) -> int:
     """Submit a job after its preceding job has terminated; returns the time of the submit.
 
-    With a think time, the submit is that much later than now, regardless of the log; without one, it is the submit of
-    the log or now, whichever is later.
+    With a think time, the submit is later than now by this time, regardless of the log; without one, it is the submit
+    of the log or now, whichever is later.
     """
     think = job.job.think_time
     at = max(now, job.submit) if think is None else now + to_ticks(think)

@@ -36,7 +36,7 @@ class Run(Account):
     lenders
         Borrowed nodes by open reservation, including advance reservations; the run is their tenant.
     plan
-        Open reservation in whose plan the run is a victim.
+        Open reservation that plans to preempt the run.
     claims
         Under warning: nodes promised to arrived jobs.
     beneficiary

@@ -118,7 +118,7 @@ class PriorState:
     usage
         Usage of the machine by account; None: unknown, taken as zero.
     places
-        Nodes of running jobs by job id, as bits of an integer whose lowest bit is the first node. The backfilling rule
+        Nodes of running jobs by job id, as bits of an integer; the lowest bit is the first node. The backfilling rule
         assigns nodes to jobs that are missing here.
     origin
         First submit of the log from which the state was taken [s]: some orders (``f1``) depend on the time since then;

@@ -129,7 +129,7 @@ class MachineReplay:
     @cached_property
     def queued(self) -> list[int]:
         """When each job begins to wait [ticks]: its submit, or its begin."""
-        return [_queued(job) for job in self.jobs]
+        return [_queue_time(job) for job in self.jobs]
 
     @cached_property
     def span(self) -> int:
@@ -199,7 +199,7 @@ def replay_on_machine(
     placement
         ``pack``, ``spread`` or ``slurm``.
     order
-        Order of the queue within a tier: one of the orders whose keys never change.
+        Order of the queue within a tier: one of the orders with constant keys.
 
     Returns
     -------
@@ -255,7 +255,7 @@ class _Columns:
         self.jobs = jobs
         self.needs = needs
         submits = [to_ticks(job.submit) for job in jobs]
-        begins = [_queued(job) for job in jobs]
+        begins = [_queue_time(job) for job in jobs]
         self.arrival = np.argsort(np.array(begins, np.int64), kind="stable")
         self.walltimes = [max(1, to_ticks(job.walltime)) for job in jobs]
         self.runtimes = [
@@ -448,7 +448,7 @@ class _Columns:
         return found, moments, amounts
 
 
-def _queued(job: MachineJob) -> int:
+def _queue_time(job: MachineJob) -> int:
     submit = to_ticks(job.submit)
     return submit if job.request.begin is None else max(submit, to_ticks(job.request.begin))
 

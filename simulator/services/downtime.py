@@ -16,7 +16,7 @@ __all__ = ["Booking", "Closure", "Closures"]
 
 
 class Booking(Lender):
-    """Nodes reserved by an advance reservation, whose jobs borrow them.
+    """Nodes of an advance reservation; its jobs borrow them.
 
     Parameters
     ----------

@@ -19,7 +19,7 @@ class Growth:
     name
         Name of the expansion policy.
     rule
-        Backfilling rule, whose promises are kept. Under a rule without promises, jobs expand only while the queue is
+        Backfilling rule; its promises are kept. Under a rule without promises, jobs expand only while the queue is
         empty.
     """
 

@@ -22,13 +22,13 @@ def _metrics(text: str) -> tuple[str, ...]:
     return names
 
 
-#: A configuration that the others are compared with.
+#: Reference configuration of comparisons.
 AGAINST = Parameter(
     "configuration to compare the others with, as order=fcfs or order=fcfs,backfilling=easy",
     default="none",
     metavar="KEY=VALUE",
 )
-#: Metrics to show; none: the usual ones.
+#: Metrics to show; empty: the default ones.
 METRICS = Parameter(
     "metrics to show, separated by commas, as wait_h,wait_p95_h",
     default="wait_h, bounded_slowdown, instant_start_ratio, utilization",
@@ -42,7 +42,7 @@ def print_aggregates(
     metrics: Sequence[str],
     unit: str = "nodes",
 ) -> None:
-    """Print means and differences, as far as there are any."""
+    """Print means and differences, if there are any."""
     from experiments.sweeps.aggregates import aggregate_table, difference_table
 
     if aggregates:

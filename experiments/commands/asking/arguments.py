@@ -38,7 +38,7 @@ __all__ = [
 
 
 _TRUST = Parameter("import plug-ins that a file names by import path (my.module:mine), which runs their code")
-#: Option of commands that read names from files, which may be other people's.
+#: Option of commands that read names of plug-ins from files, which may be untrusted.
 TrustOption = Annotated[bool, _TRUST]
 
 
@@ -63,7 +63,7 @@ def machine_size(about: str = "number of nodes of the machine") -> Parameter:
 
 @dataclass(eq=False, repr=False)
 class LogReading:
-    """How a trace is read.
+    """Options for reading a trace.
 
     Attributes
     ----------
@@ -123,12 +123,12 @@ class ReadOptions(TypedDict):
     columns: str | None
 
 
-#: Of these a record tells only where they are given.
+#: Options that are recorded only if they are given.
 _RARE = ("where", "unit", "columns")
 
 
 def told_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of the readers as results record them: the rare ones only where they are given."""
+    """Options of the readers for ``run.json``; rare ones only if they are given."""
     return {name: value for name, value in options.items() if value is not None or name not in _RARE}
 
 
@@ -165,21 +165,21 @@ def read_options(reading: LogReading) -> ReadOptions:
 
 
 def read_log(path: str | Path, reading: LogReading, nodes: int | None) -> Trace:
-    """Read a log, with the size of its machine assumed where neither ``--nodes`` nor the log says it."""
+    """Read a log; the size of its machine is assumed if neither ``--nodes`` nor the log gives it."""
     from workloads.logs.readers import read_trace
 
     return assume_size(read_trace(path, **read_options(reading)), nodes)
 
 
 def assume_size(trace: Trace, nodes: int | None) -> Trace:
-    """Assume the size of the machine where neither ``--nodes`` nor the log says it."""
+    """Assume the size of the machine if neither ``--nodes`` nor the log gives it."""
     from workloads.logs.machine_size import with_assumed_size
 
     return with_assumed_size(trace) if nodes is None else trace
 
 
 def choose_machine_size(nodes: int | None, trace: Trace | None, source: str | Path) -> int:
-    """Size of the machine: ``--nodes``, else the trace's header."""
+    """Size of the machine: ``--nodes``, otherwise from the header of the trace."""
     if nodes is not None:
         return nodes
     if trace is None or trace.nodes is None:
@@ -190,23 +190,23 @@ def choose_machine_size(nodes: int | None, trace: Trace | None, source: str | Pa
 
 @dataclass(eq=False, repr=False)
 class PaperReading:
-    """The reading of the hybrid paper, of commands that simulate or make what is simulated.
+    """Option for the interpretation of the hybrid paper.
 
-    The command line gives it its meaning: what it says are the defaults of the other options.
+    On the command line, an interpretation sets the defaults of the other options.
 
     Attributes
     ----------
     reading
         Its name; None: each option has its own default.
     given
-        What argparse has read.
+        Result of argparse.
     """
 
     reading: Annotated[
         str | None,
         Parameter(
-            "reading of the hybrid paper that gives all options that are not given themselves: default, or paper, "
-            "which reproduces most of it, see docs/model.md",
+            "interpretation of the hybrid paper, which sets the defaults of the other options: default, or paper, "
+            "which reproduces most of its results, see docs/model.md",
             default="=default",
         ),
     ] = None
@@ -214,7 +214,7 @@ class PaperReading:
 
 
 def told_reading(paper: PaperReading) -> dict[str, Any]:
-    """Entry of ``run.json`` about the reading of the paper, and which of its options were given otherwise."""
+    """Entry of ``run.json`` with the interpretation of the paper, and the options that deviate from it."""
     from experiments.paper_readings import find_reading, option_defaults
 
     if paper.reading is None:
@@ -227,12 +227,12 @@ def told_reading(paper: PaperReading) -> dict[str, Any]:
 
 
 def check_plan(assignment: Assignment) -> None:
-    """Refuse a planning strategy of stochastic jobs that there is not.
+    """Refuse an unknown planning strategy of stochastic jobs.
 
     Raises
     ------
     InputError
-        Says what is legal.
+        With the legal values.
     """
     if assignment.stochastic_share and not assignment.plan.endswith(".json"):
         from policies.planning.planner import parse_strategy
@@ -241,14 +241,14 @@ def check_plan(assignment: Assignment) -> None:
 
 
 def check_outputs(document: str | None, picture: str | None) -> None:
-    """Refuse files that cannot be written, before anything is.
+    """Refuse files that cannot be written, before any is written.
 
     Parameters
     ----------
     document
         A file; ``-`` is standard output, None: none.
     picture
-        Drawn as this name with ``.png`` and ``.pdf``; None: none.
+        Name of a figure without ``.png`` and ``.pdf``; None: none.
     """
     for path in (document, picture):
         if path is not None and path != "-" and not Path(path).absolute().parent.is_dir():
@@ -260,7 +260,7 @@ def check_outputs(document: str | None, picture: str | None) -> None:
 
 
 def new_directory(text: str) -> Path:
-    """Where a command is going to write what cannot be written over: a place that is free, or an empty directory."""
+    """Check an output path that must not exist or must be an empty directory."""
     place = Path(text).absolute()
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise InputError(f"{text}: is there already; take a new directory")
@@ -289,7 +289,7 @@ def _classes(text: str) -> tuple[int, ...]:
     return tuple(ends)
 
 
-#: The id of a job, also that of a task of an array, ``287_1``.
+#: The id of a job or of a task of an array, ``287_1``.
 JOB_ID = Values("N", _job_id)
 #: Upper bounds of all size classes but the last.
 Classes = Annotated[

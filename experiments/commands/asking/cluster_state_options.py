@@ -23,12 +23,12 @@ __all__ = ["DrawingOptions", "Present", "PresentOptions", "Question", "RuleOptio
 
 @dataclass(frozen=True)
 class Present:
-    """A machine at a time.
+    """The state of a machine at a time.
 
     Attributes
     ----------
     trace
-        The past, and perhaps more, which is not looked at.
+        The past; later jobs are ignored.
     at
         The time, on the clock of the log [s].
     state
@@ -36,9 +36,9 @@ class Present:
     clock
         Source of the time, such as ``"last_update of queue.json"``.
     warnings
-        What the log has and one pool of equal nodes does not model, a sentence each.
+        Features of the log that one pool of equal nodes does not model, one sentence each.
     assumptions
-        What the answer rests on although the files do not say it, or contradict it, a sentence each.
+        Assumptions of the answer that the files do not state or that contradict them, one sentence each.
     """
 
     trace: Trace
@@ -50,22 +50,22 @@ class Present:
 
     @property
     def unit(self) -> str:
-        """What sizes count."""
+        """Unit of sizes."""
         return self.trace.unit
 
     def moment(self, time: float) -> str:
-        """A time of the log for people."""
+        """Format a time of the log."""
         from experiments.forecast.time_parsing import format_moment
 
         return format_moment(time, self.trace)
 
     @property
     def now(self) -> str:
-        """The time of the state, and where it comes from."""
+        """Text with the time of the state and its source."""
         return f"{self.moment(self.at)} ({self.clock})"
 
     def sentence(self) -> str:
-        """The state in a sentence."""
+        """Describe the state in a sentence."""
         state = self.state
         used = sum(job.nodes for job in state.running)
         return (
@@ -74,21 +74,21 @@ class Present:
         )
 
     def facts(self) -> dict[str, Any]:
-        """The clock, the warnings and the assumptions for programs."""
+        """The clock, the warnings and the assumptions, for JSON."""
         clock = {"at": self.at, "time": self.moment(self.at), "source": self.clock}
         return {"clock": clock, "warnings": list(self.warnings), "assumptions": list(self.assumptions)}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PresentOptions:
-    """The log, and what is present in it.
+    """Options for the log and the current state.
 
     Attributes
     ----------
     log
-        The past, and without ``queue`` also the present.
+        Log of the past and, without ``queue``, of the current state.
     at, queue, usage
-        Time of the state, jobs of now, past usage.
+        Time of the state, current jobs, past usage.
     mechanism
         Run of a directory of results.
     """
@@ -110,7 +110,7 @@ class PresentOptions:
     ] = None
     queue: Annotated[
         str | None,
-        Parameter("output of squeue with the jobs of now; LOG is the past", default="LOG tells both", metavar="FILE"),
+        Parameter("output of squeue with the current jobs; LOG is the past", default="LOG has both", metavar="FILE"),
     ] = None
     usage: Annotated[str | None, Parameter("output of 'sshare -a -l -P'", default="LOG", metavar="FILE")] = None
     mechanism: Annotated[str | None, chosen_run("LOG")] = None
@@ -126,7 +126,7 @@ def _nodes_or_file(text: str) -> int | Path:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RuleOptions:
-    """How the log is read, and how the machine is operated.
+    """Options for reading the log and for the operation of the machine.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class RuleOptions:
     ] = None
     failure_mtbf: Annotated[
         SecondsAbove0 | None,
-        Parameter("mean time between failures of a node to come", default="none", group=_MACHINE),
+        Parameter("mean time between future failures of a node", default="none", group=_MACHINE),
     ] = None
     repair: Annotated[
         SecondsAbove0 | None, Parameter("mean time to repair a failed node", default="=4h", group=_MACHINE)
@@ -159,12 +159,12 @@ class RuleOptions:
 
     @property
     def failures(self) -> FailureRate | None:
-        """Failures to come; None: none.
+        """Rate of future failures; None: none.
 
         Raises
         ------
         InputError
-            If there is a time to repair and no rate.
+            If a repair time is given without a failure rate.
         """
         from workloads.outages.failures import FailureRate
 
@@ -177,7 +177,7 @@ class RuleOptions:
 
 @dataclass(eq=False, repr=False)
 class DrawingOptions:
-    """How futures are drawn.
+    """Options for the sampled futures.
 
     Attributes
     ----------
@@ -216,7 +216,7 @@ class DrawingOptions:
 
 @dataclass(frozen=True)
 class Question:
-    """What a command asks about the present.
+    """The request of a command for the current state.
 
     Attributes
     ----------
@@ -232,7 +232,7 @@ class Question:
 
 
 def read_present(question: Question) -> Present:
-    """Read the log, and find the state in it or in the queue.
+    """Read the log and determine the current state from it or from the queue.
 
     Raises
     ------
@@ -248,10 +248,10 @@ def read_present(question: Question) -> Present:
     if asked.queue is not None:
         return _queue(question, asked.queue, trace)
     if asked.at is None:
-        raise InputError("--at must be given, the time of the forecast, unless --queue tells the jobs of now")
+        raise InputError("give the time of the forecast with --at, or the current jobs with --queue")
     at = parse_moment(asked.at, trace, "--at")
     if asked.usage is not None:
-        raise InputError("--usage is of now: give the jobs of now with --queue")
+        raise InputError("--usage is current usage: give the current jobs with --queue")
     nodes = _machine(question, trace, at)
     warnings = _warn_of_caveats(question, trace, nodes)
     state = state_at(trace, at, nodes, _outages(question, nodes, trace))
@@ -259,7 +259,7 @@ def read_present(question: Question) -> Present:
 
 
 def write_document(path: str, facts: object) -> None:
-    """Write facts as JSON, and say so."""
+    """Write facts as JSON and print a message."""
     import json
 
     from workloads.ground.files import atomic_open
@@ -299,7 +299,7 @@ def _queue(question: Question, queue: str, trace: Trace) -> Present:
 
 
 def _warn_of_caveats(question: Question, trace: Trace, nodes: int) -> tuple[str, ...]:
-    """Print what the log has and one pool of equal nodes does not model, before the state is found or refused."""
+    """Print the features of the log that one pool of equal nodes does not model, before the state is determined."""
     from workloads.logs.one_pool import caveats
 
     found = caveats(trace, nodes, "--machine")
@@ -309,7 +309,7 @@ def _warn_of_caveats(question: Question, trace: Trace, nodes: int) -> tuple[str,
 
 
 def _with_gaps(question: Question, present: Present) -> Present:
-    """The state with what it does not know of the time before, although order or backfilling rule ask for it."""
+    """Add assumptions for past information that the order or the backfilling rule needs but the state lacks."""
     from experiments.forecast.missing_history import find_gaps
     from simulator.options import Options
 
@@ -320,7 +320,7 @@ def _with_gaps(question: Question, present: Present) -> Present:
 
 
 def _machine(question: Question, trace: Trace, at: float) -> int:
-    """The size of the machine; it is told by the past alone."""
+    """Determine the size of the machine, which only the past gives."""
     from workloads.logs.machine_size import with_assumed_size
 
     if isinstance(question.rules.machine, Path):

@@ -19,17 +19,17 @@ __all__ = ["Life"]
 _GROUP = "life of jobs"
 
 
-def _parse_bound(text: str) -> float | str:
-    """A duration, or a date, which is checked once the log is known."""
+def _parse_cut_time(text: str) -> float | str:
+    """Parse a duration, or a date, which is checked once the log is known."""
     return text if is_date(text) else duration(text)
 
 
-_BOUND = Values("TIME", _parse_bound, unit="s")
+_BOUND = Values("TIME", _parse_cut_time, unit="s")
 
 
 @dataclass(frozen=True)
 class Life:
-    """Parts of a recorded job life that a simulation follows.
+    """Options for the recorded events of jobs that a simulation follows.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class Life:
 
     @property
     def manifest_entry(self) -> dict[str, Any]:
-        """Entry of ``run.json``; empty where all options are defaults."""
+        """Entry of ``run.json``; empty if all options are defaults."""
         return {} if self == Life() else {"life": asdict(self)}
 
     def of_trace(self, trace: Trace, nodes: int) -> Trace:
@@ -101,7 +101,7 @@ class Life:
         return trace if end is None else cut_until(trace, clock.first, end)
 
     def of_jobs(self, trace: Trace, jobs: Jobs) -> tuple[Jobs, str]:
-        """Link jobs to those they depend on; also the lines to print about it."""
+        """Link jobs to those they depend on; returns also the lines to print."""
         from experiments.traces.description import life_of_trace, list_counts
         from workloads.logs.dependencies import follow_dependencies
 

@@ -82,7 +82,7 @@ def check_reading(nodes: int | None, reading: LogReading) -> None:
         ("--nodes", nodes), ("--unit", reading.unit), ("--procs-per-node", reading.procs_per_node),
     ):  # fmt: skip
         if value is not None:
-            raise ParameterError(option, "left out with --machine, whose file describes the nodes", value)
+            raise ParameterError(option, "left out with --machine: its file describes the nodes", value)
 
 
 def read_machine_log(path: str, reading: LogReading) -> LogRequests:
@@ -192,8 +192,8 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
         local = find_zone(trace.format, trace.header)[1] == LOCAL
         reading = asked.reading
         how = {"lenient": reading.lenient, "where": list(reading.where) or None, "columns": reading.columns}
-        told = told_options({**how, "format": trace.format, "procs_per_node": None})
-        configuration["input"] |= {**told, "left_out": dict(trace.excluded)}
+        entry = told_options({**how, "format": trace.format, "procs_per_node": None})
+        configuration["input"] |= {**entry, "left_out": dict(trace.excluded)}
     return Simulation(
         jobs,
         size,

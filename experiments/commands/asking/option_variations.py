@@ -19,7 +19,7 @@ from workloads.ground.errors import InputError
 
 __all__ = ["Variation", "variations"]
 
-#: Options that decide nothing about the jobs, only how the machine is operated and which nodes it has.
+#: Options that do not affect the jobs, only the machine and its operation.
 _OF_THE_MACHINE = frozenset(
     {
         *("order", "backfilling", "backfill_length", "passes", "engine", "nodes", "machine", "placement"),
@@ -30,12 +30,12 @@ _OF_THE_MACHINE = frozenset(
 
 @dataclass(frozen=True)
 class Variation:
-    """One run that the command line asks for.
+    """One run of the command line.
 
     Attributes
     ----------
     values
-        Options that have several values, and those of this run; empty where at most the mechanism has several.
+        Values of this run for options with several values; empty if only the mechanism varies.
     mechanism
         Its mechanism.
     arguments
@@ -48,16 +48,16 @@ class Variation:
 
     @property
     def label(self) -> str:
-        """What sets it apart; empty: its mechanism alone."""
+        """Its label; empty if only the mechanism varies."""
         return make_label(self.values)
 
     def part(self, *without: str) -> tuple[tuple[str, str], ...]:
-        """Its values but those of some options: equal for runs that share what these options do not decide."""
+        """Its values except those of some options; equal for runs that differ only in these."""
         return tuple((name, value) for name, value in self.values.items() if name not in ("mechanism", *without))
 
 
 def variations(arguments: RunOptions) -> list[Variation]:
-    """The runs that the arguments ask for, one for each combination of values, the seeds innermost.
+    """All runs of the arguments, one for each combination of values, with seeds innermost.
 
     Raises
     ------

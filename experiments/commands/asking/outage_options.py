@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["OUTAGE_FILE", "AskedOutages", "OutageOptions", "load_outages", "save_outages", "unused_outages_warning"]
 
-#: File of the outages of a run, beside its results.
+#: File name of the outages of a run in its results.
 OUTAGE_FILE = "outages.csv"
-#: Failures at the rate that Daly's interval assumes.
+#: Word for failures at the rate that Daly's interval assumes.
 _AS_ASSUMED = "node-mtbf"
-#: A run without, where several values are compared.
+#: Word for a run without outages, if several values are compared.
 _NONE = "none"
 #: Group of the options in the help.
 _GROUP = "outages of the machine"
@@ -36,7 +36,7 @@ class AskedOutages:
     Attributes
     ----------
     outages, failures
-        As :func:`simulator.simulation.simulate` takes them.
+        As for :func:`simulator.simulation.simulate`.
     configuration
         Entry of ``run.json``; empty: no outages.
     """
@@ -64,7 +64,7 @@ def _mtbf(text: str) -> float | str | None:
 
 @dataclass(eq=False, repr=False)
 class OutageOptions:
-    """Maintenance, failures and advance reservations that the command line asks for.
+    """Options for maintenance, failures and advance reservations.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class OutageOptions:
 def load_outages(
     options: OutageOptions, nodes: int, clock: LogClock, *, seed: int, node_mtbf: float, output: str
 ) -> AskedOutages:
-    """Read and check the outages that the options name.
+    """Read and check the outages of the options.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def load_outages(
         configuration["failures"] = asdict(failures)
         target = Path(output) / OUTAGE_FILE
         if options.outages is not None and target.resolve() == Path(options.outages).resolve():
-            raise InputError(f"--outages {options.outages} would be overwritten by what --failure-mtbf draws")
+            raise InputError(f"--outages {options.outages} would be overwritten by the failures of --failure-mtbf")
     return AskedOutages(outages, failures, configuration)
 
 
@@ -163,7 +163,7 @@ def unused_outages_warning(outages: Sequence[Outage], results: Sequence[Recordin
     if not outages:
         return ""
     first = min(result.origin if result.begin is None else result.begin for result in results)
-    # Without an end there is a number below all of them.
+    # Without ends, use a number below all of them.
     last = max(first, *(int(result.records.column("end").max(initial=first)) for result in results))
     apart = [
         number
@@ -196,7 +196,7 @@ def save_outages(
     Parameters
     ----------
     results
-        Results under the same outages; the longest simulation has drawn the most.
+        Results under the same outages; the longest simulation has drawn the most failures.
     new, directory
         Directory to write to, and the directory it will replace.
     source

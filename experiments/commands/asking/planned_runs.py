@@ -29,7 +29,7 @@ from workloads.table.jobs import Jobs
 
 __all__ = ["PlannedRun", "make_manifest", "planned_runs"]
 
-#: Options that a run may have of its own on the job table of another one.
+#: Options that may differ between runs on the same job table.
 _BESIDE_THE_JOBS = (
     *(item.name for kind in (Options, OutageOptions) for item in declared_parameters(kind)),
     "placement",
@@ -38,18 +38,18 @@ _BESIDE_THE_JOBS = (
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One run before it is carried out.
+    """One checked run, before it is simulated.
 
     Attributes
     ----------
     variation
-        What sets it apart.
+        Its option values.
     simulation
-        Jobs, machine and options; runs that differ in the machine alone share the jobs.
+        Jobs, machine and options; runs that differ only in the machine share the jobs.
     asked
         Its outages.
     measurement
-        What is measured of it.
+        Settings of the measurement.
     """
 
     variation: Variation
@@ -59,17 +59,17 @@ class PlannedRun:
 
     @property
     def name(self) -> str:
-        """Its label; without one its mechanism."""
+        """Its label, or its mechanism."""
         return self.variation.label or self.variation.mechanism
 
     @property
     def table(self) -> str:
-        """The options that set its job table apart from those of other runs, as a label; empty: none."""
+        """Label of its job table, from the options in which job tables differ; empty if there is only one."""
         return make_label(dict(self.variation.part(*_BESIDE_THE_JOBS)))
 
     @cached_property
     def submits(self) -> list[int]:
-        """First submits that are known beforehand [ticks]."""
+        """First submits of the jobs that arrive at a given time [ticks]."""
         submits = Jobs.of(self.simulation.jobs).column("submit")
         known: list[int] = in_ticks(submits[~np.isnan(submits)]).tolist()
         return known
@@ -86,12 +86,12 @@ class PlannedRun:
         }
 
     def check(self) -> None:
-        """Refuse outages that do not fit its machine, and a window without time.
+        """Refuse outages that do not fit its machine, and an empty window.
 
         Raises
         ------
         InputError
-            Says which.
+            With the reason.
         """
         check_outages(self.asked.outages, self.simulation.nodes, self.simulation.jobs)
         begin = replay_start(self.simulation.jobs)
@@ -101,14 +101,14 @@ class PlannedRun:
 
 @cache
 def _release() -> dict[str, str]:
-    """Entry of ``run.json`` with the version, looked up after the simulations: that takes as long as a small one."""
+    """Entry of ``run.json`` with the version, looked up last because that takes as long as a small simulation."""
     from importlib.metadata import version
 
     return {"holdfast": version("holdfast")}
 
 
 def prior_entries(simulation: Simulation) -> dict[str, Any]:
-    """Entries of ``run.json`` about the time before a starting state, as far as the simulation asks for them."""
+    """Entries of ``run.json`` about the time before a starting state, if the simulation uses them."""
     prior, begin = simulation.prior, replay_start(simulation.jobs)
     if prior is None or begin is None:
         return {}
@@ -120,7 +120,7 @@ def prior_entries(simulation: Simulation) -> dict[str, Any]:
 
 
 def planned_runs(arguments: RunOptions) -> list[PlannedRun]:
-    """The runs that the arguments of ``holdfast run`` ask for.
+    """Prepare and check all runs of ``holdfast run``.
 
     Raises
     ------
@@ -136,7 +136,7 @@ def planned_runs(arguments: RunOptions) -> list[PlannedRun]:
         table = variation.part(*_BESIDE_THE_JOBS)
         if table not in shared:
             shared[table] = _read(own, mechanisms)
-        simulation = _operated(shared[table], own)
+        simulation = _with_options(shared[table], own)
         outages = own.outages_on(simulation)
         measurement = own.measurement.under(simulation.options.warning)
         planned.append(PlannedRun(variation, simulation, outages, measurement))
@@ -151,17 +151,17 @@ def _read(own: RunOptions, mechanisms: Sequence[str]) -> Simulation:
             raise InputError("--placement needs --machine: one pool of equal nodes has no places to choose from")
         return prepare_simulation(own.simulation, mechanisms, "run")
     if own.events:
-        raise InputError("--events must be left out with --machine, whose replay keeps no event log")
+        raise InputError("--events must be left out with --machine: its replay keeps no event log")
     for option, given in (
         ("--outages", own.outages.outages),
         ("--failure-mtbf", own.outages.failure_mtbf),
     ):
         if given is not None:
-            raise InputError(f"{option} must be left out with --machine, whose nodes are always there")
+            raise InputError(f"{option} must be left out with --machine: its nodes are always available")
     return simulation_on(own.simulation, own.machine, mechanisms)
 
 
-def _operated(simulation: Simulation, own: RunOptions) -> Simulation:
+def _with_options(simulation: Simulation, own: RunOptions) -> Simulation:
     """The simulation with the options of one run."""
     options = own.simulation.operation
     configuration = {**simulation.configuration, "options": asdict(options)}
@@ -176,14 +176,14 @@ def _operated(simulation: Simulation, own: RunOptions) -> Simulation:
 
 
 def make_manifest(planned: Sequence[PlannedRun], own: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """What ``run.json`` tells of these runs: entries that all share, and one of :data:`RUNS` for each.
+    """Content of ``run.json`` for these runs: shared entries, and one of :data:`RUNS` for each run.
 
     Parameters
     ----------
     planned
-        Those that were carried out.
+        Completed runs.
     own
-        Further entries of a run by its name.
+        Further entries of each run by name.
     """
     configurations = [{**run.configuration, **own.get(run.name, {})} for run in planned]
     shared = {
@@ -194,7 +194,7 @@ def make_manifest(planned: Sequence[PlannedRun], own: Mapping[str, Mapping[str, 
     shared["mechanisms"] = list(dict.fromkeys(run.variation.mechanism for run in planned))
     if not planned[0].variation.values:
         return shared
-    # What was left out of the input may depend on the machine.
+    # The jobs left out of the input may depend on the machine.
     shared.setdefault("input", configurations[0]["input"])
     runs = [
         {

@@ -20,7 +20,7 @@ from workloads.hybrid.type_mix import Assignment
 
 __all__ = ["LISTED", "MOST", "RunOptions"]
 
-#: Runs that one command may ask for: all of them are in memory until the last has ended.
+#: Largest number of runs per command: all results stay in memory until the last run has ended.
 MOST = 200
 _COMPARING = "comparing values, as in --order fcfs,sjf --nodes 100,120 --seed 0:10"
 
@@ -37,7 +37,7 @@ def _files(text: str, option: str) -> list[str]:
 
 
 def _groups(text: str, option: str) -> list[str]:
-    """Values that are several numbers each, separated by slashes."""
+    """Split values that consist of several numbers each, separated by slashes."""
     words = list(dict.fromkeys(word.strip() for word in text.split("/")))
     if not all(words):
         raise ParameterError(option, "a value, or several separated by slashes", text)
@@ -45,7 +45,7 @@ def _groups(text: str, option: str) -> list[str]:
 
 
 def _mixes(text: str, option: str) -> list[str]:
-    """Mixes by name; or the shares of mixes, separated by slashes."""
+    """Split mixes by name, or the shares of mixes separated by slashes."""
     named = [word for word in text.split(",") if word.strip()[:1].isalpha()]
     return _groups(text, option) if "/" in text or not named else _words(text, option)
 
@@ -67,7 +67,7 @@ def _seeds(text: str, option: str) -> list[str]:
     return [str(seed) for seed in range(int(first), int(end))]
 
 
-#: Options that take several values, by the name of their field, and what splits their words.
+#: Functions that split the words of options with several values, by the name of the field.
 LISTED: Mapping[str, Callable[[str, str], list[str]]] = {
     **{
         item.name: _groups if get_origin(item.type) is tuple else _words
@@ -84,12 +84,12 @@ LISTED: Mapping[str, Callable[[str, str], list[str]]] = {
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class RunOptions:
-    """What ``holdfast run`` takes; of options with several values the first one of each.
+    """Options of ``holdfast run``; lists of values are represented by their first value.
 
     Attributes
     ----------
     given
-        The words as they were parsed, all values of lists included.
+        The parsed words, including all values of lists.
     """
 
     output: Annotated[str, Parameter("directory of the results", metavar="DIR", short="-o")]
@@ -119,7 +119,7 @@ class RunOptions:
     given: argparse.Namespace
 
     def outages_on(self, simulation: Simulation) -> AskedOutages:
-        """Outages of the machine of a simulation that these options ask for."""
+        """Outages of a simulation with these options."""
         asked = self.simulation
         return load_outages(
             self.outages,

@@ -42,14 +42,14 @@ _PLANNING = "planning stochastic jobs"
 
 @dataclass(frozen=True)
 class Simulation:
-    """A simulation that the command line asks for.
+    """The checked inputs of a simulation.
 
     Attributes
     ----------
     jobs, nodes, options
-        As :func:`simulator.simulation.simulate` takes them.
+        As for :func:`simulator.simulation.simulate`.
     planner, plans
-        Planner and plans of stochastic jobs; None where there are none.
+        Planner and plans of stochastic jobs; None if there are none.
     configuration
         Entries of ``run.json``.
     about
@@ -57,19 +57,19 @@ class Simulation:
     epoch
         Time 0 of the job table in seconds since 1970; None: unknown.
     local
-        Whether its dates are in the local time of the log, which does not name the zone.
+        Whether its dates are in an unknown local time zone.
     prepared
-        Whether the job table holds more than the trace did, and so should be kept.
+        Whether the job table differs from the trace and should be stored.
     types
-        Text to print about the types of the jobs; empty: all are rigid, as the trace records them.
+        Text to print about the types of the jobs; empty: all are rigid, as in the trace.
     lopsided
-        Warning where a single draw decides the workload; empty: none.
+        Warning if a single draw dominates the workload; empty: none.
     caveats
-        What the log has and one pool of equal nodes does not model.
+        Features of the log that one pool of equal nodes does not model.
     unit
-        What sizes count: ``nodes`` or ``processors``.
+        Unit of sizes: ``nodes`` or ``processors``.
     prior
-        Past usage and nodes of running jobs at the starting state; None: it begins without, or they are not known.
+        Past usage and nodes of running jobs at the starting state; None: there is none, or it is unknown.
     on_machine
         A machine with partitions and the requests of the jobs; None: one pool of equal nodes.
     """
@@ -93,7 +93,7 @@ class Simulation:
 
     @property
     def gaps(self) -> list[str]:
-        """What its starting state does not know, a sentence each."""
+        """Gaps in the information about its starting state, one sentence each."""
         from workloads.table.jobs import Jobs
 
         table = Jobs.of(self.jobs)
@@ -116,7 +116,7 @@ class Simulation:
 
 @dataclass(eq=False, repr=False)
 class PlannerOptions:
-    """How stochastic jobs are planned.
+    """Options for planning stochastic jobs.
 
     Attributes
     ----------
@@ -140,16 +140,16 @@ class PlannerOptions:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class SimulationOptions:
-    """What is simulated: the input, its preparation, the machine and the planner.
+    """Options for the input, its preparation, the machine and the planner.
 
     Attributes
     ----------
     input
         Trace or job table.
     nodes
-        Size of the machine; None: that of the trace.
+        Size of the machine; None: from the trace.
     reading, paper, assignment, life, options, planner
-        How each of them is done.
+        Options of each part.
     seed
         Seed of every random choice.
     """
@@ -166,12 +166,12 @@ class SimulationOptions:
 
     @property
     def operation(self) -> Options:
-        """How the machine is operated, and the seed."""
+        """Options for the operation of the machine, and the seed."""
         return replace(self.options, seed=self.seed)
 
 
 def prepare_simulation(asked: SimulationOptions, mechanisms: Sequence[str], command: str) -> Simulation:
-    """Read and check everything that the options name.
+    """Read and check the inputs of a simulation.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ def prepare_simulation(asked: SimulationOptions, mechanisms: Sequence[str], comm
 def _planning(
     asked: SimulationOptions, jobs: Jobs, configuration: dict[str, Any], command: str
 ) -> tuple[Planner | None, dict[str, ReservationPlan]]:
-    """Planner of stochastic jobs, and the plan files that the table names."""
+    """Make the planner of stochastic jobs and read the plan files that the table names."""
     from workloads.ground.files import file_sha256
     from workloads.table.job import JobType
 
@@ -283,7 +283,7 @@ def _planning(
         names.setdefault(job.plan, job.job_id)
     costs = None
     if planning.costs is not None:
-        # Read also where no job is stochastic: a file that is not one is told, not passed over.
+        # Read even if no job is stochastic, so that an invalid file is reported.
         from experiments.planning.cost_file import read_costs
 
         costs = read_costs(planning.costs, command)
@@ -305,7 +305,7 @@ def _planning(
         growth=planning.refit_growth,
         prices=reserved_time if costs is None else costs.costs_for,
     )
-    # The files lie beside the table that names them.
+    # Paths are relative to the table that names them.
     paths = {name: Path(asked.input).parent / name for name in sorted(names) if name.endswith(".json")}
     configuration["planner"] = {"fit": planner.fit, "least": planner.least, "growth": planner.growth}
     if costs is not None and planning.costs is not None:

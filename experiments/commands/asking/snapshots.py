@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 __all__ = ["queue_clock", "sshare_usage"]
 
-#: Slurm looks at walltimes twice a minute, and sites let jobs run on for some minutes [s].
+#: Slurm enforces walltimes twice a minute, and sites allow some minutes of overrun [s].
 _OVERDUE = 600.0
 
 
 def queue_clock(queue: str, at: str | None, trace: Trace, rows: Sequence[QueueRow], assumptions: list[str]) -> Clock:
-    """The time of a queue; what contradicts it is added to the assumptions."""
+    """Determine the time of a queue; contradictions are added to the assumptions."""
     from experiments.forecast.time_parsing import format_duration, parse_moment
     from workloads.logs.snapshot import Clock, snapshot_time
 
@@ -57,7 +57,7 @@ def queue_clock(queue: str, at: str | None, trace: Trace, rows: Sequence[QueueRo
 def sshare_usage(
     usage: str, machine: int | Path | None, rows: Sequence[QueueRow], assumptions: list[str]
 ) -> dict[str, float]:
-    """Past usage of accounts [node-seconds], from what sshare charges for each second of a node."""
+    """Past usage of accounts [node-seconds], from the charges of sshare per node-second."""
     from workloads.logs.node_list import read_node_processors
     from workloads.logs.sshare import read_usage
 
@@ -67,9 +67,7 @@ def sshare_usage(
         rate = read_node_processors(machine)
     if not rate:
         rate = 1.0
-        assumptions.append(
-            f"nothing says how many TRES-seconds {Path(usage).name} counts for a node-second: one is taken"
-        )
+        assumptions.append(f"the number of TRES-seconds per node-second in {Path(usage).name} is unknown: 1 is assumed")
     found = {account: used / rate for account, used in read_usage(usage).items()}
     unknown = {row.account or row.user for row in rows} - set(found)
     if unknown:

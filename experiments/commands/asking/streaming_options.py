@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["long_run", "run_stream"]
 
-#: Lines by which a format is recognised.
+#: Number of lines read to recognise a format.
 _HEAD = 50
-#: The options that a streamed replay has.
+#: Options that a streamed replay supports.
 _OPTIONS = frozenset(
     (
         *("input", "output", "force", "stream", "stream_format", "mechanism", "verbose", "warmup", "cooldown"),
@@ -35,7 +35,7 @@ _OPTIONS = frozenset(
 
 
 def long_run(arguments: RunOptions) -> PlannedRun:
-    """The streamed replay that the arguments of ``holdfast run`` ask for.
+    """Prepare a streamed replay of ``holdfast run``.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def long_run(arguments: RunOptions) -> PlannedRun:
 
 
 def _need_swf(path: str) -> None:
-    """Refuse a file of another format in a sentence, and not by its first line."""
+    """Refuse a file of another format with a sentence instead of an error about its first line."""
     from workloads.ground.files import blocks_of_file
     from workloads.logs.readers import READERS
 
@@ -125,7 +125,7 @@ def _refuse_others(arguments: RunOptions) -> None:
 
 
 def run_stream(arguments: RunOptions, planned: PlannedRun, directory: Path) -> tuple[Result, EndedJobs]:
-    """Carry it out; also where its jobs have been written as they ended."""
+    """Run a streamed replay; returns also the writer of its ended jobs."""
     from experiments.output.signals import Interrupted
     from experiments.recordings.streamed_jobs import EndedJobs
     from experiments.recordings.streamed_replay import stream_identity, streamed_replay

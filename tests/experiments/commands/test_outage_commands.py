@@ -129,7 +129,7 @@ def test_a_list_that_lies_where_it_would_be_written_stays_as_it_is(tmp_path: Pat
         (["--failure-mtbf", "1y", "--repair", "0s"], "--repair must be a positive duration, not '0s'"),
         (["--failure-mtbf", "1y", "--repair-variation", "-1"], "--repair-variation must be a positive number"),
         (["--outages", "nowhere.csv"], "nowhere.csv: no such file"),
-        (["--outages", "OUTPUT", "--failure-mtbf", "1y"], "would be overwritten by what --failure-mtbf draws"),
+        (["--outages", "OUTPUT", "--failure-mtbf", "1y"], "would be overwritten by the failures of --failure-mtbf"),
         (["--outages", "LARGE"], "given.csv:2: nodes of outage 1 must be at most the 16 nodes of the machine, not 17"),
         (["--outages", "NOBODY"], "jobs of outage 1 must be in the job table, and there is no job 99"),
     ],

@@ -181,7 +181,7 @@ def test_accounts_that_sshare_does_not_name_are_told(site: Path, capsys: pytest.
     jobs = [{**item, "billable_tres": 0} for item in TWO]
     write_queue(site / "queue.json", jobs, last_update=HOUR)
     _, err, _ = ask(site, capsys, *more)
-    assert "nothing says how many TRES-seconds sshare.txt counts for a node-second: one is taken" in err
+    assert "the number of TRES-seconds per node-second in sshare.txt is unknown: 1 is assumed" in err
 
 
 def test_what_the_log_says_of_usage_and_what_it_cannot_say(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -210,4 +210,4 @@ def test_usage_needs_a_queue(site: Path, capsys: pytest.CaptureFixture[str]) -> 
     (site / "sshare.txt").write_text(SHARES)
     given = ["forecast", str(site / "sacct.txt"), "--at", "2026-11-21T20:05", "--machine", "8"]
     assert cli.main([*given, "--usage", str(site / "sshare.txt")]) == 2
-    assert "--usage is of now: give the jobs of now with --queue" in capsys.readouterr().err
+    assert "--usage is current usage: give the current jobs with --queue" in capsys.readouterr().err

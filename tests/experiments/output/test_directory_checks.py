@@ -48,7 +48,7 @@ def test_a_run_is_replaced_only_when_asked(tmp_path: Path) -> None:
     check_fresh(tmp_path / "a", "run.json", force=True)
     # Also one that was complete, and not yet at its place.
     arriving(tmp_path, "run.json").mkdir()
-    with pytest.raises(InputError, match="a run already"):
+    with pytest.raises(InputError, match="the results of a run"):
         check_fresh(tmp_path, "run.json", force=False)
 
 
@@ -65,7 +65,7 @@ def test_a_replaced_run_leaves_nothing_of_its_own(tmp_path: Path, capsys: pytest
     assert cli.main([*words, "baseline"]) == 2
     shown = capsys.readouterr()
     assert not shown.out
-    assert shown.err.startswith(f"holdfast run: {out}: holds the results of a run already; ")
+    assert shown.err.startswith(f"holdfast run: {out}: already holds the results of a run; ")
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     assert cli.main([*words, "baseline", "--force"]) == 0
     tables = {"accounting.csv", "jobs-baseline.csv", "summary.csv", "types.csv"}

@@ -125,7 +125,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     capsys.readouterr()
     before = {path.name: path.read_bytes() for path in out.iterdir()}
     assert cli.main(words) == 2
-    assert "holds the results of a run already" in capsys.readouterr().err
+    assert "already holds the results of a run" in capsys.readouterr().err
     assert cli.main([*words, "--force"]) == 0
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
