@@ -113,11 +113,11 @@ def test_info_sets_recorded_beside_simulated_waits(place: Path, capsys: pytest.C
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--nodes", "4"], "--nodes must be left out with --machine, whose file describes the nodes, not 4"),
+        (["--nodes", "4"], "--nodes must be left out with --machine: its file describes the nodes, not 4"),
         (["--unit", "nodes"], "--unit must be left out with --machine"),
         (["--mechanism", "CUA-SPAA"], "--mechanism must be baseline with --machine, not 'CUA-SPAA'"),
-        (["--events"], "--events must be left out with --machine, whose replay keeps no event log"),
-        (["--outages", "some.csv"], "--outages must be left out with --machine, whose nodes are always there"),
+        (["--events"], "--events must be left out with --machine: its replay keeps no event log"),
+        (["--outages", "some.csv"], "--outages must be left out with --machine: its nodes are always available"),
         (["--stochastic-share", "0.1"], "--stochastic-share must be 0 with --machine, not 0.1"),
         (["--cancelled", "keep"], "--cancelled, --dependencies, --starting-state and --until must be left out"),
         (["--order", "wfp3"], "order must be one of f1, f2, f3, f4, fcfs"),

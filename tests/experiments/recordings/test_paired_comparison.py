@@ -127,7 +127,7 @@ def test_the_command_prints_a_table_and_writes_it(tmp_path: Path, capsys: pytest
     assert "difference: sjf minus fcfs [95 % interval, jobs of one day kept together]" in text
     assert len(read_csv(tmp_path / "users.csv")) == 3 * 4
     assert main(["compare", f"{out}:sjf", f"{out}:fcfs", "--metric", "bounded_slowdown"]) == 0
-    assert "fcfs less sjf" in capsys.readouterr().out
+    assert "fcfs minus sjf" in capsys.readouterr().out
     for words, sentence in (
         ([f"{out}:sjf"], "name two results to compare"),
         ([out, out, out], "compares two results, not 3"),

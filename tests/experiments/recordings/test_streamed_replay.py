@@ -225,7 +225,7 @@ def test_what_was_told_before_a_kill_is_whole_and_is_kept(
     ends = sorted((record.end or 0) / 1e6 for record in expected.records)
     assert [float(row["end"]) for row in rows] == ends[:30]
     # Another call has no right to these parts.
-    with pytest.raises(InputError, match="holds jobs of another streamed run"):
+    with pytest.raises(InputError, match="holds jobs of another, unfinished streamed run"):
         stream_log(log, tmp_path / "out", 16, format=format, batch_size=10, order="sjf", engine="simpy")
     again = stream_log(log, tmp_path / "out", 16, format=format, batch_size=10, engine="simpy")
     assert list(again.records) == list(expected.records)
