@@ -21,7 +21,7 @@ class Cells:
     Attributes
     ----------
     path, line
-        Where it stands.
+        Location of the cell.
     columns
         Of the table.
     cells

@@ -21,7 +21,7 @@ _GB_PER_KIB = 1024 / 1e9
 
 @dataclass(frozen=True, eq=False)
 class TaskRuns:
-    """What every task of some runs took.
+    """Durations and memory of every task of some runs.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ def read_slant_tasks(path: str | Path) -> TaskRuns:
         if task < 1:
             raise row.error(f"task must be 1 or more, not {task}")
         if task in lines.setdefault(run, {}):
-            raise row.error(f"task {task} of run {run} stands already in line {lines[run][task].line}")
+            raise row.error(f"task {task} of run {run} is already in line {lines[run][task].line}")
         lines[run][task] = row
     tasks = range(1, max(max(found) for found in lines.values()) + 1)
     for run, found in lines.items():
@@ -227,7 +227,7 @@ def read_slant_makespans(path: str | Path) -> Makespans:
     for row in read_cells(path, ("run", "dataset", "makespan_s")):
         run = row.text("run")
         if run in seen:
-            raise row.error(f"run {run} stands already in line {seen[run].line}")
+            raise row.error(f"run {run} is already in line {seen[run].line}")
         if not row.text("dataset"):
             raise row.error("has no dataset")
         seen[run] = row

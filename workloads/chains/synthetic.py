@@ -73,7 +73,7 @@ def macruise_like(runs: int, rng: np.random.Generator, reading: str = "ends") ->
     rng
         Stream of random numbers.
     reading
-        What the "mean time" of task i is: ``"ends"``, when it ends; or ``"durations"``, how long it takes.
+        Meaning of the "mean time" of task i: ``"ends"``, its end time; or ``"durations"``, its duration.
 
     Notes
     -----

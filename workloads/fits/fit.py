@@ -199,6 +199,6 @@ def _reason(law: Law, samples: Samples) -> str | None:
         return "its CDF is not a number"
     if np.any(np.diff(heights) < -1e-9) or heights[0] < -1e-9 or heights[-1] > 1.0 + 1e-9:
         return "its CDF falls"
-    # What the planner will do, in small.
+    # A coarse version of the planning problem.
     discretise(cut, 64, "cubic")
     return None

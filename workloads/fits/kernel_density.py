@@ -101,7 +101,7 @@ def fit_polynomial(samples: Samples, degree: int = MAX_DEGREE) -> Fit:
     Parameters
     ----------
     samples
-        What to fit to; the polynomial rises from 0 to 1 over their [lower, upper].
+        Samples; the polynomial rises from 0 to 1 over their [lower, upper].
     degree
         The largest degree, 1 to 30.
 

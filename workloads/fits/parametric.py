@@ -54,12 +54,12 @@ USUAL: Mapping[str, Family] = MappingProxyType(
 def fit_usual(
     samples: Samples, names: Iterable[str] = tuple(USUAL), estimator: str = "likelihood", refined: int = 2
 ) -> list[Fit]:
-    """Fit usual distributions, each in the part of its support that a runtime can have: [0, limit].
+    """Fit parametric distributions, each in the part of its support that a runtime can have: [0, limit].
 
     Parameters
     ----------
     samples
-        What to fit to.
+        Samples.
     names
         Which families, by the names of [S].
     estimator

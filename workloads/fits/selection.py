@@ -21,7 +21,7 @@ from workloads.laws.checks import runtimes
 
 __all__ = ["METHODS", "Candidate", "FitReport", "Priced", "choose", "fit_all", "fit_discrete", "make_fits"]
 
-#: How many of the usual distributions are tried on unseen runs.
+#: Number of parametric distributions that are cross-validated.
 FINALISTS = 5
 #: For at most this many samples the folds are drawn repeatedly, because few held-out runs give a noisy score.
 _FEW, _REPEATS = 30, 2
@@ -34,10 +34,10 @@ CostsT = TypeVar("CostsT", contravariant=True)
 
 
 class Priced(Protocol):
-    """What a planner answers with."""
+    """A plan as the selection sees it."""
 
     def paid_cost(self, runtimes: npt.ArrayLike, /) -> Array:
-        """What each of the runtimes costs, those beyond the last reservation too."""
+        """Cost of each runtime, including those beyond the last reservation."""
 
 
 class _Planner(Protocol[CostsT]):
@@ -109,7 +109,7 @@ def fit_discrete(samples: Samples) -> Fit:
     return Fit("discrete", law, 0.0, parameters, method="discrete")
 
 
-#: Every method gives its fits, the one to take first. The usual distributions have their parameters by maximum
+#: Every method returns its fits, the preferred one first. The parametric distributions have their parameters by maximum
 #: likelihood, those of ``usual-least-squares`` by least squares on the CDF.
 METHODS: Mapping[str, Callable[[Samples], list[Fit]]] = MappingProxyType(
     {
@@ -164,7 +164,7 @@ def make_fits(method: str, samples: npt.ArrayLike, upper: float | None = None) -
 
 
 def fit_all(samples: Samples) -> list[Fit]:
-    """The fits of all methods, the refused ones too; each usual distribution once, by maximum likelihood."""
+    """The fits of all methods, including rejected ones; each parametric distribution once, by maximum likelihood."""
     return [fit for name, method in METHODS.items() if name != _LEAST_SQUARES for fit in method(samples)]
 
 
@@ -310,7 +310,7 @@ def _cross_validate(
     costs: CostsT,
     upper: float | None,
 ) -> Array | str:
-    """What the runs that are held out cost, fold by fold, or why that is not known."""
+    """Cost of the held-out runs in each fold, or the reason why it is unknown."""
     paid = []
     for held in splits:
         rest = np.delete(times, held)

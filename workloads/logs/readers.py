@@ -66,7 +66,7 @@ class Reader:
     further
         Whether ``where`` may name any other column of the file.
     zone
-        Zone of its times. A log whose header has ``Clock: local`` has local time in any case.
+        Zone of its times. A log with the header entry ``Clock: local`` has local time in any case.
     log
         Whether it is a log; else a job table, in which everything is decided.
     example

@@ -20,7 +20,7 @@ _PLENTY = 1 << 41
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a job needs in one partition.
+    """The resources that a job needs in one partition.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Need:
     last
         Resources on the last node; ``vector`` if it holds as many tasks as the others.
     base
-        What each node must have besides the tasks, where tasks fill nodes.
+        Resources that each node needs in addition to the tasks, if tasks fill nodes.
     tasks
         Number of tasks that fill nodes; 0: the number of nodes is fixed.
     exclusive
@@ -129,12 +129,12 @@ class NodeTable:
         return {partition.name: place for place, partition in enumerate(self.machine.partitions)}
 
     def needs(self, request: ResourceRequest, walltime: float) -> tuple[Need, ...]:
-        """What a job needs, in each of its partitions that it fits.
+        """The resources that a job needs, for each of its partitions that it fits.
 
         Parameters
         ----------
         request
-            What it asks for.
+            Resource request of the job.
         walltime
             [s].
 
@@ -226,7 +226,7 @@ class NodeTable:
         return (cores, (each or 0) * cores, 0, *(0 for _ in self.gpu_kinds))
 
     def _base(self, request: ResourceRequest) -> tuple[int, ...]:
-        """What a node needs whatever its cores: memory that is asked for by node, and GPUs."""
+        """Resources per node that do not depend on its cores: memory requested per node, and GPUs."""
         memory = 0 if request.memory_per_core else request.memory or 0
         kinds = (request.gpus.get(kind, 0) for kind in self.gpu_kinds)
         return (0, memory, sum(request.gpus.values()), *kinds)
@@ -268,7 +268,7 @@ class NodeTable:
 def needs_of_jobs(
     table: NodeTable, requests: Iterable[ResourceRequest], walltimes: Iterable[float]
 ) -> tuple[list[tuple[Need, ...] | None], Counter[str]]:
-    """What each job needs, None for jobs that do not fit, and how many do not by the reason."""
+    """The resources of each job, None for jobs that do not fit; and the number of these by reason."""
     found: list[tuple[Need, ...] | None] = []
     unfit: Counter[str] = Counter()
     for request, walltime in zip(requests, walltimes, strict=True):

@@ -35,7 +35,7 @@ def expand(text: str, most: int = MOST_NODES) -> tuple[str, ...]:
     Raises
     ------
     ValueError
-        If the text is no such list, or stands for more names.
+        If the text is not such a list, or contains more names.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from workloads.machines.host_list import MOST_NODES, fold
 
 __all__ = ["LARGEST_COUNT", "SCOPES", "Limit", "Machine", "NodeKind", "Partition", "Quota"]
 
-#: What a limit may be for, in the order in which limits are looked at.
+#: Subjects of limits, in the order in which limits are checked.
 SCOPES = ("qos", "account", "user", "partition")
 #: Kinds of nodes, partitions and limits that a machine may have.
 _MOST_ENTRIES = 10_000
@@ -86,7 +86,7 @@ class Partition:
     default
         Whether it is that of jobs that name none.
     memory_per_core
-        What a job that asks for no memory gets with each core [MiB]; None: nothing.
+        Memory per core of a job that does not request memory [MiB]; None: no memory.
     """
 
     name: str
@@ -137,7 +137,7 @@ class Quota:
             _check_whole(name, value, 0, LARGEST_COUNT)
 
     def amounts(self) -> dict[str, int]:
-        """What is limited, and to how much."""
+        """The subject and the amounts of the limit."""
         names = ("running", "submitted", "nodes", "cores", "memory", "gpus")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
@@ -193,7 +193,7 @@ class Machine:
     Raises
     ------
     InputError
-        If names occur twice, a partition names a node that there is not, or a limit a partition or QOS.
+        If names occur twice, or a partition or limit refers to an unknown node, partition or QOS.
 
     Examples
     --------

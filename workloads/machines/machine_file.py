@@ -167,7 +167,7 @@ class _Keys:
             raise InputError(f"{self._place(key)}: {error}") from None
 
     def tables(self, key: str, read: Callable[[_Keys], _Made]) -> Iterator[_Made]:
-        """What is made of each table of a list."""
+        """Convert each table of a list."""
         tables = self.raw.get(key, [])
         if not isinstance(tables, list | tuple):
             raise ParameterError(key, f"a list of tables [[{key}]]", tables)

@@ -37,7 +37,7 @@ class MachineWorkload:
 
 
 def machine_unit(machine: Machine) -> str:
-    """What sizes of jobs count: ``nodes`` if every job gets whole nodes, else ``processors``, the cores of nodes.
+    """Unit of job sizes: ``nodes`` if every job gets whole nodes, else ``processors``, the cores of nodes.
 
     >>> from workloads.machines.machine_file import one_pool
     >>> machine_unit(one_pool(4))

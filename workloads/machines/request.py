@@ -33,7 +33,7 @@ class ResourceRequest:
     features
         Condition on the nodes (:func:`workloads.machines.features.parse_features`); empty: any node.
     partitions
-        Partitions, of which the job takes the first in which it can start; empty: the default.
+        Partitions; the job uses the first in which it can start. Empty: the default.
     exclusive
         Whether the job gets whole nodes wherever it runs.
     qos, account

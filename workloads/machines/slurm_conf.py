@@ -31,7 +31,7 @@ def is_set(value: str) -> bool:
 
 @dataclass
 class SiteConfiguration:
-    """What the files say.
+    """The content of the files.
 
     Attributes
     ----------

@@ -30,10 +30,10 @@ _HEADINGS = {
     **dict.fromkeys(("oversubs", "oversubscribe", "share"), "oversubscribe"),
     **dict.fromkeys(("prio_tier", "priority", "priotier"), "prioritytier"),
 }
-#: What a row says of its partition.
+#: Columns of a row that describe its partition.
 _OF_PARTITIONS = ("maxtime", "oversubscribe", "prioritytier")
 _ADVICE = "make it with: sinfo -e -o '%N|%P|%c|%m|%G|%f|%w|%l|%T'"
-#: Numbers of JSON that stand for no limit.
+#: Numbers in JSON that mean "no limit".
 _INFINITE = 2**32 - 1
 
 
@@ -133,7 +133,7 @@ def json_records(text: str, path: str | Path) -> Records:
         found: Records = ([], [])
         for item in _objects(document, "sinfo", path):
             _take_summary(item, path, *found)
-        # A node stands in an item of each of its partitions.
+        # A node appears in an item for each of its partitions.
         nodes += list({node["nodename"]: node for node in found[0]}.values())
         partitions += _join(found[1])
     if not nodes and not partitions:

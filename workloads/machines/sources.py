@@ -46,7 +46,7 @@ def machine_from_files(paths: Sequence[str | Path]) -> FoundMachine:
     paths
         slurm.conf, the output of ``scontrol show config``, ``show node`` or ``show partition`` or of ``sinfo``, as
         text or JSON, in any combination; or one list of clusters of Alea (``.machines``) or of nodes of Alibaba
-        (``openb_node_list``). What a command prints of nodes or partitions takes the place of what slurm.conf says.
+        (``openb_node_list``). Nodes or partitions from the output of a command replace those in slurm.conf.
 
     Raises
     ------
@@ -152,7 +152,7 @@ def _expand(text: str) -> tuple[str, ...]:
 
 
 class _Kind(NamedTuple):
-    """What equal nodes have in common."""
+    """Common properties of equal nodes."""
 
     cores: int
     memory: int | None
@@ -177,7 +177,7 @@ def _kind(line: Mapping[str, str], memory: bool) -> _Kind:
 
 
 def _cores(line: Mapping[str, str]) -> int:
-    """What Slurm counts as CPUs of a node."""
+    """Number of CPUs of a node as Slurm counts them."""
     for key in ("cputot", "cpus", "procs"):
         if key in line:
             return _whole(line, key, 1)
@@ -337,7 +337,7 @@ def _alibaba(text: str, path: str | Path) -> FoundMachine:
                 path, number, f"a node must have a name, cores, memory, GPUs and a model, not {format_value(line)}"
             )
         name, cores, memory, gpus, model = cells
-        # What a pod asks for is the model in capitals, which is a feature here.
+        # Pods request a GPU model in capitals, which is a feature here.
         held = ((model.lower(), int(gpus)),) if int(gpus) and model else ()
         kind = _Kind(int(cores) // 1000, int(memory), held, (model,) if model else (), 1)
         kinds.setdefault(kind, []).append(name)

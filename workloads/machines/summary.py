@@ -16,7 +16,7 @@ _WIDEST = 30
 
 
 def machine_summary(machine: Machine) -> str:
-    """What a machine has, as text for a terminal.
+    """Summarise a machine as text for a terminal.
 
     Parameters
     ----------

@@ -154,7 +154,7 @@ def read_requests(
     if columns is None and format is None:
         layout = layout_of_columns(names)
     if layout is not None:
-        return _selected(_table_jobs(data, path, layout), where, path)
+        return _select_jobs(_table_jobs(data, path, layout), where, path)
     if columns is not None:
         trace = read_trace(path, columns=_known_roles(columns), lenient=lenient, where=where, format=format)
         return _join(trace, _by_roles(data, path, columns), path)
@@ -183,7 +183,7 @@ def _of_sizes(trace: Trace) -> Iterator[tuple[int, Mapping[str, str]]]:
         yield job.job_id, {**size, "partition": job.partition, "qos": job.qos, "account": job.project}
 
 
-def _selected(log: LogRequests, where: Where | None, path: str | Path) -> LogRequests:
+def _select_jobs(log: LogRequests, where: Where | None, path: str | Path) -> LogRequests:
     """The wanted jobs of a table."""
     choice = Choice.of(where)
     if not choice:

@@ -159,7 +159,7 @@ def _places(year: ThetaYear, start: Floats, campaign_of_batch: Ints, seed: int) 
     gaps = rng.exponential(year.campaign_gap * 3600.0 / year.span, len(campaign_of_batch))
     opens = np.concatenate(([True], campaign_of_batch[1:] != campaign_of_batch[:-1]))
     elapsed = _since_reset(np.where(opens, 0.0, gaps), opens)
-    # What would begin after the end begins at the start: a year has no edges.
+    # Jobs that would begin after the end wrap around to the start: a year has no edges.
     return np.asarray((start[campaign_of_batch] + elapsed) % 1.0)
 
 

@@ -16,9 +16,9 @@ from workloads.theta.year import ThetaYear
 
 __all__ = ["PRESETS", "preset_year"]
 
-#: What each preset changes. A backfill by true runtimes fills the machine better, so that Table II asks for users that
-#: put up with a longer queue. Projects of more even activity let on-demand jobs be 3 to 15 % of all, as in Fig. 4; the
-#: default concentration is that of the public records, where they are up to a quarter.
+#: Changed parameters of each preset. Backfilling by actual runtimes fills the machine better, so Table II requires users
+#: that tolerate a longer queue. Projects with more even activity give shares of on-demand jobs of 3 to 15 %, as in Fig.
+#: 4; the default concentration is that of the public records, with shares of up to a quarter.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "default": {},
     "runtime-backfilling": {"patience": 480.0},

@@ -77,7 +77,7 @@ class ThetaYear:
     jobs_per_year
         Intensity of the submissions [jobs per ``year``].
     year
-        What is called a year [s].
+        Length of a year [s].
     nodes
         Size of the machine.
     projects

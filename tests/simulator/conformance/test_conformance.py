@@ -376,7 +376,7 @@ class TestKinds:
         assert KINDS[0] == "order"
 
     def test_what_is_no_policy(self) -> None:
-        with pytest.raises(InputError, match="an order is a function"):
+        with pytest.raises(InputError, match="an order must be a function"):
             check_policy(7, "order")
         with pytest.raises(InputError, match="has the methods room and make_room"):
             check_policy(lambda view, request: 0, "arrival")

@@ -193,7 +193,7 @@ TASKS = "run,task,duration_s,peak_mem_kib\n"
         ("run,task,duration_s\n1,1,2\n", ":1: .*peak_mem_kib is missing"),
         (f"{TASKS}1,1,abc,5\n", ":2: duration_s must be a finite number"),
         (f"{TASKS}1,1,2,5\n1,2,-2,5\n", ":3: duration_s must be >= 0"),
-        (f"{TASKS}1,1,2,5\n1,1,2,5\n", ":3: task 1 of run 1 stands already in line 2"),
+        (f"{TASKS}1,1,2,5\n1,1,2,5\n", ":3: task 1 of run 1 is already in line 2"),
         (f"{TASKS}1,1,2,5\n1,2,2,5\n2,1,2,5\n", ":4: run 2 ends here without task 2"),
         (f"{TASKS}1,0,2,5\n", ":2: task must be 1 or more"),
         (f"{TASKS}1,1,2\n", ":2: has 3 cells, the header row 4"),
@@ -219,7 +219,7 @@ def test_files_are_read_in_any_order(tmp_path: Path) -> None:
     assert runs.peaks[0].tolist() == pytest.approx([2.048, 1.024])
     assert runs.averages is not None
     path.write_text("run,dataset,makespan_s\n1,A,5\n1,A,6\n")
-    with pytest.raises(TraceError, match=":3: run 1 stands already in line 2"):
+    with pytest.raises(TraceError, match=":3: run 1 is already in line 2"):
         read_slant_makespans(path)
     path.write_text("run,dataset,makespan_s,size_mb,input\n1,A,5,7,x\n2,B,6,,x\n")
     makespans = read_slant_makespans(path)
