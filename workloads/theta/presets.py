@@ -16,7 +16,7 @@ from workloads.theta.year import ThetaYear
 
 __all__ = ["PRESETS", "preset_year"]
 
-#: Changed parameters of each preset. Backfilling by actual runtimes fills the machine better, so Table II requires users
+#: Changed parameters of each preset. Backfilling by runtimes fills the machine better; Table II then requires users
 #: that tolerate a longer queue. Projects with more even activity give shares of on-demand jobs of 3 to 15 %, as in Fig.
 #: 4; the default concentration is that of the public records, with shares of up to a quarter.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
