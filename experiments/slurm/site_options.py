@@ -10,7 +10,13 @@ from pathlib import Path
 
 from experiments.slurm.job_chain import MINUTE
 from experiments.slurm.site_parameters import AFFECTING, HARMLESS, HARMLESS_SCHEDULING, SCHEDULING
-from experiments.slurm.site_resources import has_whole_nodes, node_remarks, partition_remarks, unknown_words
+from experiments.slurm.site_resources import (
+    has_whole_nodes,
+    limit_remarks,
+    node_remarks,
+    partition_remarks,
+    unknown_words,
+)
 from experiments.terminal import escape
 from workloads.ground.errors import TraceError, format_value
 from workloads.ground.numbers import decimal
@@ -40,6 +46,13 @@ _TAKEN = frozenset(
     (
         *("schedulertype", "schedulerparameters", "prioritytype", *_WEIGHTS),
         *("prioritydecayhalflife", "prioritymaxage", "priorityfavorsmall", "prioritycalcperiod"),
+    )
+)
+#: Settings that a machine's file holds, or that only choose how nodes are counted.
+_ON_MACHINE = frozenset(
+    (
+        *("selecttype", "selecttypeparameters", "grestypes"),
+        *("maxtime", "prioritytier", "oversubscribe", "shared", "defmempercpu"),
     )
 )
 
@@ -124,13 +137,16 @@ class SiteOptions:
         return "\n".join([*map(escape, lines), "", self.command()])
 
 
-def site_options(*paths: str | Path) -> SiteOptions:
+def site_options(*paths: str | Path, machine: str | Path | None = None) -> SiteOptions:
     """Simulation options that correspond to a configuration.
 
     Parameters
     ----------
     paths
         slurm.conf, or the output of ``scontrol show config``, and perhaps of ``show node`` and ``show partition``.
+    machine
+        File of the machine that the same configuration describes: the options are then those of a replay on it, and
+        what its file holds is not left out. None: one pool of equal nodes.
 
     Raises
     ------
@@ -139,17 +155,48 @@ def site_options(*paths: str | Path) -> SiteOptions:
     """
     site = read_configuration(paths)
     found = SiteOptions()
-    _nodes(site, found)
+    if machine is None:
+        _nodes(site, found)
+    else:
+        found.add("machine", str(machine), "nodes and partitions of the configuration")
+        found.add("placement", "slurm", "nodes as select/cons_tres chooses them")
     _order(paths[0], site, found)
     _backfilling(paths[0], site, found)
+    if machine is not None:
+        _restrict_to_machine(found)
     for name, value in site.settings.items():
-        _judge(site, name, value, found)
-    if site.settings and not is_set(site.settings.get("selecttype", "")) and not has_whole_nodes(site):
+        if machine is None or name not in _ON_MACHINE:
+            _judge(site, name, value, found)
+    unset = site.settings and not is_set(site.settings.get("selecttype", ""))
+    if unset and machine is None and not has_whole_nodes(site):
         why = "is not set: each job has whole nodes, but Slurm 23.11 and later share them by default"
         found.left_out.append(("SelectType", why))
-    found.left_out += partition_remarks(site) + node_remarks(site)
+    if machine is None:
+        found.left_out += partition_remarks(site) + node_remarks(site)
+    else:
+        found.left_out += limit_remarks(site, modelled=_ON_MACHINE)
     found.unknown += unknown_words(site)
     return found
+
+
+def _restrict_to_machine(found: SiteOptions) -> None:
+    """Replace the options that a replay on a machine does not have by the nearest ones."""
+    order, rule = found.options["order"], found.options["backfilling"]
+    instead = {}
+    if order != "fcfs":
+        instead["order"] = "fcfs"
+        found.left_out.append((f"--order {shlex.quote(order)}", "a replay on a machine has no such priorities: fcfs"))
+    if rule.startswith("slurm"):
+        depth = re.search(r"depth=(\d+)", rule)
+        instead["backfilling"] = f"easy depth={depth[1]}" if depth else "easy"
+        planned = f"{depth[1]} jobs of each partition get" if depth else "one job of each partition gets"
+        why = f"{planned} a plan; --backfilling conservative plans all jobs, and takes long for long logs"
+        found.left_out.append((f"--backfilling {shlex.quote(rule)}", why))
+    for place, (option, source) in enumerate(found.understood):
+        name = option.split()[0].removeprefix("--")
+        if name in instead:
+            found.options[name] = instead[name]
+            found.understood[place] = (f"--{name} {shlex.quote(instead[name])}", source)
 
 
 def _nodes(site: SiteConfiguration, found: SiteOptions) -> None:

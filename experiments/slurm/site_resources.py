@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from experiments.slurm.site_parameters import (
     HARMLESS_OF_NODES,
@@ -15,7 +15,7 @@ from experiments.slurm.site_parameters import (
 from workloads.ground.errors import format_value
 from workloads.machines.slurm_conf import SiteConfiguration, is_set
 
-__all__ = ["has_whole_nodes", "node_remarks", "partition_remarks", "unknown_words"]
+__all__ = ["has_whole_nodes", "limit_remarks", "node_remarks", "partition_remarks", "unknown_words"]
 
 #: Largest number of names listed in a line.
 _SHOWN = 8
@@ -35,8 +35,16 @@ def partition_remarks(site: SiteConfiguration) -> list[Remark]:
         names = _list_names([line["partitionname"] for line in site.partitions])
         why = "one machine; --where partition=NAME --nodes N simulates one of them"
         found.append((f"{len(site.partitions)} partitions ({names})", why))
+    return found + limit_remarks(site)
+
+
+def limit_remarks(site: SiteConfiguration, modelled: Collection[str] = ()) -> list[Remark]:
+    """Remarks on limits, tiers, QOS and sharing of partitions, without settings that are modelled."""
+    found = []
     for name, (written, harmless, why) in PARTITION_LIMITS.items():
         values = {line["partitionname"]: line[name] for line in site.partitions if is_set(line.get(name, ""))}
+        if name in modelled:
+            continue
         if name in ("prioritytier", "priorityjobfactor", "priority") and len(site.partitions) == 1:
             continue
         deviating = [f"{partition} {value}" for partition, value in values.items() if value.lower() not in harmless]

@@ -24,6 +24,14 @@ class Arguments:
             repeated=True,
         ),
     ]
+    machine: Annotated[
+        str | None,
+        Parameter(
+            "write the machine of the configuration, and give the options of a replay on it",
+            default="one pool of equal nodes",
+            metavar="FILE",
+        ),
+    ] = None
     json: Annotated[
         str | None,
         Parameter(
@@ -40,7 +48,15 @@ def main(arguments: Arguments) -> None:
     from experiments.slurm.site_options import site_options
 
     check_outputs(arguments.json, None)
-    found = site_options(*arguments.configuration)
+    check_outputs(arguments.machine, None)
+    found = site_options(*arguments.configuration, machine=arguments.machine)
+    if arguments.machine:
+        from workloads.machines.machine_file import write_machine
+        from workloads.machines.sources import machine_from_files
+
+        described = machine_from_files(arguments.configuration)
+        write_machine(described.machine, arguments.machine)
+        found.left_out += [("note", remark) for remark in described.remarks]
     if arguments.json:
         document = {"options": found.options, "left_out": dict(found.left_out), "unknown": found.unknown}
         write_json(arguments.json, document)

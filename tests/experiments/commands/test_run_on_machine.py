@@ -110,6 +110,30 @@ def test_info_sets_recorded_beside_simulated_waits(place: Path, capsys: pytest.C
     assert cli.main(["info", "log.txt", "--machine", "machine.toml", "--nodes", "4"]) == 2
 
 
+def test_slurm_options_write_the_machine_and_the_options_of_a_replay_on_it(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    conf = (
+        "PriorityType=priority/multifactor\nPriorityWeightFairshare=10\n"
+        "SchedulerParameters=bf_job_part_count_reserve=3,bf_interval=30\n"
+    )
+    Path("slurm.conf").write_text(conf + _CONF + "PartitionName=debug Nodes=n1 MaxTime=60 PriorityTier=5 MaxNodes=1\n")
+    capsys.readouterr()
+    assert cli.main(["slurm", "options", "slurm.conf", "--machine", "site.toml", "--json", "site.json"]) == 0
+    printed = capsys.readouterr().out
+    assert "--machine site.toml --placement slurm --order fcfs --backfilling 'easy depth=3'" in printed.splitlines()[-1]
+    assert "a replay on a machine has no such priorities: fcfs" in printed
+    assert "3 jobs of each partition get a plan" in printed
+    # What the machine's file holds is modelled; other limits of partitions are not.
+    assert "MaxNodes of partitions (debug 1)" in printed
+    for word in ("MaxTime", "PriorityTier", "Gres", "RealMemory", "SelectType", "3 partitions"):
+        assert word not in printed
+    assert hf.read_machine("site.toml").partition("debug").max_time == 3600
+    options = json.loads(Path("site.json").read_text())["options"]
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    assert cli.main(["run", "log.txt", "-o", "out", "--mechanism", "baseline", *words]) == 0
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
