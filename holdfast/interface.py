@@ -1,6 +1,6 @@
-"""The public interface: what ``import holdfast`` offers, and the entry of the command line.
+"""Public names of the package ``holdfast``, and the entry point of the command line.
 
-It stands apart from the package so that signals are handled before this is compiled.
+They are in a module of their own so that signals are already handled while it is compiled.
 """
 
 from __future__ import annotations
@@ -85,10 +85,10 @@ if TYPE_CHECKING:
     from workloads.table.job_table import read_job_table as read_job_table
     from workloads.table.job_table import write_job_table as write_job_table
 
-#: The packages that must stand beside this module.
+#: Packages that must be installed next to this one.
 _PACKAGES = ("workloads", "policies", "simulator", "experiments")
 
-#: Names that are imported when they are first used: ``module:name``, or a module alone.
+#: Names that are imported on first use: ``module:name``, or a module alone.
 _LAZY = {
     # workloads
     "read_trace": "workloads.logs.readers:read_trace",
@@ -236,9 +236,9 @@ __all__ = [
 
 
 def _fault() -> str | None:
-    """What is wrong if packages of the same names stand before ours on the path, in one sentence; None: nothing.
+    """Return an error if packages of the same names precede ours on the path; None if there are none.
 
-    Common folder names such as ``simulator`` may belong to the user's own project.
+    Common names such as ``simulator`` may belong to the user's own project.
     """
     here = Path(__file__).resolve().parent.parent
     for name in _PACKAGES:
@@ -256,15 +256,15 @@ def _fault() -> str | None:
 
 
 _FAULT = _fault()
-# The command says it without a traceback.
+# The command reports it without a traceback.
 if _FAULT and not _IS_COMMAND:
     raise ImportError(_FAULT)
 
 
-if not TYPE_CHECKING:  # with it, type checkers would take every name for legal, and of any type
+if not TYPE_CHECKING:  # otherwise type checkers would accept every name, with any type
 
     def __getattr__(name: str) -> Any:
-        """Import a name when it is first used."""
+        """Import a name on first use."""
         if name not in _LAZY:
             raise AttributeError(f"module 'holdfast' has no attribute {name!r}")
         module, _, attribute = _LAZY[name].partition(":")
@@ -328,27 +328,27 @@ def simulate(
     Parameters
     ----------
     workload
-        A job table, or a trace, whose jobs then all are rigid and without overheads (:func:`as_rigid`). Either may be a
-        DataFrame with a row for each job: with the columns of the job table, or, without ``type``, with ``submit``,
-        ``nodes``, ``runtime`` and best ``walltime``, ``user`` and ``project``; seconds, or datetimes and timedeltas.
-        Columns of :attr:`Result.jobs` that tell what became of a job are not read. :func:`read_requests` gives the
-        jobs of a log with what they asked of a machine.
+        A job table, or a trace: then all jobs are rigid and without overheads (:func:`as_rigid`). Either may be a
+        DataFrame with one row per job: with the columns of the job table or, without ``type``, with ``submit``,
+        ``nodes``, ``runtime`` and preferably ``walltime``, ``user`` and ``project``, in seconds or as datetimes and
+        timedeltas. Columns of :attr:`Result.jobs` with outcomes are ignored. :func:`read_requests` reads the jobs of a
+        log with their requests to a machine.
     nodes
-        Size of the machine; by default the one that the trace names.
+        Size of the machine; by default from the trace.
     mechanism
         ``baseline`` (FCFS with EASY backfilling, every job rigid), or a notice and an arrival strategy: ``CUA-SPAA``.
     machine
-        A machine with partitions, shared nodes, GPUs, memory and limits (:func:`read_machine`), which replays rigid
-        jobs; ``nodes`` and ``mechanism`` are then left out. Sizes of the result count nodes if each partition is
-        exclusive, else cores.
+        A machine with partitions, shared nodes, GPUs, memory and limits (:func:`read_machine`) for a replay of rigid
+        jobs; ``nodes`` and ``mechanism`` are then left out. Sizes in the result count nodes if all partitions are
+        exclusive, otherwise cores.
     requests
-        What each job asks of this machine, in the order of the jobs; None: as the log says, or the size in nodes, the
-        partition, the QOS, and the project as account.
+        Request of each job to this machine, in the order of the jobs; None: from the log, or size in nodes, partition,
+        QOS, and project as account.
     placement
-        How nodes of this machine are chosen: ``pack``, ``spread`` or ``slurm``.
+        Rule for choosing nodes of this machine: ``pack``, ``spread`` or ``slurm``.
     **options
         ``order``, ``backfilling``, ``tenants``, ``expansion``, ``warning``, ``outages``, ``failures``, ``planner``,
-        ``events`` and all others of :func:`simulator.simulation.simulate`.
+        ``events`` and all other options of :func:`simulator.simulation.simulate`.
 
     Returns
     -------
@@ -387,7 +387,7 @@ def simulate(
     if machine is not None:
         if nodes is not None:
             raise ParameterError("nodes", "left out with a machine, which has them", nodes)
-        return _simulated_on(workload, machine, requests, placement, mechanism=mechanism, **options)
+        return _simulate_on_machine(workload, machine, requests, placement, mechanism=mechanism, **options)
     if requests is not None or placement != "pack":
         raise ParameterError("requests" if requests is not None else "placement", "left out without machine", placement)
     if isinstance(workload, Trace):
@@ -397,7 +397,7 @@ def simulate(
     if not isinstance(jobs, Iterable):
         raise ParameterError("workload", "a trace, a job table, a DataFrame, or jobs", workload)
     if nodes is None:
-        message = "give nodes: this workload does not name the size of its machine"
+        message = "give nodes: this workload does not record the size of its machine"
         if isinstance(workload, Trace):
             from workloads.logs.machine_size import with_assumed_size
 
@@ -407,10 +407,10 @@ def simulate(
     return simulated(jobs, nodes, mechanism, **options)
 
 
-def _simulated_on(
+def _simulate_on_machine(
     workload: Any, machine: Machine, requests: Sequence[ResourceRequest] | None, placement: str, **options: Any
 ) -> Result:
-    """The result of a workload on a machine with partitions."""
+    """Simulate a workload on a machine with partitions."""
     from simulator import simulate as simulated
     from workloads.ground.errors import InputError, ParameterError
     from workloads.hybrid.assignment import as_rigid
@@ -451,19 +451,19 @@ def simulate_each(
     workload
         As of :func:`simulate`.
     nodes, mechanism
-        One value, or a list of those to try.
+        One value or a list of values.
     **options
-        As of :func:`simulate`; each field of :class:`Options` may be a list of values.
+        As for :func:`simulate`; each field of :class:`Options` may be a list of values.
 
     Returns
     -------
     dict
-        Results by label, in the order of the lists; a label names what sets a result apart, and only that.
+        Results by label, in the order of the lists; a label consists of the values in which the results differ.
 
     Raises
     ------
     InputError
-        If a value is not legal, a list is empty, or two combinations have one label.
+        If a value is not legal, a list is empty, or two combinations have the same label.
 
     Examples
     --------
@@ -514,18 +514,19 @@ def compare(
     Parameters
     ----------
     results
-        Results by label, or in a sequence; then each has its own label, or that of its mechanism. Or the first of two
-        results.
+        Results by label, or a sequence of results, which are labelled by their own labels or mechanisms; or the first
+        of two results.
     *others
         Metrics of :meth:`Result.summary` to show, by default all of them; or the second of two results.
     by
-        What groups the jobs of two results: ``user``, ``project``, ``size``, ``type`` or ``week``; None: nothing.
+        Attribute that groups the jobs of two results: ``user``, ``project``, ``size``, ``type`` or ``week``; None: no
+        groups.
 
     Returns
     -------
     pandas.DataFrame or Gains
-        A row for each result and a column for each metric; of two results a
-        :class:`~experiments.recordings.paired_comparison.Gains`: paired differences, second less first, with 95 %
+        One row per result and one column per metric; for two results, a
+        :class:`~experiments.recordings.paired_comparison.Gains`: paired differences, second minus first, with 95 %
         intervals, and the groups that gain and lose (``print``, ``.frame``, ``figures.plot_gains``).
 
     Raises
@@ -578,20 +579,20 @@ def sweep(
     against: str = "",
     **tables: Any,
 ) -> SweepResult:
-    """Carry out a grid of simulations; what ``directory`` holds already is not computed again.
+    """Run a grid of simulations; runs already stored in ``directory`` are not repeated.
 
     Parameters
     ----------
     directory
         Directory of the tables and the stored runs.
     configuration
-        A TOML file (docs/sweeps.md), or None: the tables are given as keywords.
+        A TOML file (docs/sweeps.md); None: the tables are given as keywords.
     workers
-        Processes; by default one for each core.
+        Number of processes; by default one per core.
     store
         Directory of the results of runs, which several sweeps may share; by default ``directory/store``.
     against
-        Configuration that the others are compared with, such as ``"order=fcfs"``.
+        Reference configuration for differences, such as ``"order=fcfs"``.
     **tables
         The tables of the file, such as ``workload={"seeds": "0:3"}`` and ``mechanisms="all"``.
 
@@ -626,7 +627,7 @@ def plan(
     gamma: float = 0.0,
     **parameters: Any,
 ) -> ReservationPlan:
-    """Plan the reservations of a job whose runtime is only known as a distribution.
+    """Plan the reservations of a job with a runtime known only as a distribution.
 
     Parameters
     ----------
@@ -638,7 +639,7 @@ def plan(
         Time to write a checkpoint and to read it, in the same unit. Without ``checkpoint`` there are no checkpoints:
         ``optimal`` is then ``no-ckpt``.
     alpha, beta, gamma
-        Cost of a unit of time asked for, of a unit used, and of each reservation.
+        Cost of a unit of requested time, of a unit of used time, and of each reservation.
     **parameters
         Parameters of the strategy, such as ``n`` or ``k``.
 
@@ -650,7 +651,7 @@ def plan(
     Raises
     ------
     InputError
-        If a value is not legal, or the strategy writes checkpoints and their time is not given.
+        If a value is not legal, or the strategy writes checkpoints and their duration is not given.
 
     Notes
     -----
@@ -685,20 +686,20 @@ def fit(
         Runtimes, the newest last; shape (n,).
     method
         ``discrete``, ``usual``, ``usual-least-squares``, ``polynomial``, ``interpolated``, ``kernel``, or ``auto``: the
-        one whose plans cost least on runs that the fit has not seen.
+        fit with the cheapest plans on held-out runs.
     checkpoint, restart
-        Time to write a checkpoint and to read it, which ``auto`` plans with; without ``checkpoint`` its plans have no
+        Time to write a checkpoint and to read it, for the plans of ``auto``; without ``checkpoint``, these have no
         checkpoints.
 
     Returns
     -------
     Distribution
-        What :func:`plan` takes.
+        A distribution for :func:`plan`.
 
     Raises
     ------
     InputError
-        If the runs are no positive numbers, or no distribution of that kind fits them.
+        If the runs are not positive numbers, or no distribution of this kind fits them.
 
     Notes
     -----

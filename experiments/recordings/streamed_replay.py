@@ -99,7 +99,7 @@ def stream_log(
     trace = log if isinstance(log, Trace) else read_long_swf(log)
     size = trace.nodes if nodes is None else nodes
     if size is None:
-        raise InputError("give nodes: this log does not name the size of its machine")
+        raise InputError("give nodes: this log does not record the size of its machine")
     settings = Options.of(**options)
     of = {"log": trace.source if isinstance(log, Trace) else file_sha256(log), "jobs": len(trace.jobs)}
     place = make_directory(Path(directory))
