@@ -2,8 +2,8 @@
 
 Each command is a module of :mod:`experiments.commands` with ``Arguments``, a dataclass that declares its options, and
 ``main(arguments)``. A command that writes several files also defines ``KEPT``, a sentence on what an interruption
-leaves and how to resume; one whose options take several values defines ``LISTED``, which splits them. Only the module
-of the called command is imported, which keeps ``--help`` and plain replays fast.
+leaves and how to resume; a command with options of several values defines ``LISTED``, which splits them. Only the
+module of the called command is imported, which keeps ``--help`` and plain replays fast.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ DEFECT = 70
 
 #: Longest quotation of the user's input in a message [characters].
 _LONGEST = 300
-#: Packages whose versions are written to a crash file.
+#: Packages to list with their versions in a crash file.
 _PACKAGES = ("holdfast", "simpy", "numpy", "scipy", "pandas", "numba", "joblib", "matplotlib", "pyarrow", "distributed")
 
 

@@ -20,7 +20,16 @@ from workloads.ground.errors import TraceError
 from workloads.ground.files import atomic_open, read_text
 from workloads.ground.wording import in_unit
 
-__all__ = ["cell_text", "csv_lines", "is_known", "read_csv", "render", "telling", "write_csv", "write_lines"]
+__all__ = [
+    "cell_text",
+    "columns_with_values",
+    "csv_lines",
+    "is_known",
+    "read_csv",
+    "render",
+    "write_csv",
+    "write_lines",
+]
 
 _GAP = "  "
 _UNKNOWN = "-"
@@ -76,13 +85,13 @@ def is_known(value: Any) -> bool:
     return value is not None and value == value
 
 
-def telling(rows: Iterable[Mapping[str, Any]], columns: Iterable[Quantity]) -> list[Quantity]:
+def columns_with_values(rows: Iterable[Mapping[str, Any]], columns: Iterable[Quantity]) -> list[Quantity]:
     """Select the columns in which at least one row has a value; without rows, all columns.
 
     Examples
     --------
     >>> rows = [{"type": "rigid", "wait": 2.0, "cost": None}, {"type": "malleable", "cost": float("nan")}]
-    >>> [column.name for column in telling(rows, map(Quantity, ("type", "wait", "cost")))]
+    >>> [column.name for column in columns_with_values(rows, map(Quantity, ("type", "wait", "cost")))]
     ['type', 'wait']
     """
     table = list(rows)

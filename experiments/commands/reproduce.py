@@ -231,5 +231,5 @@ def _words(how: Reproduction, patterns: Sequence[str]) -> str:
 def _cores() -> int:
     import os
 
-    # Those that this process may use, where the system tells.
+    # Those that this process may use, if the system reports them.
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -24,7 +24,7 @@ __all__ = ["LISTED", "Arguments", "main"]
 
 Arguments = RunOptions
 
-#: Job tables, of different seeds for example, whose types are printed.
+#: Job tables, of different seeds for example; their types are printed.
 _TABLES = 3
 
 

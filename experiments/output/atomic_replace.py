@@ -112,7 +112,7 @@ def _remove_former(directory: Path, manifest: str, coming: set[str]) -> None:
 
 
 def _former(directory: Path, manifest: str) -> Sealed | None:
-    """The old result, whose manifest is in the directory itself."""
+    """The old result, with its manifest in the directory itself."""
     path = directory / manifest
     if not is_plain_file(path):
         return None

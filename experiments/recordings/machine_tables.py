@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.output.filenames import table_name
-from experiments.tables import render, telling, write_csv
+from experiments.tables import columns_with_values, render, write_csv
 from simulator import Result
 from simulator.resources.machine_metrics import partition_rows, resource_rows
 from workloads.ground.columns import Quantity
@@ -56,7 +56,7 @@ def machine_text(results: Sequence[Result]) -> str:
     several = [_RUN] if len(results) > 1 else []
     named = {result.name: result for result in results}
     shown = [row for row in partitions if row["stopped"]]
-    columns = telling(partitions, _PARTITIONS if shown else _PARTITIONS[:-1])
+    columns = columns_with_values(partitions, _PARTITIONS if shown else _PARTITIONS[:-1])
     if max(row["longest_wait"] for row in partitions) < 3600:
         columns = [replace(column, unit="min", scale=1 / 60) if column.unit == "h" else column for column in columns]
     texts = [

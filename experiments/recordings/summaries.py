@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from experiments.tables import is_known, render, telling
+from experiments.tables import columns_with_values, is_known, render
 from simulator.results.catalogue import metric
 from workloads.ground.columns import Quantity
 
@@ -130,7 +130,7 @@ def _repeats(name: str, rows: Iterable[Mapping[str, Any]]) -> bool:
 def _render(rows: Sequence[Mapping[str, Any]], columns: Iterable[Quantity], unit: str) -> str:
     if any(row.get("label") for row in rows):
         rows, columns = by_label(rows), [Quantity("mechanism", "run") if c is _MECHANISM else c for c in columns]
-    shown = telling(rows, columns)
+    shown = columns_with_values(rows, columns)
     for group in {column.group for column in shown if column.unit == "h"}:
         places = [place for place, column in enumerate(shown) if column.group == group and column.unit == "h"]
         values = [abs(row[shown[place].name]) for row in rows for place in places if is_known(row[shown[place].name])]

@@ -14,7 +14,7 @@ __all__ = ["RUNS", "Variant", "chosen_variant", "in_label_order", "make_label", 
 
 #: Key of ``run.json``: one entry for each run, if an option other than the mechanism had several values.
 RUNS = "runs"
-#: Options that come first in a label and whose values need no name.
+#: Options that come first in a label, with values that need no name.
 _PLAIN = ("order", "backfilling", "mechanism", "notice_mix", "placement")
 #: Largest number of labels in a message.
 _SHOWN = 12

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.tables import render, telling
+from experiments.tables import columns_with_values, render
 from simulator import Result
 from workloads.ground.columns import Quantity
 from workloads.ground.units import SECOND
@@ -157,7 +157,7 @@ def difference_causes(
 def comparison_text(trace: Trace, workload: MachineWorkload, result: Result | None) -> str:
     """The tables and sentences for a terminal."""
     partitions = partition_waits(trace, workload, result)
-    columns = telling(partitions, _PARTITIONS)
+    columns = columns_with_values(partitions, _PARTITIONS)
     times = [row[name] for row in partitions for name in ("recorded", "simulated") if row[name] is not None]
     if times and max(times) < 3600:
         columns = [replace(column, unit="min", scale=1 / 60) if column.unit == "h" else column for column in columns]

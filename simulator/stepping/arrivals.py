@@ -47,7 +47,7 @@ class _Answers:
 
 @dataclass(frozen=True)
 class _Answered(Mechanism):
-    """A mechanism whose arrival strategy is chosen for each job."""
+    """A mechanism with an arrival strategy chosen for each job."""
 
     answers: _Answers
 
