@@ -181,7 +181,7 @@ class LeastLossAtArrival:
         victims = cheapest_cover(items, missing - sum(spare.values()))
         actions: list[Preempt | Shrink] = []
         for item in victims:
-            actions.append(Preempt(item.key, reason="one of the jobs with the least total loss"))
+            actions.append(Preempt(item.key, reason="one of those that lose least in sum"))
             missing -= item.weight + spare.pop(item.key, 0)
         if missing > 0:
             actions += [Shrink(job_id, nodes) for job_id, nodes in even_shares(spare, missing).items()]
