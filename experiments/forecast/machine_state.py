@@ -115,19 +115,19 @@ class MachineState:
         if len(set(ids)) < len(ids):
             twice = next(job_id for job_id in ids if ids.count(job_id) > 1)
             raise InputError(
-                f"{self.source}: job ids must be unique, and {job_id_text(twice)} stands twice in the state"
+                f"{self.source}: job ids must be unique, and {job_id_text(twice)} occurs twice in the state"
             )
         for job in self.jobs:
             if job.nodes > self.nodes:
                 raise InputError(
-                    f"{self.source}: job {job_id_text(job.job_id)} asks for {job.nodes:,} {self.unit}, and must ask "
-                    f"for at most the {self.nodes:,} {self.unit} of the machine"
+                    f"{self.source}: job {job_id_text(job.job_id)} requests {job.nodes:,} {self.unit}, but the "
+                    f"machine has only {self.nodes:,} {self.unit}"
                 )
         used = sum(job.nodes for job in self.running)
         if used > self.nodes:
             raise InputError(
-                f"{self.source}: the {len(self.running):,} running jobs use {used:,} {self.unit}, and must use at "
-                f"most the {self.nodes:,} {self.unit} of the machine"
+                f"{self.source}: the {len(self.running):,} running jobs use {used:,} {self.unit}, but the machine "
+                f"has only {self.nodes:,} {self.unit}"
             )
 
     @property

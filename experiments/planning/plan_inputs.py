@@ -309,7 +309,7 @@ def read_runs(path: str | Path, column: str | None = None, unit: float = 1.0) ->
     try:
         runs = [_runtime(path, number, text.strip(), unit) for number, text in cells]
     except csv.Error as error:
-        raise TraceError(path, reader.line_num, f"is no CSV: {error}") from None
+        raise TraceError(path, reader.line_num, f"is not a CSV file: {error}") from None
     if not runs:
         raise TraceError(path, None, "holds no runtimes")
     return np.array(runs)

@@ -92,7 +92,7 @@ def run_chains(
     rows = [_row(job, folder / f"job-{number}", shown, begin) for number, job in enumerate(jobs, 1)]
     lost = [number for number, row in enumerate(rows, 1) if not row["done"]]
     if lost:
-        raise InputError(f"{folder}/job-{lost[0]}: is not done in its reservations; more of them with --spare")
+        raise InputError(f"{folder}/job-{lost[0]}: did not finish within its reservations; add more with --spare")
     last = max(row["end"] for row in rows)
     return {
         "jobs": len(rows),

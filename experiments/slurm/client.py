@@ -40,7 +40,7 @@ def call(words: Sequence[str], *, environment: Mapping[str, str] | None = None) 
             env={**os.environ, **(environment or {})},
         )
     except FileNotFoundError:
-        raise InputError(f"{words[0]} is not here; this needs a machine with Slurm's commands") from None
+        raise InputError(f"{words[0]} is not installed; this needs a machine with Slurm's commands") from None
     except subprocess.TimeoutExpired:
         raise InputError(f"{words[0]} did not answer within {_PATIENCE:g} s") from None
     if done.returncode:

@@ -144,7 +144,7 @@ class _Controller:
         self._mirror.follow()
         for job_id, (run, _) in self._mirror.awaited.items():
             if now - run.start > _PATIENCE:
-                raise InputError(f"job {job_id} was to start and has not for an hour; see the folder log of the lab")
+                raise InputError(f"job {job_id} did not start within an hour; see the folder log of the lab")
         for entry in self._log.entries[self._shown :]:
             self._report(_line(entry))
         self._shown = len(self._log.entries)

@@ -88,7 +88,9 @@ def make_links(plan: ReservationPlan, *, most: int, spare: int, margin: float) -
     [(21, 1200, 60), (21, 1220, 40)]
     """
     if plan.memory is not None:
-        raise InputError("the plan asks for memory, too, which no sequence on Slurm does; plan the runtime alone")
+        raise InputError(
+            "the plan also requests memory, which a sequence on Slurm does not support; plan the runtime only"
+        )
     if float(plan.length.max()) < MINUTE:
         raise InputError(
             f"the longest reservation of the plan is {float(plan.length.max()):g} s, and Slurm's limits are minutes; "

@@ -189,7 +189,7 @@ def stop_lab(directory: Path) -> int:
             time.sleep(0.1)
     left = end(directory, ("slurmctld", "slurmd", "slurmdbd", "munged", "mariadbd"))
     if left:
-        raise InputError(f"{directory}: these processes cannot be ended: {', '.join(map(str, left))}")
+        raise InputError(f"{directory}: these processes could not be stopped: {', '.join(map(str, left))}")
     _forget_clock(lab)
     return len(before)
 
@@ -208,7 +208,7 @@ def _read(directory: Path) -> Lab:
     try:
         return Lab(**read_json(path))
     except TypeError:
-        raise TraceError(path, None, "is no lab that Holdfast has written") from None
+        raise TraceError(path, None, "is not a lab document written by Holdfast") from None
 
 
 def _check(directory: Path, nodes: int, port: int, accounting: bool, speed: float) -> None:
@@ -242,7 +242,7 @@ def _need(programs: Sequence[str], packages: str, path: str) -> None:
     missing = [name for name in programs if shutil.which(name, path=path) is None]
     if missing:
         raise InputError(
-            f"{missing[0]} is not here; on Debian install it with 'apt-get install --no-install-recommends {packages}'"
+            f"{missing[0]} is not installed; on Debian use 'apt-get install --no-install-recommends {packages}'"
         )
 
 
@@ -250,7 +250,7 @@ def _with_clock(lab: Lab) -> Lab:
     """Start the process that holds the shared clock of the lab."""
     libraries = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
     if not libraries:
-        raise InputError("libfaketime is not here; on Debian install it with 'apt-get install libfaketime'")
+        raise InputError("libfaketime is not installed; on Debian use 'apt-get install libfaketime'")
     clock = lab.place / "clock"
     holder = f'echo "$FAKETIME_SHARED" >{clock}.new && mv {clock}.new {clock}; exec sleep 1000000000'
     environment = {**os.environ, MARK: lab.directory, "FAKETIME_DONT_RESET": "1"}

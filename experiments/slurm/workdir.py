@@ -158,7 +158,7 @@ def read_sequence(directory: Path) -> Sequence:
                 raise KeyError(name)
         sequence = Sequence(**{**document, "links": links})
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
-        raise TraceError(path, None, "is no sequence that 'holdfast submit' wrote") from None
+        raise TraceError(path, None, "is not a sequence written by 'holdfast submit'") from None
     try:
         sequence.reservations  # noqa: B018  # the plan is checked where it is read
     except InputError as error:
@@ -224,6 +224,6 @@ def _rows(path: Path, cells: int) -> list[list[str]]:
         row = text.split()
         # All but outcomes are whole numbers.
         if len(row) != cells or not all(_WHOLE.fullmatch(cell) for cell in (*row[:4], *row[5:])):
-            raise TraceError(path, line, "is no line that the scripts of a sequence write")
+            raise TraceError(path, line, "is not a line written by the scripts of a sequence")
         rows.append(row)
     return rows

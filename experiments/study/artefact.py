@@ -115,7 +115,7 @@ def open_artefact(source: Path) -> Iterator[Path]:
             with zipfile.ZipFile(source) as archive:
                 members = archive.infolist()
                 if not all(is_plain_name(item.filename) for item in members):
-                    raise TraceError(source, None, "must hold files of one directory alone")
+                    raise TraceError(source, None, "must contain files of a single directory")
                 if sum(item.file_size for item in members) > _MOST:
                     raise TraceError(source, None, f"must hold at most {_MOST:,} bytes unpacked")
                 archive.extractall(name)
@@ -127,7 +127,7 @@ def open_artefact(source: Path) -> Iterator[Path]:
                 reason = " ".join(str(error).split())
             elif isinstance(error, OSError) and error.strerror:
                 reason = error.strerror
-            raise TraceError(source, None, f"is no ZIP archive that can be read: {reason}") from None
+            raise TraceError(source, None, f"is not a readable ZIP archive: {reason}") from None
         try:
             yield Path(name)
         except InputError as error:
@@ -152,7 +152,7 @@ def read_experiments(directory: Path) -> dict[str, Recorded]:
         if sealed.files is not None and "experiment" in sealed.content:
             found[str(sealed.content["experiment"])] = _read_experiment(path, sealed)
     if not found:
-        raise InputError(f"{directory}: holds no experiment as `holdfast reproduce` writes it")
+        raise InputError(f"{directory}: contains no experiment written by `holdfast reproduce`")
     return found
 
 

@@ -59,7 +59,7 @@ def checks(path: Path) -> list[Check]:
     """
     found = list(_checks_of_archive(path) if _is_archive(path) else _find_checks(path))
     if not found:
-        raise TraceError(path, None, "holds nothing that Holdfast writes with digests")
+        raise TraceError(path, None, "contains nothing that Holdfast writes with digests")
     return found
 
 

@@ -114,4 +114,4 @@ def find_metric(name: str) -> Metric:
     try:
         return _OWN[name] if name in _OWN else metric(name)
     except KeyError:
-        raise InputError(f"no metric has the name {name}") from None
+        raise InputError(f"no metric is named {name}") from None

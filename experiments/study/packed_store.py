@@ -120,7 +120,7 @@ def take_over(path: Path, store: Path, names: Iterable[str], seed: int) -> int:
         raise TraceError(
             path,
             None,
-            f"was measured by other sources ({other[0]}, here {own}): take it over where those are checked out",
+            f"was measured by other sources ({other[0]}, here {own}): import it where those are checked out",
         )
     return _add(store, bodies)
 
@@ -176,7 +176,7 @@ def _read(path: Path) -> list[dict[str, Any]]:
     except FileNotFoundError:
         raise TraceError(path, None, "no such file") from None
     except (OSError, lzma.LZMAError, ValueError, LookupError, TypeError, EOFError, RecursionError, MemoryError):
-        raise TraceError(path, None, "is no file of stored rows as 'holdfast experiment --pack' writes it") from None
+        raise TraceError(path, None, "is not a file of stored rows written by 'holdfast experiment --pack'") from None
     return lines
 
 

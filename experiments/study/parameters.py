@@ -78,8 +78,8 @@ def with_recorded_data(parameters: Any, directory: Path | None, recorded: Path) 
                 raise TraceError(
                     recorded,
                     None,
-                    f"was measured with a file of data as parameters.{name}, which is not opened where the record "
-                    f"says: give a directory that holds {file} with --data",
+                    f"was measured with the data file parameters.{name}, but recorded paths are not opened: "
+                    f"give a directory that contains {file} with --data",
                 )
             changes[name] = str(path)
     return replace(parameters, **changes)

@@ -61,7 +61,7 @@ def read_summary(directory: Path) -> list[dict[str, Any]]:
     """
     path = _whole_table(directory, "summary.csv")
     if path is None:
-        raise TraceError(directory, None, "has no summary.csv, of a sweep or a run")
+        raise TraceError(directory, None, "has no summary.csv of a sweep or a run")
     return read_csv(path)
 
 

@@ -170,7 +170,7 @@ def _run_experiments(names: Sequence[str], how: Reproduction, processes: int) ->
                     done: Done = connection.recv()
                 except EOFError:
                     process.join()
-                    done = Done(name, {}, error=f"its process ended without a word, exit status {process.exitcode}")
+                    done = Done(name, {}, error=f"its process ended without a message, exit status {process.exitcode}")
                 connection.close()
                 process.join()
                 yield done

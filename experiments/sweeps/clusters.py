@@ -181,8 +181,8 @@ def _watch_workers(client: Any) -> Iterator[None]:
             if not announced and time.monotonic() - since >= PATIENCE:
                 announced = True
                 print(
-                    f"the cluster has had no worker for {PATIENCE:.0f} s: the sweep waits for one. What is done is "
-                    "stored: start workers, or end this command and give it again when there are some",
+                    f"the cluster has had no worker for {PATIENCE:.0f} s: the sweep waits for one. Finished runs "
+                    "are stored: start workers, or stop this command and repeat it later",
                     file=sys.stderr,
                     flush=True,
                 )
@@ -251,7 +251,7 @@ def dask_backend(client: Any, workers: int) -> Any:
         def retrieve_result_callback(self, out: Any) -> Any:
             if isinstance(out, CancelledError):
                 raise InputError(
-                    "the scheduler is gone; finished runs are stored, and the same command continues from there"
+                    "the connection to the scheduler was lost; finished runs are stored, and the same command continues"
                 )
             return super().retrieve_result_callback(out)
 

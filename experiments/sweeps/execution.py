@@ -208,7 +208,7 @@ def spread(task: Callable[[Any], Any], items: Sequence[Any], workers: int | None
         try:
             yield from pool.map(task, items, ordered=True)
         except BrokenProcessPool as error:
-            raise HoldfastError("a worker died, perhaps for want of memory: use fewer workers") from error
+            raise HoldfastError("a worker died, possibly out of memory: use fewer workers") from error
 
 
 def carry_out(
@@ -307,7 +307,7 @@ def _alone(task: Task, run: RunConfiguration, pool: Pool) -> RunOutcome:
         from experiments.sweeps.simulations import RunOutcome
 
         reason = " ".join(answer.reason.split())
-        return RunOutcome(run.key, {}, {}, f"its worker died, perhaps for want of memory: {reason}")
+        return RunOutcome(run.key, {}, {}, f"its worker died, possibly out of memory: {reason}")
     (outcome,) = answer
     return cast("RunOutcome", outcome)
 

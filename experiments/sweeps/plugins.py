@@ -83,5 +83,5 @@ def _digest(name: str) -> str:
     if before is None or before[0] is not spec:
         _loaded[name] = spec, digest
     elif before[1] != digest:
-        raise InputError(f"{path} has changed since it was imported: import it anew, or begin in a new process")
+        raise InputError(f"{path} has changed since it was imported: import it again, or start a new process")
     return digest

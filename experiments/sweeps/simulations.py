@@ -90,8 +90,8 @@ def simulate_run(run: RunConfiguration) -> RunOutcome:
 def _simulate(run: RunConfiguration) -> RunOutcome:
     if run.model != model_fingerprint():
         raise HoldfastError(
-            f"the worker's Holdfast has the fingerprint {model_fingerprint()}, and {run.model} is asked for: "
-            "install the same version where the workers run"
+            f"the worker's Holdfast has the fingerprint {model_fingerprint()}, but the sweep needs "
+            f"{run.model}: install the same version on the workers"
         )
     if run.plugins:
         log = run.workload

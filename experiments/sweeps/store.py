@@ -159,7 +159,7 @@ def line_faults(path: Path) -> tuple[int, list[TraceError]]:
             faults.append(TraceError(path, number, "was changed after it was written", "the sweep computes it anew"))
     # The name is the digest of all lines; earlier versions wrote a file for each run, under its key.
     if not faults and path.stem not in (hashlib.sha256(content).hexdigest(), *keys[:1]):
-        faults.append(TraceError(path, None, "has lost or won lines", "the sweep computes what is missing"))
+        faults.append(TraceError(path, None, "has lost or gained lines", "the sweep computes what is missing"))
     return len(lines), faults
 
 

@@ -38,7 +38,7 @@ def plot_request_gains(
     """
     shown = [log for log in logs if len({row["week"] for row in rows if row["log"] == log}) > 1]
     if not shown:
-        raise InputError("there are no jobs of two weeks to draw")
+        raise InputError("there are no jobs of two or more weeks to draw")
     own, *others = requests
     figure = new_figure(PAGE, 1.6 + 0.55 * len(shown))
     left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))

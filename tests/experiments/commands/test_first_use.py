@@ -47,7 +47,7 @@ def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_forecasts_refuse_in_the_unit_of_the_log(processors: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = refused(capsys, f"forecast {processors} --at 1d --draws 2 --workers 1 --nodes 17 --walltime 1h")
-    assert "asks for 17 processors, and must ask for at most the 16 processors of the machine" in told
+    assert "requests 17 processors, but the machine has only 16 processors" in told
 
 
 def test_forecasts_of_results_count_and_date_as_the_log_does(

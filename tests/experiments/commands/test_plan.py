@@ -235,7 +235,7 @@ def test_runs_are_read(tmp_path: Path) -> None:
         ("job,runtime\na,10\nb,\n", "runtime", "runs.txt:3"),
         ("job,runtime\n", "runtime", "holds no runtimes"),
         ("10\n1e300\n", None, "must be positive and below"),
-        ("job,runtime\na," + "1" * 200_000 + "\n", "runtime", "is no CSV"),
+        ("job,runtime\na," + "1" * 200_000 + "\n", "runtime", "is not a CSV file"),
     ]:
         path.write_text(text)
         with pytest.raises(InputError, match=re.escape(told)):

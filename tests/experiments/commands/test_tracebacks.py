@@ -194,7 +194,7 @@ def test_numbers_of_thousands_of_digits_in_status(capsys: pytest.CaptureFixture[
     assert cli.main(["submit", "p.json", "-o", "s", "--", "work"]) == 0
     for name, text in (("jobs", f"1 {'7' * 5000}\n"), ("done", f"{'7' * 5000}\n"), ("jobs", "1 ١٢\n")):
         Path("s", name).write_text(text)
-        assert f"{name}:1: is no line that the scripts of a sequence write" in refused("status s", capsys)
+        assert f"{name}:1: is not a line written by the scripts of a sequence" in refused("status s", capsys)
         Path("s", name).unlink()
     document = Path("s/sequence.json")
     whole = document.read_text()

@@ -342,7 +342,7 @@ def test_the_command_for_a_waiting_job(log: str, capsys: pytest.CaptureFixture[s
         (["--nodes", "1", "--mean", "1h"], "--mean describes a distribution: name it with --distribution"),
         (["--nodes", "1", "--at", "99999999"], "the time must lie within the log, from 40,000 s to"),
         (["--nodes", "1", "--at", "0"], "no run had ended by then"),
-        (["--nodes", "1", "--machine", "2"], "must ask for at most the 2 nodes of the machine"),
+        (["--nodes", "1", "--machine", "2"], "but the machine has only 2 nodes"),
         (["--nodes", "1", "--order", "fcsf"], "unknown order 'fcsf'"),
     ],
 )

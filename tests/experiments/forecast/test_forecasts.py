@@ -168,9 +168,9 @@ def test_one_sentence_each() -> None:
         state_at(Trace((TraceJob(1, 0.0, 1, 5.0, 5.0),)), 0.0, NODES)
     with pytest.raises(InputError, match="no run had ended by then"):
         read_history(trace, trace.jobs[0].submit)
-    with pytest.raises(InputError, match="the 2 running jobs use 12 nodes, and must use at most the 10 nodes"):
+    with pytest.raises(InputError, match="the 2 running jobs use 12 nodes, but the machine has only 10 nodes"):
         MachineState(9.0, 10, tuple(SeenJob(number, 0.0, 6, 60.0, start=1.0) for number in (1, 2)))
-    with pytest.raises(InputError, match="job 1 asks for 6 nodes, and must ask for at most the 5 nodes"):
+    with pytest.raises(InputError, match="job 1 requests 6 nodes, but the machine has only 5 nodes"):
         MachineState(9.0, 5, (SeenJob(1, 0.0, 6, 60.0),))
     with pytest.raises(InputError, match="no job waits"):
         forecast(replace(state, jobs=state.running), None, draws=1)
@@ -381,7 +381,7 @@ def test_a_slurm_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     # All runs of ann took a sixth of their walltime: 1,000 s of 6,000, of which 600 are over; then 500 of 3,000.
     assert (job["job_id"], job["start_p50"], job["end_p50"]) == (21, 400.0, 900.0)
     assert cli.main([*words[:-2], "--machine", "3"]) == 2
-    assert "must ask for at most the 3 nodes" in capsys.readouterr().err
+    assert "but the machine has only 3 nodes" in capsys.readouterr().err
     assert cli.main(["forecast", str(tmp_path / "sacct.txt")]) == 2
     assert "--at must be given" in capsys.readouterr().err
 

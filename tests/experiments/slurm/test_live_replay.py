@@ -142,7 +142,10 @@ def test_workloads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyte
         (["start", "-o", "."], "holds other files"),
         (["stop"], "holds no lab"),
         (["pause"], "known are start, stop, status"),
-        (["start"], "munged is not here; on Debian install it with 'apt-get install --no-install-recommends slurm-wlm"),
+        (
+            ["start"],
+            "munged is not installed; on Debian use 'apt-get install --no-install-recommends slurm-wlm",
+        ),
     ],
 )
 def test_a_lab_is_refused_in_one_sentence(

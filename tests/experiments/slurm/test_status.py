@@ -91,7 +91,7 @@ def test_command_reads_a_stored_output(tmp_path: Path, capsys: pytest.CaptureFix
     assert "sacct.txt:1: " in capsys.readouterr().err
     (tmp_path / "run" / "sequence.json").write_text('{"format": 1}')
     assert cli.main(["status", str(tmp_path / "run")]) == 2
-    assert "is no sequence that 'holdfast submit' wrote" in capsys.readouterr().err
+    assert "is not a sequence written by 'holdfast submit'" in capsys.readouterr().err
 
 
 def test_records_that_no_script_wrote_are_refused(tmp_path: Path) -> None:

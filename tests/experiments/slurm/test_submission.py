@@ -95,7 +95,7 @@ def test_plans_that_are_none_of_runtimes_in_seconds_are_refused(plan: Path, caps
     plan.write_text(ReservationPlan([20, 40], False).to_json())
     assert "a plan must be in seconds" in refused(capsys)
     plan.write_text(ReservationPlan([2000], False, memory=[4.0]).to_json())
-    assert "asks for memory" in refused(capsys)
+    assert "requests memory" in refused(capsys)
     plan.write_text("{}")
     assert "plan.json" in refused(capsys)
     plan.write_text(ReservationPlan([1e15], False).to_json())

@@ -145,7 +145,7 @@ def test_no_file_is_opened_where_a_record_says(
     content = with_parameters(archive, tasks=path)
     status, told = check(content)
     assert status == 2
-    assert "give a directory that holds slant/slant_drd_tasks.csv with --data" in told
+    assert "give a directory that contains slant/slant_drd_tasks.csv with --data" in told
     given = []
     monkeypatch.setattr(reproduce, "_reproduction", lambda *_, recorded, **__: given.append(recorded))
     assert check(content, "--data", "data")[0] == 0

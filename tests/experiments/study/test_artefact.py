@@ -89,7 +89,7 @@ def test_changed_files_are_refused(measured: Path, tmp_path: Path) -> None:
     (tmp_path / "checkpoint-intro.csv").write_text("a\n1\n")
     with pytest.raises(TraceError, match=r"checkpoint-intro\.csv"):
         read_experiments(tmp_path)
-    with pytest.raises(InputError, match="holds no experiment"):
+    with pytest.raises(InputError, match="contains no experiment"):
         read_experiments(tmp_path / "nothing")
 
 
@@ -97,8 +97,8 @@ def test_changed_files_are_refused(measured: Path, tmp_path: Path) -> None:
     ("words", "sentence"),
     [
         (["--check", "nowhere.zip"], "no such file or directory"),
-        (["--check", "text.zip"], "is no ZIP archive"),
-        (["--check", "outside.zip"], "files of one directory alone"),
+        (["--check", "text.zip"], "is not a readable ZIP archive"),
+        (["--check", "outside.zip"], "files of a single directory"),
         (["--check", "measured", "--quick"], "leave out --quick"),
         (["--check", "measured", "-o", "measured"], "another directory"),
         (["--check", "measured", "--only", "hybrid-*"], "experiment"),

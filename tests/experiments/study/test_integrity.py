@@ -158,7 +158,7 @@ def test_what_is_lost_is_told(place: Path, capsys: pytest.CaptureFixture[str]) -
     lines = store.read_bytes().splitlines(keepends=True)
     store.write_bytes(b"".join([*lines, lines[0]]))
     assert cli.main(["verify", "sweep"]) == 1
-    assert "has lost or won lines" in capsys.readouterr().out
+    assert "has lost or gained lines" in capsys.readouterr().out
     # Another file in the directory is nobody's.
     (place / "experiments" / "notes.json").write_text('{"mine": 1}')
     assert cli.main(["verify", "experiments"]) == 0
@@ -169,7 +169,7 @@ def test_what_is_lost_is_told(place: Path, capsys: pytest.CaptureFixture[str]) -
     [
         ("jobs.csv", "jobs.csv cannot be verified: files of earlier versions, job tables and logs have no digests"),
         ("nowhere", "nowhere: no such file or directory"),
-        ("empty", "empty: holds nothing that Holdfast writes with digests"),
+        ("empty", "empty: contains nothing that Holdfast writes with digests"),
     ],
 )
 def test_what_cannot_be_verified(name: str, sentence: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:

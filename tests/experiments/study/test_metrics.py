@@ -99,7 +99,7 @@ def test_measured_values_come_as_the_catalogue_shows_them() -> None:
         data("utilization", ("a", "c"))
     with pytest.raises(LookupError, match="mechanism a, mix x or y"):  # one of its mixes is not there in one trace
         Measured(rows[1:])("utilization", "a", ("x", "y"))
-    with pytest.raises(InputError, match="no metric has the name made_up"):
+    with pytest.raises(InputError, match="no metric is named made_up"):
         data("made_up")
 
 

@@ -134,7 +134,7 @@ def test_what_was_changed_or_cut_off_is_refused(packed: Path, tmp_path: Path) ->
         path = tmp_path / f"{name}.xz"
         path.write_bytes(content)
         assert packed_fault(path) is not None, name
-        with pytest.raises(InputError, match="no file of stored rows"):
+        with pytest.raises(InputError, match="not a file of stored rows"):
             take_over(path, tmp_path / "third", ["hybrid-readings"], 0)
 
 

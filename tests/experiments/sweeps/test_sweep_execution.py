@@ -191,7 +191,7 @@ def test_a_run_that_kills_its_worker_has_failed_and_the_others_go_on() -> None:
         outcomes = {outcome.key: outcome for outcome in carry_out(deadly, runs, pool)}
     assert len(outcomes) == 12
     assert [run.workload.label for run in runs if outcomes[run.key].error] == ["seed 3"]
-    assert "its worker died, perhaps for want of memory" in outcomes[runs[3].key].error
+    assert "its worker died, possibly out of memory" in outcomes[runs[3].key].error
 
 
 def test_one_worker_is_the_calling_process(monkeypatch: pytest.MonkeyPatch) -> None:

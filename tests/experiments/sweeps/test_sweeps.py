@@ -280,7 +280,7 @@ def test_results_of_other_sources_do_not_count(tmp_path: Path, monkeypatch: pyte
     assert run_sweep(small, tmp_path, workers=1).computed == 1
     monkeypatch.setattr("experiments.sweeps.grid.model_fingerprint", model_fingerprint)
     (failure,) = run_sweep(small, tmp_path / "other", workers=1).failures
-    assert "install the same version where the workers run" in failure.error
+    assert "install the same version on the workers" in failure.error
 
 
 def test_two_sweeps_do_not_share_a_store_at_one_time(tmp_path: Path) -> None:

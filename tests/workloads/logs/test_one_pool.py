@@ -231,7 +231,7 @@ def test_a_state_that_does_not_fit_is_explained_before_it_is_refused(
     assert cli.main(words.split()) == 2
     first, last = capsys.readouterr().err.splitlines()
     assert "jobs occupied up to 7 of 4 nodes at once" in first
-    assert "must use at most the 4 nodes" in last
+    assert "but the machine has only 4 nodes" in last
 
 
 def test_queues_of_swf(tmp_path: Path) -> None:
