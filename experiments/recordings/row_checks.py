@@ -1,7 +1,7 @@
 """Checks that each row of a table read back is one that a simulation can have written.
 
-Digests detect accidents, but anyone who edits a table can also renew its digest. Every row is therefore checked against
-the invariants that explanations, pages and exports rely on; an error names the file, the line and the invariant.
+Digests detect accidents, but an edited table can get a new digest. Every row is therefore checked against the
+invariants that explanations, pages and exports rely on; an error names the file, the line and the invariant.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Replay of a long log whose jobs are written as they end."""
+"""Replay of a long log that writes its jobs as they end."""
 
 from __future__ import annotations
 

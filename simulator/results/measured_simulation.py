@@ -1,4 +1,4 @@
-"""What the metrics of a simulation are functions of: the measured jobs, and the use of the machine in a window of time.
+"""The part of a simulation that metrics are computed from: the measured jobs, and the use of the machine in a window.
 
 No-shows are outside of all metrics. Cancelled jobs are counted apart, and jobs submitted before a replay with a
 starting state begins are left out: another scheduler decided how long they waited.

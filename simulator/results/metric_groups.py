@@ -1,4 +1,4 @@
-"""How metrics are declared: groups of metrics, common units, and the evaluation of a group.
+"""Declaration of metrics: groups, common units, and the evaluation of a group.
 
 A metric is one :class:`~workloads.ground.columns.Metric` with its function. To add one, put it into the tuple of its
 group, in :mod:`~simulator.results.job_metrics`, :mod:`~simulator.results.metrics` or

@@ -1,4 +1,4 @@
-"""Recording: what is known of one simulation, fresh from the simulator or read back from a directory.
+"""A recorded simulation, either fresh from the simulator or read back from a directory.
 
 Metrics, pictures, explanations and exports take a :class:`Recording` and do not ask where it comes from.
 """

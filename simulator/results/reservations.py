@@ -1,4 +1,4 @@
-"""Metrics of stochastic jobs: what their reservations took, wasted and cost.
+"""Metrics of stochastic jobs: time used and wasted in reservations, and costs.
 
 Source: docs/model.md, "Metrics".
 """
