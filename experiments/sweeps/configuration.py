@@ -39,6 +39,10 @@ class TraceFile:
         None: recognised.
     lenient
         Count broken lines instead of refusing the log; None: as for all traces, else not.
+    machine
+        File of a machine with partitions and shared nodes; None: one pool of equal nodes.
+    placement
+        How nodes of this machine are chosen; None: ``pack``.
     directory
         Base of relative paths.
     """
@@ -51,6 +55,8 @@ class TraceFile:
     unit: str | None = None
     columns: str | None = None
     lenient: bool | None = None
+    machine: str | None = None
+    placement: str | None = None
     directory: str = "."
 
 
@@ -69,7 +75,7 @@ class Workload:
         :class:`workloads.theta.year.ThetaYear`.
     traces
         Logs; empty: the workloads are generated.
-    nodes, format, procs_per_node, where, unit, columns, lenient
+    nodes, format, procs_per_node, where, unit, columns, lenient, machine, placement
         As in :class:`TraceFile`, for traces that do not set them.
 
     Raises
@@ -89,6 +95,8 @@ class Workload:
     unit: str | None = None
     columns: str | None = None
     lenient: bool | None = None
+    machine: str | None = None
+    placement: str | None = None
 
     def __post_init__(self) -> None:
         if (self.seeds is None) == (not self.traces):
@@ -96,7 +104,7 @@ class Workload:
         others = (
             ("jobs", "presets")
             if self.traces
-            else ("nodes", "format", "procs_per_node", "where", "unit", "columns", "lenient")
+            else ("nodes", "format", "procs_per_node", "where", "unit", "columns", "lenient", "machine", "placement")
         )
         for name in others:
             if getattr(self, name) is not None:

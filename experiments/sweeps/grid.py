@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from experiments.recordings.measurement import Measurement
-from experiments.sweeps.configuration import Sweep
+from experiments.sweeps.configuration import Sweep, TraceFile
 from experiments.sweeps.fingerprint import model_fingerprint
 from experiments.sweeps.plugins import Sources, find_sources
+from policies.mechanism import BASELINE
 from simulator.options import Options
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import file_sha256
@@ -32,7 +33,7 @@ _DEFAULTS: Mapping[type[Any], Mapping[str, Any]] = {
     kind: {item.name: item.default for item in fields(kind)} for kind in (Assignment, Options, Measurement)
 }
 #: Fields added to logs later; they are left out of the key at their default, so that stored runs keep their keys.
-_LATER = ("where", "unit", "columns")
+_LATER = ("where", "unit", "columns", "machine_sha256", "placement")
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,10 @@ class Log:
         Absolute; on a cluster the workers must see it under this name.
     sha256
         SHA-256 of the file.
-    nodes, format, procs_per_node, lenient, where, unit, columns
+    nodes, format, procs_per_node, lenient, where, unit, columns, placement
         As in :class:`experiments.sweeps.configuration.TraceFile`.
+    machine, machine_sha256
+        Absolute path of the machine's file, and its SHA-256; None: one pool of equal nodes.
     """
 
     label: str
@@ -82,9 +85,12 @@ class Log:
     where: tuple[str, ...] | None = None
     unit: str | None = None
     columns: str | None = None
+    machine: str | None = None
+    machine_sha256: str | None = None
+    placement: str | None = None
 
     def identity(self) -> dict[str, Any]:
-        values = {name: value for name, value in asdict(self).items() if name not in ("label", "path")}
+        values = {name: value for name, value in asdict(self).items() if name not in ("label", "path", "machine")}
         return {name: value for name, value in values.items() if value is not None or name not in _LATER}
 
 
@@ -218,10 +224,29 @@ def _workloads(sweep: Sweep) -> Iterator[GeneratedYear | Log]:
             raise TraceError(trace.path, None, f"is not a file name: {error}") from None
         lenient = bool(trace.lenient)
         label = " ".join((trace.path, *(trace.where or ())))
+        machine = _machine(sweep, trace)
+        if machine is not None:
+            label += " on " + " ".join(filter(None, (trace.machine, trace.placement)))
         yield Log(
             label, str(path), file_sha256(path), trace.nodes, trace.format, trace.procs_per_node, lenient,
-            trace.where, trace.unit, trace.columns,
+            trace.where, trace.unit, trace.columns, None if machine is None else str(machine),
+            None if machine is None else file_sha256(machine), trace.placement,
         )  # fmt: skip
+
+
+def _machine(sweep: Sweep, trace: TraceFile) -> Path | None:
+    """The file of a trace's machine; what a replay on it does not have is refused."""
+    if trace.machine is None:
+        if trace.placement is not None:
+            raise InputError("placement needs a machine: one pool of equal nodes has no places to choose from")
+        return None
+    for name in ("nodes", "unit", "procs_per_node"):
+        if getattr(trace, name) is not None:
+            raise InputError(f"{name} must be left out with a machine, whose file describes the nodes")
+    others = [mechanism for mechanism in sweep.mechanisms if mechanism != BASELINE]
+    if others:
+        raise InputError(f"mechanisms must be {BASELINE} alone for a trace with a machine, not {others[0]}")
+    return Path(trace.directory, trace.machine).resolve()
 
 
 def _points(sweep: Sweep) -> Iterator[tuple[Assignment, Options, str]]:

@@ -13,6 +13,7 @@ from typing import Any
 from experiments.recordings.replay import parse_mechanisms
 from experiments.sweeps.configuration import VARY
 from simulator.options import Options
+from simulator.resources.machine_replay import PLACEMENTS
 from workloads.ground.errors import UnknownNameError
 from workloads.ground.numbers import is_whole
 from workloads.hybrid.assignment import Assignment
@@ -130,6 +131,12 @@ def column_names(raw: Any, _: Any) -> str:
     given = text(raw)
     parse_roles(given)
     return given
+
+
+def placement(raw: Any, _: Any) -> str:
+    if raw not in PLACEMENTS:
+        raise wrong(" or ".join(PLACEMENTS), raw)
+    return str(raw)
 
 
 def vary(raw: Any, _: Any) -> str:

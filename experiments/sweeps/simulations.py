@@ -26,11 +26,15 @@ from simulator.simulation import checked_table, pause_collector, simulate_table
 from workloads.ground.errors import HoldfastError, InputError, TraceError, error_sentence
 from workloads.ground.files import file_sha256
 from workloads.ground.units import SECOND
-from workloads.hybrid.assignment import Assignment, assign
+from workloads.hybrid.assignment import Assignment, as_rigid, assign
 from workloads.hybrid.type_balance import imbalance
 from workloads.logs.one_pool import caveats
 from workloads.logs.readers import read_trace
 from workloads.logs.trace import Trace
+from workloads.machines.machine_file import read_machine
+from workloads.machines.machine_workload import MachineWorkload
+from workloads.requests.fitted_trace import fit_log_to_machine
+from workloads.requests.log_requests import read_requests
 from workloads.table.job import Job, JobType
 from workloads.table.jobs import Jobs
 from workloads.theta.generator import generate
@@ -102,7 +106,8 @@ def _simulate(run: RunConfiguration) -> RunOutcome:
     began = perf_counter()
     jobs, nodes, weeks = job_table(run.workload, run.assignment, run.assignment_seed)
     prepared = perf_counter()
-    result = simulate_table(jobs, nodes, run.mechanism, events=False, **vars(run.options))
+    on_machine = None if isinstance(run.workload, GeneratedYear) else _requests(run.workload)
+    result = simulate_table(jobs, nodes, run.mechanism, events=False, on_machine=on_machine, **vars(run.options))
     how = run.measurement
     summary, types = summaries(result, instant_tolerance=how.instant_tolerance, window=how.window)
     tolerance = run.options.warning if how.instant_tolerance is None else how.instant_tolerance
@@ -166,6 +171,9 @@ def job_table(
         If the trace cannot be read, has changed, or does not fit the assignment.
     """
     trace = _trace(workload)
+    if isinstance(workload, Log) and workload.machine is not None:
+        jobs = checked_table(as_rigid(trace), trace.nodes or 0)
+        return jobs, trace.nodes or 0, _weeks(Jobs.of(jobs))
     # Checked here, and not before each simulation of it.
     jobs = checked_table(assign(trace, assignment, seed=seed), trace.nodes or 0)
     return jobs, trace.nodes or 0, _weeks(Jobs.of(jobs))
@@ -173,7 +181,31 @@ def job_table(
 
 @lru_cache(maxsize=2)
 def _caveats(workload: GeneratedYear | Log) -> tuple[str, ...]:
-    return () if isinstance(workload, GeneratedYear) else caveats(_log(workload), workload.nodes)
+    if isinstance(workload, GeneratedYear) or workload.machine is not None:
+        return ()
+    return caveats(_log(workload), workload.nodes)
+
+
+def _requests(workload: Log) -> MachineWorkload | None:
+    """The machine of a log, and the requests of its jobs; None: one pool of equal nodes."""
+    return None if workload.machine is None else _fitted(workload)[1]
+
+
+@lru_cache(maxsize=2)
+def _fitted(workload: Log) -> tuple[Trace, MachineWorkload]:
+    """The jobs of a log that its machine can run, and their requests."""
+    machine = str(workload.machine)
+    for path, digest in ((workload.path, workload.sha256), (machine, workload.machine_sha256)):
+        if file_sha256(path) != digest:
+            raise TraceError(path, None, "has changed since the sweep began")
+    log = read_requests(
+        workload.path,
+        columns=workload.columns,
+        lenient=workload.lenient,
+        where=workload.where,
+        format=workload.format,
+    )
+    return fit_log_to_machine(log, read_machine(machine), placement=workload.placement or "pack")
 
 
 @lru_cache(maxsize=2)
@@ -185,6 +217,10 @@ def _imbalance_warning(workload: GeneratedYear | Log, assignment: Assignment, se
 def _trace(workload: GeneratedYear | Log) -> Trace:
     if isinstance(workload, GeneratedYear):
         return generate(workload.year, workload.seed)
+    if workload.machine is not None:
+        trace = _fitted(workload)[0]
+        need_jobs(trace, workload.label)
+        return trace
     trace = _log(workload)
     nodes = workload.nodes if workload.nodes is not None else trace.nodes
     if nodes is None:

@@ -306,11 +306,21 @@ def _carry_out(
             bar.advance(run_kind(run), outcome.timings.get("run_seconds") or 0.0)
 
 
+def _sweep_entry(sweep: Sweep) -> dict[str, Any]:
+    """The sweep as a dict; machines only where there are any."""
+    entry = asdict(sweep)
+    for place in (entry["workload"], *entry["workload"]["traces"]):
+        for name in ("machine", "placement"):
+            if place[name] is None:
+                del place[name]
+    return entry
+
+
 def _manifest(sweep: Sweep, runs: Sequence[RunConfiguration]) -> dict[str, Any]:
     return {
         "holdfast": version("holdfast"),
         "model": model_fingerprint(),
-        "sweep": asdict(sweep),
+        "sweep": _sweep_entry(sweep),
         "traces": {run.workload.label: run.workload.sha256 for run in runs if isinstance(run.workload, Log)},
         "runs": len(runs),
     }

@@ -20,6 +20,7 @@ from experiments.sweeps.option_values import (
     format_name,
     lengths,
     mechanisms,
+    placement,
     positive,
     presets,
     seeds,
@@ -95,7 +96,7 @@ def make_sweep(**tables: Any) -> Sweep:
     >>> make_sweep(workload={"seed": 0})
     Traceback (most recent call last):
     workloads.ground.errors.InputError: workload: unknown key 'seed': did you mean seeds? known are seeds, jobs, \
-presets, traces, nodes, format, procs_per_node, where, unit, columns, lenient
+presets, traces, nodes, format, procs_per_node, where, unit, columns, lenient, machine, placement
     """
     return _structure(tables, "", ".")
 
@@ -159,6 +160,8 @@ def _complete(trace: TraceFile, workload: Workload, directory: str) -> TraceFile
         unit=trace.unit or workload.unit,
         columns=trace.columns or workload.columns,
         lenient=bool(workload.lenient) if trace.lenient is None else trace.lenient,
+        machine=trace.machine or workload.machine,
+        placement=trace.placement or workload.placement,
         directory=directory,
     )
 
@@ -219,7 +222,7 @@ def _converter() -> Converter:
 
     log: dict[str, Hook] = {
         **{"nodes": positive, "format": format_name, "procs_per_node": positive, "where": conditions, "unit": unit},
-        **{"columns": column_names, "lenient": flag},
+        **{"columns": column_names, "lenient": flag, "machine": text, "placement": placement},
     }
     of_file = make_hook(TraceFile, path=text, **log)
 

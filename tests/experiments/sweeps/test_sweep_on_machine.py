@@ -1,0 +1,70 @@
+"""Sweeps of logs on a machine with partitions: the results of ``hf.simulate``, their keys, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import holdfast as hf
+from experiments.sweeps.grid import expand
+from experiments.sweeps.simulations import simulate_run
+from experiments.sweeps.toml_structure import make_sweep
+from workloads.ground.errors import InputError
+
+_MACHINE = '[[nodes]]\nnames = "n[1-2]"\ncores = 4\n[[partitions]]\nname = "1"\nnodes = "ALL"\n'
+#: Jobs of 3, 3 and 2 cores at once on nodes of 4: packed or spread, the third must wait.
+_LOG = "".join(f"{job} 0 0 {100 * job} {cores} -1 -1 {cores} 900 -1 1 7 8 -1 1 1 -1 -1\n" for job, cores in
+               ((1, 3), (2, 3), (3, 4)))  # fmt: skip
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("machine.toml").write_text(_MACHINE)
+    Path("log.swf").write_text(_LOG)
+    return "log.swf"
+
+
+def test_a_run_of_a_sweep_is_the_simulation_on_the_machine(log: str) -> None:
+    workload = {"traces": [log], "machine": "machine.toml", "placement": "spread"}
+    sweep = make_sweep(workload=workload, mechanisms="baseline", options={"order": ["fcfs", "largest"]})
+    runs = list(expand(sweep))
+    assert len({run.key for run in runs}) == 2
+    machine = hf.read_machine("machine.toml")
+    for run, order in zip(runs, ("fcfs", "largest"), strict=True):
+        outcome = simulate_run(run)
+        assert outcome.error == ""
+        result = hf.simulate(hf.read_requests(log), machine=machine, placement="spread", order=order)
+        assert outcome.measured["nodes"] == 8
+        assert outcome.measured["summary"]["wait_h"] == result.summary()["wait_h"]
+        assert "caveats" not in outcome.measured
+
+
+def test_another_machine_or_placement_is_another_run(log: str) -> None:
+    keys = []
+    for placement, text in (("pack", _MACHINE), ("spread", _MACHINE), ("pack", _MACHINE.replace("1-2", "1-3"))):
+        Path("machine.toml").write_text(text)
+        sweep = make_sweep(
+            workload={"traces": [log], "machine": "machine.toml", "placement": placement}, mechanisms="baseline"
+        )
+        keys += [run.key for run in expand(sweep)]
+    assert len(set(keys)) == 3
+
+
+@pytest.mark.parametrize(
+    ("workload", "mechanisms", "said"),
+    [
+        ({"machine": "machine.toml"}, "CUA-SPAA", "mechanisms must be baseline alone for a trace with a machine"),
+        ({"machine": "machine.toml", "nodes": 4}, "baseline", "nodes must be left out with a machine"),
+        ({"placement": "pack"}, "baseline", "placement needs a machine"),
+        ({"machine": "machine.toml", "placement": "best"}, "baseline", "pack or spread or slurm"),
+        ({"machine": "missing.toml"}, "baseline", "missing.toml: cannot be read: No such file"),
+    ],
+)
+def test_what_a_machine_does_not_have_is_refused(
+    log: str, workload: dict[str, object], mechanisms: str, said: str
+) -> None:
+    with pytest.raises(InputError) as refusal:
+        list(expand(make_sweep(workload={"traces": [log], **workload}, mechanisms=mechanisms)))
+    assert said in str(refusal.value)
