@@ -72,7 +72,7 @@ def test_a_trace_is_simulated_as_it_is() -> None:
 
 
 def test_a_job_table_needs_a_machine() -> None:
-    with pytest.raises(InputError, match=r"give nodes: this workload does not name"):
+    with pytest.raises(InputError, match=r"give nodes: this workload does not record"):
         hf.simulate(hf.prepare(hf.generate(jobs=20)))
     with pytest.raises(InputError, match="workload must be a trace, a job table, a DataFrame, or jobs, not 3"):
         hf.simulate(3, 4)  # type: ignore[arg-type]
