@@ -23,6 +23,7 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m tests.language
 
 # The types and the style of the Gantt page's script; optional, it needs Node.js and its package registry.
 SCRIPT := tests/experiments/gantt/script

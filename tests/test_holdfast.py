@@ -213,7 +213,6 @@ def _user_script(tmp_path: Path) -> str:
     script.write_text(
         """\
 import holdfast as hf
-from holdfast import interface
 
 trace = hf.generate(jobs=10)
 result = hf.simulate(trace, order="sjf")

@@ -121,7 +121,8 @@ _DRAWING = "drawing"
 
 
 def _nodes_or_file(text: str) -> int | Path:
-    return Path(text) if Path(text).is_file() else whole(text, "", 1, LARGEST_SIZE)
+    is_number = text[:1].isdigit() or text[:1] in "+-"
+    return whole(text, "", 1, LARGEST_SIZE) if is_number and not Path(text).is_file() else Path(text)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

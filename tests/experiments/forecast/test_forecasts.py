@@ -383,7 +383,7 @@ def test_a_slurm_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert cli.main([*words[:-2], "--machine", "3"]) == 2
     assert "but the machine has only 3 nodes" in capsys.readouterr().err
     assert cli.main(["forecast", str(tmp_path / "sacct.txt")]) == 2
-    assert "--at must be given" in capsys.readouterr().err
+    assert "give the time of the forecast with --at" in capsys.readouterr().err
 
 
 def test_a_real_slurm_site(capsys: pytest.CaptureFixture[str]) -> None:
