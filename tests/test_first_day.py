@@ -23,13 +23,13 @@ ANSWERS = {
         "difference from fcfs",
     ],
     "What does a week of maintenance cost?": [r"^all jobs .*\[\+.*loses$", r"^difference: outages week"],
-    "What do 20 more nodes give?": [r"^all jobs .*\[", r"^1 to \d+ nodes +\d", "4412 nodes less 4392 nodes"],
-    "Which users lose under shortest job first?": [r"^\d+ +\d+ .*\+\d", "sjf less fcfs", r"losers\.png"],
+    "What do 20 more nodes give?": [r"^all jobs .*\[", r"^1 to \d+ nodes +\d", "4412 nodes minus 4392 nodes"],
+    "Which users lose under shortest job first?": [r"^\d+ +\d+ .*\+\d", "sjf minus fcfs", r"losers\.png"],
     "What should I request, after my last 50 runs?": [r"50 past runs", r"^ ?1 +[\d,]+ +\d\d:\d\d:\d\d"],
     "How many on-demand projects are too many?": [r"^0\.05,.* 5 +9[5-9]\.\d", r"^0\.4,.* 5 +[0-8]\d\.\d"],
     "Why was the longest wait so long?": [r"^Longest waits:", r"^Job 233 "],
     "Who had which nodes last Tuesday?": [r"jobs under baseline drawn in tuesday\.html", r"tuesday\.png"],
-    "Is my own order better than WFP3?": [r"^mine:narrow_first +\d", r"mine:narrow_first less wfp3"],
+    "Is my own order better than WFP3?": [r"^mine:narrow_first +\d", r"mine:narrow_first minus wfp3"],
 }  # fmt: skip
 
 

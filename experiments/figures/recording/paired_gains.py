@@ -65,7 +65,7 @@ def plot_gains(found: Gains, name: str = "wait_h") -> Figure:
     more = f"; {left_out:,} groups between are not drawn" if left_out else ""
     label = f"{shown.heading} ({unit})" if unit else shown.heading
     dress(left, x=label, title="Both results", grid="x")
-    dress(right, x=f"Difference ({unit})" if unit else "Difference", title=f"{found.second} less {found.first}",
+    dress(right, x=f"Difference ({unit})" if unit else "Difference", title=f"{found.second} minus {found.first}",
           grid="x")  # fmt: skip
     left.set_xlim(left=0)
     # The interval of a small group may be far wider than all differences.
