@@ -90,5 +90,5 @@ class _Rest:
 
 
 def as_queue(jobs: Sequence[WaitingJob]) -> WaitingQueue:
-    """Return the queue of a view as a :class:`WaitingQueue`, with a wrapper for plain sequences."""
+    """Return the queue of a view as a :class:`~policies.port.WaitingQueue`, with a wrapper for plain sequences."""
     return cast(WaitingQueue, jobs if hasattr(jobs, "fitting") else ListQueue(jobs))

@@ -1,4 +1,4 @@
-"""The function :func:`simulate`, which turns a job table into a result."""
+"""The function ``simulate``, which turns a job table into a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sweep from configuration to tables: :func:`make_sweep`, :func:`run_sweep` and its result."""
+"""A sweep from configuration to tables: its execution and its result."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Spent(NamedTuple):
 
 
 class JobRun(Run):
-    """A run of a job to its end; one class for all types, as for :class:`JobState`.
+    """A run of a job to its end; one class for all types, as for :class:`~simulator.machine.job_state.JobState`.
 
     A rigid or on-demand job runs its setup, then (compute, dump) repeatedly, without a dump at the end. A malleable job
     runs its setup in constant time, then work that speeds up linearly with its nodes.

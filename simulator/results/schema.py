@@ -267,7 +267,7 @@ def _largest(column: Any) -> int:
 
 
 def optional(column: Any) -> list[int | None]:
-    """Python integers, with None for :data:`ABSENT`."""
+    """Python integers, with None for ``ABSENT``."""
     values = column.tolist()
     return values if column.dtype == object else [None if value == ABSENT else value for value in values]
 

@@ -99,7 +99,7 @@ class LogRequests:
 
     @property
     def trace(self) -> Trace:
-        """The jobs as a trace, one for each of :attr:`jobs`; sizes count cores."""
+        """The jobs as a trace, one for each of ``jobs``; sizes count cores."""
         if self.log is not None:
             return self.log
         jobs = [

@@ -332,7 +332,7 @@ def test_a_scheduler_that_dies_is_one_sentence(tmp_path: Path) -> None:
         assert finished(sweep, tmp_path) == 2
     # Before it stands what Dask logs.
     last = (tmp_path / "told.txt").read_text().splitlines()[-1]
-    assert last.startswith("holdfast sweep: the scheduler is gone; finished runs are stored")
+    assert last.startswith("holdfast sweep: the connection to the scheduler was lost; finished runs are stored")
     with (out / "summary.csv").open() as file:
         assert len([*csv.DictReader(file)]) == len([*out.glob("store/*.jsonl")])
 
