@@ -148,7 +148,7 @@ def test_the_figure_has_a_line_for_each_group(pair: tuple[hf.Result, hf.Result])
         "wide (30)",
         "short (30)",
     ]
-    assert right.get_title("left") == "sjf less fcfs"
+    assert right.get_title("left") == "sjf minus fcfs"
     middles = [line.get_xdata()[0] for line in right.get_lines() if len(line.get_xdata()) == 1]
     assert middles == pytest.approx([row["difference"] for row in gains(*pair, "user").of()])
 
