@@ -166,7 +166,8 @@ def _account(case: Case, result: Result, jobs: dict[int, Job], stints: dict[int,
         if lost != record.lost:
             yield f"job {job.job_id} has lost {lost} and not {record.lost} node-ticks"
     first, last = opened - result.origin, opened - result.origin + elapsed
-    downs = down_at_samples(result) if result.down else [0] * len(result.samples)
+    # Python's integers: node-ticks of large machines exceed 64 bits.
+    downs = list(map(int, down_at_samples(result))) if result.down else [0] * len(result.samples)
     for index, (time, _, held, _, _) in enumerate(result.samples):
         until = result.samples[index + 1][0] if index + 1 < len(result.samples) else last
         span = max(0, min(until, last) - max(time, first))
@@ -227,7 +228,8 @@ def _holds(result: Result, jobs: dict[int, Job]) -> Iterator[str]:
         if (submit if record.eligible is None else record.eligible) != until:
             yield f"{name} is eligible at {until}, and by its row at {record.eligible}"
         seen = events[record.job_id]
-        over = record.end is not None and record.status == "cancelled" and not record.start and record.end < until
+        # Cancellations of an instant come first: a job that is cancelled when it becomes eligible is never queued.
+        over = record.end is not None and record.status == "cancelled" and not record.start and record.end <= until
         held = [("hold", max(submit, begin))] if until > max(submit, begin) else []
         holds, submits = ([item for item in seen if item[0] == event] for event in ("hold", "submit"))
         if holds != held:
