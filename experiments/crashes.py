@@ -27,7 +27,7 @@ DEFECT = 70
 #: Longest quotation of the user's input in a message [characters].
 _LONGEST = 300
 #: Packages to list with their versions in a crash file.
-_PACKAGES = ("holdfast", "simpy", "numpy", "scipy", "pandas", "numba", "joblib", "matplotlib", "pyarrow", "distributed")
+_PACKAGES = ("holdfast", "simpy", "numpy", "scipy", "pandas", "numba", "loky", "matplotlib", "pyarrow", "distributed")
 
 
 def refuse(sentence: str) -> None:

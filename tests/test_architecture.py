@@ -242,7 +242,7 @@ def test_policies_and_workloads_know_no_simulation(layer: str) -> None:
         ("simulator", ("pandas", "matplotlib", "scipy")),
         ("experiments.cli", ("numpy", "pandas", "matplotlib", "simpy", "scipy")),
         ("experiments.commands.run", ("pandas", "matplotlib", "scipy")),
-        ("experiments.sweeps", ("pandas", "matplotlib", "scipy", "joblib", "cattrs", "distributed", "pyarrow")),
+        ("experiments.sweeps", ("pandas", "matplotlib", "scipy", "loky", "cattrs", "distributed", "pyarrow")),
     ],
 )
 def test_heavy_libraries_wait_until_they_are_used(module: str, heavy: tuple[str, ...]) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from joblib.externals.loky import get_reusable_executor
+from loky import get_reusable_executor
 
 import holdfast as hf
 from experiments import cli

@@ -5,7 +5,6 @@ The parent process measures nothing. If an experiment fails or its process dies,
 
 from __future__ import annotations
 
-import atexit
 import multiprocessing
 import os
 import signal
@@ -199,13 +198,11 @@ def _work(connection: Connection, name: str, how: Reproduction, processes: int) 
     threading.Thread(target=_follow, daemon=True).start()
     connection.send(_reproduce(name, how, processes))
     connection.close()
-    if "joblib" in sys.modules:
-        from joblib.externals.loky import get_reusable_executor
+    if "loky" in sys.modules:
+        from loky import get_reusable_executor
 
-        # A multiprocessing process waits for its children, and joblib's workers idle for five minutes.
-        get_reusable_executor().shutdown(wait=True)
-        # Ending without them would leave joblib's temporary folder to its resource tracker, which prints a warning.
-        atexit._run_exitfuncs()
+        # A multiprocessing process waits for its children, and loky's workers idle for five minutes.
+        get_reusable_executor(reuse=True).shutdown(wait=True)
 
 
 def _follow() -> None:

@@ -1,4 +1,4 @@
-"""Connection to a Dask scheduler, existing or started here, and joblib's backend for it."""
+"""Connection to a Dask scheduler, existing or started here, and the workers behind it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from concurrent.futures import CancelledError, Executor, Future
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -25,7 +26,7 @@ from workloads.ground.errors import (
 )
 from workloads.ground.trust import is_trusted
 
-__all__ = ["CLUSTERS", "Lost", "cluster_options", "dask_backend", "dask_client"]
+__all__ = ["CLUSTERS", "DaskWorkers", "Lost", "cluster_options", "dask_client"]
 
 #: Clusters that can be started, by name: module and class.
 CLUSTERS = {
@@ -220,43 +221,40 @@ def _start_cluster(name: str, workers: int, options: Mapping[str, Any]) -> Any:
     return cluster
 
 
-def dask_backend(client: Any, workers: int) -> Any:
-    """joblib's backend of a Dask cluster, with workarounds for three of its defects.
+@dataclass(frozen=True)
+class DaskWorkers:
+    """The workers of a Dask cluster, of which some may join or leave later.
 
-    - Where the scheduler gives a task up, because worker after worker died of it, joblib (1.6) gets no notice and
-      waits forever. Here the answer is :class:`Lost`.
-    - With a single thread in the cluster joblib computes in the calling process instead. A cluster often has one
-      worker at first and others later.
-    - For the same reason the tasks that are under way are counted for the workers to come.
+    Attributes
+    ----------
+    client
+        Client of the cluster.
     """
-    from concurrent.futures import CancelledError
 
-    from joblib._dask import DaskDistributedBackend
+    client: Any
 
-    class Backend(DaskDistributedBackend):  # type: ignore[misc]  # joblib has no types
-        def effective_n_jobs(self, n_jobs: int) -> int:
-            return max(_UNDER_WAY, workers)
+    def executor(self) -> Executor:
+        """Executor that gives each task to the scheduler."""
+        executor: Executor = self.client.get_executor(pure=False)
+        return executor
 
-        def submit(self, func: Any, callback: Any = None) -> Any:
-            ((_, (argument,), _),) = func.items
-            future = super().submit(func, callback)
+    def answer(self, future: Future[Any], item: Any) -> Any:
+        """Result of the task; a :class:`Lost` where worker after worker died of it.
 
-            def give_up(done: Any) -> None:
-                if done.exception() is not None:
-                    callback([Lost(argument, str(done.exception()))])
+        Raises
+        ------
+        InputError
+            If the connection to the scheduler was lost.
+        """
+        try:
+            return future.result()
+        except CancelledError:
+            raise InputError(
+                "the connection to the scheduler was lost; finished runs are stored, and the same command continues"
+            ) from None
+        except Exception as error:
+            return Lost(item, str(error))
 
-            future.add_done_callback(give_up)
-            return future
-
-        def retrieve_result_callback(self, out: Any) -> Any:
-            if isinstance(out, CancelledError):
-                raise InputError(
-                    "the connection to the scheduler was lost; finished runs are stored, and the same command continues"
-                )
-            return super().retrieve_result_callback(out)
-
-    return Backend(client=client)
-
-
-#: Least number of tasks in flight: enough to keep a small cluster busy and to make an adaptive one grow.
-_UNDER_WAY = 8
+    def stop(self, executor: Executor, futures: Collection[Future[Any]]) -> None:
+        """Cancel the tasks; the workers stay."""
+        executor.shutdown(wait=False)

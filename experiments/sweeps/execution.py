@@ -1,4 +1,4 @@
-"""Execution of tasks in processes of this machine or of a cluster, through joblib in both cases."""
+"""Execution of tasks in processes of this machine (loky) or of a cluster (Dask), by concurrent.futures."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import os
 import signal
 import threading
 import time
-import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from experiments.output.signals import start_trackers, without_interruption
-from experiments.sweeps.clusters import CLUSTERS, Lost, dask_backend, dask_client
+from experiments.sweeps.clusters import CLUSTERS, DaskWorkers, Lost, dask_client
 from workloads.ground.errors import HoldfastError, ParameterError, UnknownNameError
 from workloads.ground.trust import Trusting
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from experiments.sweeps.grid import RunConfiguration
     from experiments.sweeps.simulations import RunOutcome
 
-__all__ = ["BACKENDS", "Pool", "Workforce", "available_workers", "carry_out", "spread"]
+__all__ = ["BACKENDS", "LocalWorkers", "Pool", "Workforce", "available_workers", "carry_out", "spread"]
 
 BACKENDS = ("loky", "dask")
 
@@ -33,6 +34,21 @@ Task = Callable[["RunConfiguration"], "RunOutcome"]
 
 #: Target duration of a batch of short runs [s], and its largest number of runs.
 _BATCH_SECONDS, _MOST = 2.0, 64
+#: Time after which idle processes end [s].
+_IDLE_SECONDS = 300
+#: Variables of the environment that limit the threads of numerical libraries.
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+#: Least number of workers that a cluster's tasks are counted for: some workers join later, and an adaptive cluster
+#: grows only while tasks wait.
+_UNDER_WAY = 8
 #: Interval at which a worker checks that its parent is alive [s].
 _LOOK_EVERY = 1.0
 
@@ -91,100 +107,139 @@ class Workforce:
         """Context manager that starts the workers and stops them at the end."""
         here = self.workers or available_workers()
         if self.backend == "loky" and here == 1:
-            yield Pool(None, 1, "", {})
+            yield Pool(None, 1)
             return
         if self.backend == "loky":
             from multiprocessing import resource_tracker
 
-            from joblib.externals.loky.backend import resource_tracker as loky_tracker
+            from loky.backend import resource_tracker as loky_tracker
 
             # Start both before the workers: a tracker started later would unblock signals.
             start_trackers(resource_tracker.ensure_running, loky_tracker.ensure_running)
-            yield Pool("loky", here, "n_jobs", {"initializer": _follow, "initargs": (os.getpid(),)})
+            yield Pool("loky", here, here + 1, LocalWorkers(here))
             return
         with dask_client(self.scheduler, self.cluster or "local", self.workers or here, self.cluster_options) as (
             client,
             count,
         ):
-            yield Pool(dask_backend(client, count), count, "2 * n_jobs", {})
+            yield Pool("dask", count, 2 * max(_UNDER_WAY, count), DaskWorkers(client))
+
+
+class Workers(Protocol):
+    """Processes that execute tasks."""
+
+    def executor(self) -> Executor:
+        """Executor of :mod:`concurrent.futures`."""
+
+    def answer(self, future: Future[Any], item: Any) -> Any:
+        """Result of the completed task for an item."""
+
+    def stop(self, executor: Executor, futures: Collection[Future[Any]]) -> None:
+        """Stop the tasks that have not completed, and the processes that execute them."""
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Task runner: joblib with a backend, or the calling process.
+    """Task runner: some workers, or the calling process.
 
     Attributes
     ----------
     backend
-        Name of a backend, or one; None: the calling process is the only worker, and no other one is started.
-    workers
-        How many there are.
+        Their kind, a name of :data:`BACKENDS`; None: the calling process is the only worker.
+    count
+        Number of workers.
     ahead
-        Number of tasks dispatched ahead, in joblib's notation.
-    parameters
-        Parameters of the backend.
+        Number of tasks under way.
+    workers
+        The workers, unless the backend is None.
     """
 
-    backend: Any
-    workers: int
-    ahead: str
-    parameters: Mapping[str, Any]
+    backend: str | None
+    count: int
+    ahead: int = 1
+    workers: Workers | None = None
 
     def map(self, task: Callable[[Any], Any], items: Iterable[Any], *, ordered: bool = False) -> Iterator[Any]:
         """Results of the task for all items, in order of completion or of the items.
 
         The workers trust files as far as this process does (:func:`workloads.ground.trust.trust`).
         """
-        if self.backend is None:
+        if self.workers is None:
             yield from map(task, items)
             return
-        from joblib import Parallel, delayed, parallel_config
+        trusting, source = Trusting(task), iter(items)
+        executor = self.workers.executor()
+        under_way: dict[Future[Any], Any] = {}
 
-        trusting = Trusting(task)
-        backend = _loky_backend(**self.parameters) if self.backend == "loky" else self.backend
-        with parallel_config(backend=backend, n_jobs=self.workers):
-            how = "generator" if ordered else "generator_unordered"
-            parallel = Parallel(return_as=how, batch_size=1, pre_dispatch=self.ahead)
-        with warnings.catch_warnings():
-            # joblib warns about unfinished tasks after an interruption, which the command reports itself.
-            warnings.filterwarnings("ignore", r".*(still being processed by|but not used)", UserWarning, "joblib")
-            # An item is one argument, small and not a container: Dask would scatter a large one to a single worker,
-            # and lose it with that worker.
+        def submit(count: int) -> None:
+            for item in islice(source, count):
+                under_way[executor.submit(trusting, item)] = item
+
+        try:
             with without_interruption():  # the first tasks start the workers
-                answers = parallel(delayed(trusting)(item) for item in items)
-            yield from answers
+                submit(self.ahead)
+            while under_way:
+                done = [next(iter(under_way))] if ordered else wait(under_way, return_when=FIRST_COMPLETED).done
+                for future in done:
+                    wait([future])
+                    item = under_way.pop(future)
+                    submit(1)
+                    yield self.workers.answer(future, item)
+        finally:
+            if under_way:
+                self.workers.stop(executor, under_way)
 
 
-def _loky_backend(**parameters: Any) -> Any:
-    """joblib's backend of local processes, with a workaround for a race at shutdown.
+@dataclass(frozen=True)
+class LocalWorkers:
+    """Processes on this machine; they stay for a while, for the next tasks.
 
-    Where an iteration ends early, loky (3.5) drops the tasks that no worker has, but not their numbers. Its thread
-    then dies of a ``KeyError`` if it finds the number of a task that was handed out at that moment.
+    Attributes
+    ----------
+    count
+        Number of processes.
     """
-    from queue import Empty
 
-    from joblib._parallel_backends import LokyBackend
+    count: int
 
-    class Backend(LokyBackend):  # type: ignore[misc]  # joblib has no types
-        def abort_everything(self, ensure_ready: bool = True) -> None:
-            executor = self._workers
-            # A task is handed out under this lock, and none is once the flags are set.
-            with executor._flags.shutdown_lock:
-                try:
-                    while True:
-                        executor._work_ids.get(block=False)
-                except Empty:
-                    executor._flags.shutdown = executor._flags.kill_workers = True
-            super().abort_everything(ensure_ready)
+    def executor(self) -> Executor:
+        """loky's executor, which starts processes again after one has died."""
+        from loky import get_reusable_executor
 
-    return Backend(**parameters)
+        # The workers share the cores: threads of numerical libraries would compete for them.
+        threads = str(max(1, available_workers() // self.count))
+        executor: Executor = get_reusable_executor(
+            max_workers=self.count,
+            timeout=_IDLE_SECONDS,
+            initializer=_follow,
+            initargs=(os.getpid(),),
+            env={name: os.environ.get(name, threads) for name in _THREADS},
+        )
+        return executor
+
+    def answer(self, future: Future[Any], item: Any) -> Any:
+        """Result of the task.
+
+        Raises
+        ------
+        concurrent.futures.process.BrokenProcessPool
+            If a worker died.
+        """
+        return future.result()
+
+    def stop(self, executor: Executor, futures: Collection[Future[Any]]) -> None:
+        """Kill the processes."""
+        # A task that no process has yet is dropped together with its number: loky's thread fails if it finds the
+        # number of a task that is gone.
+        wait([future for future in futures if future.cancel()])
+        executor.shutdown(kill_workers=True)  # type: ignore[call-arg]  # a parameter of loky's
 
 
 def available_workers() -> int:
     """Number of cores available to this process."""
-    import joblib
+    from loky import cpu_count
 
-    return int(joblib.cpu_count())
+    return int(cpu_count())
 
 
 def spread(task: Callable[[Any], Any], items: Sequence[Any], workers: int | None) -> Iterator[Any]:
@@ -262,7 +317,7 @@ class _Pace:
     """Adapts the batch size, because dispatching a batch takes as long as a very small run."""
 
     def __init__(self, pool: Pool) -> None:
-        self._workers = pool.workers
+        self._workers = pool.count
         # A Dask scheduler distributes single runs, and moves them when workers join or leave.
         self._most = _MOST if pool.backend in ("loky", None) else 1
         self._runs, self._seconds = 0, 0.0

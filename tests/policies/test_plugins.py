@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from joblib.externals.loky import get_reusable_executor
+from loky import get_reusable_executor
 
 from experiments.cli import main
 from experiments.sweeps import make_sweep, run_sweep
@@ -210,7 +210,7 @@ class TestSweeps:
 
     @pytest.mark.system
     def test_entry_points_and_import_paths(self, example: Any, tmp_path: Path) -> None:
-        # joblib keeps its workers: those of an earlier test were started where the package was not yet installed.
+        # loky keeps its workers: those of an earlier test were started where the package was not yet installed.
         get_reusable_executor().shutdown(wait=True)
         result = run_sweep(make_sweep(**self.GRID), tmp_path / "out", workers=2).complete()
         assert result.computed == 4
