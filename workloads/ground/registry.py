@@ -305,9 +305,17 @@ def check_function(plugin: object, *arguments: str, method: str = "") -> None:
         raise InputError(f"must {wanted}, not of the type {type(plugin).__name__}")
     if inspect.isroutine(function) and function.__module__ in sys.stdlib_module_names:
         raise InputError(f"must {wanted}, and {function.__module__}.{function.__qualname__} is one of Python's own")
-    accepts = _accepts if inspect.isfunction(function) else _accepts.__wrapped__
-    if not accepts(function, len(arguments)):
+    if not _takes(function, len(arguments)):
         raise InputError(f"must {wanted}, and it takes other arguments")
+
+
+def _takes(function: Callable[..., Any], count: int) -> bool:
+    """Whether an object can be called with this number of positional arguments, as far as its signature is known."""
+    for plain, own in ((function, 0), (getattr(function, "__func__", None), 1), (type(function).__call__, 1)):
+        # The signature of a function belongs to the program: an instance of a plug-in is new in each run.
+        if inspect.isfunction(plain):
+            return _accepts(plain, count + own)
+    return _accepts.__wrapped__(function, count)
 
 
 @lru_cache(maxsize=256)  # a sweep of short runs spent a fifth of its time here

@@ -6,7 +6,9 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,7 @@ from policies.order import ORDERS, Order
 from policies.port import SystemView, WaitingJob
 from tests.places import ROOT
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.registry import Registry, function_adapter, plugin_parameters
+from workloads.ground.registry import Registry, check_function, function_adapter, plugin_parameters
 from workloads.logs.readers import READERS
 
 MODULE = '''
@@ -199,3 +201,35 @@ def test_a_format_may_be_a_plugin(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr.decode()
     assert (tmp_path / "out" / "jobs-baseline.csv").read_text().count("\n") == 2
     assert "swf" in READERS
+
+
+class Several:
+    """A plug-in with functions of all kinds."""
+
+    def __call__(self, view: object, job: object) -> None: ...
+
+    def method(self, view: object) -> None: ...
+
+    @classmethod
+    def for_class(cls, view: object) -> None: ...
+
+    @staticmethod
+    def static(view: object) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("function", "count"),
+    [
+        (Several(), 2),
+        (Several().method, 1),
+        (Several.for_class, 1),
+        (Several().static, 1),
+        (partial(Several().method), 1),
+        (Several, 0),
+    ],
+)
+def test_arguments_are_counted_for_every_kind_of_function(function: Any, count: int) -> None:
+    for _ in range(2):  # the second answer comes from a cache
+        check_function(function, *["an argument"] * count)
+        with pytest.raises(InputError, match="takes other arguments"):
+            check_function(function, *["an argument"] * (count + 1))
