@@ -13,7 +13,7 @@ import numpy as np
 from policies.backfilling import BACKFILLING, Conservative, Easy, Strict
 from simulator.options import Options
 from simulator.plain_replay import PlainJobs, accounting, baseline_ticks, rigid_records, samples
-from simulator.resources.machine_replay import ORDERS_ON_MACHINE, MachineJob, MachineReplay, replay_on_machine
+from simulator.resources.machine_replay import MachineJob, MachineReplay, replay_on_machine
 from simulator.results.records import ABSENT, STATUSES, Accounting, Records, Samples
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import SECOND
@@ -50,9 +50,6 @@ def check_machine_replay(options: Options) -> None:
     ParameterError
         Names the first of them.
     """
-    if options.order not in ORDERS_ON_MACHINE:
-        legal = f"one of {', '.join(sorted(ORDERS_ON_MACHINE))} on a machine (--machine)"
-        raise ParameterError("order", legal, options.order)
     rule = BACKFILLING[options.backfilling]
     if type(rule) not in (Strict, Conservative, Easy):
         legal = "none, easy, easy depth=K or conservative on a machine (--machine)"

@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from policies.kernels.compiled_or_plain import compiled_loop
-from policies.order import ORDERS, fcfs
+from policies.order import ORDERS
 from policies.port import TOLERANCE
 from simulator.resources import resource_loop
 from simulator.resources.node_choice import PACK, SLURM, SPREAD
+from simulator.resources.queue_keys import MachineQueue, WaitingRequest
 from workloads.ground.errors import InputError, InvariantError, ParameterError, UnknownNameError
 from workloads.ground.units import to_ticks
 from workloads.machines.fitted_requests import Need, NodeTable, needs_of_jobs
@@ -25,7 +26,6 @@ from workloads.machines.request import ResourceRequest
 
 __all__ = [
     "BACKFILLING_DEPTHS",
-    "ORDERS_ON_MACHINE",
     "PLACEMENTS",
     "JobStart",
     "MachineJob",
@@ -39,8 +39,6 @@ Ints = npt.NDArray[np.int64]
 PLACEMENTS = {"pack": PACK, "spread": SPREAD, "slurm": SLURM}
 #: Reservations for each partition, by the name of a backfilling rule.
 BACKFILLING_DEPTHS = {"none": 0, "easy": 1, "conservative": resource_loop.ALL}
-#: Orders of which a job's key never changes and asks for nothing but the job.
-ORDERS_ON_MACHINE = frozenset({"fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3", "f4"})
 #: Reservations at once for which there is room at first; doubled where there is not.
 _HEADS = 256
 #: Why a job is left out that fits the machine.
@@ -199,7 +197,7 @@ def replay_on_machine(
     placement
         ``pack``, ``spread`` or ``slurm``.
     order
-        Order of the queue within a tier: one of the orders with constant keys.
+        Order of the queue within a tier; orders that depend on the time sort the queue at each pass.
 
     Returns
     -------
@@ -215,8 +213,6 @@ def replay_on_machine(
         raise UnknownNameError("backfilling rule on a machine", backfilling, BACKFILLING_DEPTHS)
     if placement not in PLACEMENTS:
         raise UnknownNameError("placement", placement, PLACEMENTS)
-    if order not in ORDERS_ON_MACHINE:
-        raise UnknownNameError("order on a machine", order, sorted(ORDERS_ON_MACHINE))
     if depth is not None and (not isinstance(depth, int) or isinstance(depth, bool) or depth < 1):
         raise ParameterError("depth", "a whole number of at least 1", depth)
     table = NodeTable.for_requests(machine, [job.request for job in jobs])
@@ -235,14 +231,6 @@ def replay_on_machine(
         if start is None:
             left_out[NEVER_ALLOWED] += 1
     return MachineReplay(table, jobs, starts, left_out, instants, stranded)
-
-
-class _Request(NamedTuple):
-    """What the key of an order is made from."""
-
-    submit: int
-    nodes: float
-    walltime: int
 
 
 class _Columns:
@@ -265,25 +253,36 @@ class _Columns:
             raise InputError("the walltimes of all jobs in a row must end within 70,000 years")
         self.begins = begins
         self.submits = submits
-        self.ranks = self._ranks(order)
+        self.origin = min(submits)
+        self.queue = self._queue(order)
+        # The first sort is the order for good if no key changes; otherwise any will do, and each pass has its own.
+        places = self.queue.sort(range(len(jobs)), 0) if self.queue.static else range(len(jobs))
+        self.ranks = [0] * len(jobs)
+        for place, job in enumerate(places):
+            self.ranks[job] = place
         self._number_needs()
         self._number_accounts()
 
-    def _ranks(self, order: str) -> list[int]:
-        """The place of each job in the order of the queue."""
-        key: Callable[[Any, int], Any] = ORDERS[order].key
+    def _queue(self, order: str) -> MachineQueue:
+        """The waiting jobs as their order sees them; times count from the first submit."""
         tiers = [
             max(self.table.machine.partitions[need.partition].priority for need in options) for options in self.needs
         ]
-        keys: list[Any] = [
-            key(_Request(submit, self._size(options[0]) if key is not fcfs else 1, walltime), submit)
-            for submit, options, walltime in zip(self.submits, self.needs, self.walltimes, strict=True)
+        requests = [
+            WaitingRequest(
+                job.job_id,
+                submit - self.origin,
+                begin - self.origin,
+                self._size(options[0]),
+                walltime,
+                job.user,
+                job.request.account,
+            )
+            for job, submit, begin, options, walltime in zip(
+                self.jobs, self.submits, self.begins, self.needs, self.walltimes, strict=True
+            )
         ]
-        ordered = sorted(range(len(self.jobs)), key=lambda job: (-tiers[job], keys[job]))
-        ranks = [0] * len(ordered)
-        for place, job in enumerate(ordered):
-            ranks[job] = place
-        return ranks
+        return MachineQueue(ORDERS[order], requests, tiers, self.table.machine.size)
 
     def _size(self, need: Need) -> float:
         """Nodes of an exclusive job; of another the nodes that the largest share of a resource makes up."""
@@ -393,12 +392,14 @@ class _Columns:
             room((entries + nodes) * resources),
             column([-1] * count),
         )
-        instants, stranded, state = room(2 * count), room(2 * count * resources), room(4)
+        instants, stranded, state = room(2 * count), room(2 * count * resources), room(resource_loop.STATES)
+        after, before = room(count + 1), room(count + 1)
         times = self.begins, self.walltimes, self.runtimes, self.ranks
         needs = self.distinct
         ceiling = max(options)
-        run(
+        arguments = (
             count, nodes, resources, len(table.machine.partitions), len(needs), depth, placement, TOLERANCE, heads,
+            int(not self.queue.static),
             *(column([values[job] for job in order]) for values in times),
             column([self.first[job] for job in order]), column(options),
             column([need for need, _ in self.options]), column(self.account_first), column([*self.accounts, 0]),
@@ -412,13 +413,16 @@ class _Columns:
             column(list(map(int, table.counts_memory))),
             column([*self.most, 0]), room(len(self.most) + 1),
             starts, option_of, taken_first, taken_count, taken_node, taken_amount, stopped, instants, stranded,
-            room(count + 1), room(count + 1), room(count + 1), room(count + 1), room(count), room(count),
+            after, before, room(count + 1), room(count + 1), room(count), room(count),
             room((heads + 2) * width), room(heads + 1), room(heads + 1), room(2 * heads + 1), room(2 * heads + 1),
             room(2 * heads * nodes + nodes), room((2 * heads * nodes + nodes) * resources), room(heads + 1),
             room(heads + 1), room(len(table.machine.partitions)), room(len(needs)), room(len(needs)),
             room(len(needs)), room(width), room(width), room(nodes), room(nodes + ceiling), room(nodes * resources),
             state,
         )  # fmt: skip
+        run(*arguments)
+        if state[0] == resource_loop.PAUSED:
+            self._sort_at_each_pass(lambda: run(*arguments), order, after, before, taken_count, state)
         if state[0] == resource_loop.FULL:
             return None
         if state[0] != resource_loop.DONE:
@@ -446,6 +450,36 @@ class _Columns:
                 None if stopped[place] < 0 else self.limits[stopped[place]],
             )
         return found, moments, amounts
+
+    def _sort_at_each_pass(
+        self, proceed: Callable[[], None], order: list[int], after: Any, before: Any, taken_count: Any, state: Any
+    ) -> None:
+        """Take the loop from pass to pass, and put the waiting jobs into the order of each."""
+        # A replay that found no room begins again.
+        queue = self.queue.fresh()
+        top, came = len(order), 0
+        waiting: list[int] = []  # rows of the table
+        places = {job: place for place, job in enumerate(order)}
+        past = 0
+        while state[0] == resource_loop.PAUSED:
+            now, coming = int(state[resource_loop.NOW]) - self.origin, int(state[resource_loop.COMING])
+            still = []
+            for job in waiting:
+                if taken_count[places[job]]:
+                    queue.start(job, past, past + self.runtimes[job])
+                else:
+                    still.append(job)
+            waiting = queue.sort([*still, *order[came:coming]], now)
+            came, past = coming, now
+            last = top
+            for job in waiting:
+                after[last] = places[job]
+                before[places[job]] = last
+                last = places[job]
+            after[last] = top
+            before[top] = last
+            state[0] = 0
+            proceed()
 
 
 def _queue_time(job: MachineJob) -> int:

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from simulator.resources.node_choice import place
 
-__all__ = ["ALL", "DONE", "FULL", "KINDS", "STUCK", "replay_resources"]
+__all__ = ["ALL", "COMING", "DONE", "FULL", "KINDS", "NOW", "PAUSED", "STATES", "STUCK", "replay_resources"]
 
-#: How a replay ended: all jobs have started; a job can never start; there is no room for another reservation.
-DONE, STUCK, FULL = 0, 1, 2
+#: How a replay ended: all jobs have started; a job can never start; there is no room for another reservation; the
+#: waiting jobs are to be sorted.
+DONE, STUCK, FULL, PAUSED = 0, 1, 2, 3
+#: Places in the state, and their number: how many jobs have come, and the time of the pass.
+COMING, NOW, STATES = 4, 8, 10
 #: As many reservations as there are waiting jobs.
 ALL = 1 << 40
 #: What the arguments of :func:`replay_resources` are (:func:`policies.kernels.compiled_or_plain.compiled_loop`).
-KINDS = 9 * "n" + 60 * "a"
+KINDS = 10 * "n" + 60 * "a"
 
 
 def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike
     count, nodes, resources, partitions, needs, depth, placement, tolerance, most_heads,
-    arrivals, walltimes, runtimes, ranks,
+    pauses, arrivals, walltimes, runtimes, ranks,
     job_first, job_options,
     option_need, option_first, option_accounts,
     need_partition, need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector, need_last,
@@ -45,6 +48,9 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
     the times of passes, and ``stranded`` the amounts that were stranded from each on. ``state`` gets how it ended, how
     many instants there were, how many entries of nodes were written, and how many heads there were at once.
 
+    With ``pauses`` it returns before each pass: the list of waiting jobs in ``after`` and ``before`` (whose head is
+    ``count``) may then be sorted, and the next call with the same arguments goes on, after ``state[0]`` was set to 0.
+
     The others are buffers.
     """
     # A compiler makes a function of its own for each constant that it is given.
@@ -53,29 +59,33 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
     never = 1 << 62
     width = nodes * resources
     top = count
-    after[top] = top
-    before[top] = top
-    for node in range(nodes):
-        for kind in range(resources):
-            frees[node * resources + kind] = capacities[node * resources + kind]
-            load[node * resources + kind] = 0
-    for need in range(needs):
-        failed[need] = -1
-        judged[need] = -1
-    coming = 0
-    runs = 0
-    entries = 0
-    passes = 0
-    top_heads = 0
+    passes = state[1]
+    entries = state[2]
+    top_heads = state[3]
+    coming = state[4]
+    runs = state[5]
     # Grows when resources become free, and when they are taken.
-    released = 0
-    changed = 0
-    while coming < count or runs > 0:
-        now = never
-        if coming < count:
-            now = arrivals[coming]
-        if runs > 0 and ends[by_end[runs - 1]] < now:
-            now = ends[by_end[runs - 1]]
+    released = state[6]
+    changed = state[7]
+    resumed = state[9]
+    if resumed == 0:
+        after[top] = top
+        before[top] = top
+        for node in range(nodes):
+            for kind in range(resources):
+                frees[node * resources + kind] = capacities[node * resources + kind]
+                load[node * resources + kind] = 0
+        for need in range(needs):
+            failed[need] = -1
+            judged[need] = -1
+    while coming < count or runs > 0 or resumed == 1:
+        now = state[8]
+        if resumed == 0:
+            now = never
+            if coming < count:
+                now = arrivals[coming]
+            if runs > 0 and ends[by_end[runs - 1]] < now:
+                now = ends[by_end[runs - 1]]
 
         # Runs end.
         while runs > 0 and ends[by_end[runs - 1]] <= now:
@@ -112,6 +122,19 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
             after[coming] = following
             before[following] = coming
             coming += 1
+        if pauses == 1 and resumed == 0:
+            state[0] = 3
+            state[1] = passes
+            state[2] = entries
+            state[3] = top_heads
+            state[4] = coming
+            state[5] = runs
+            state[6] = released
+            state[7] = changed
+            state[8] = now
+            state[9] = 1
+            return
+        resumed = nought
 
         # A pass.
         heads = 0

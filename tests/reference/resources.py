@@ -63,7 +63,7 @@ def replay_resources(
     *,
     placement: str = "pack",
     depth: int | None = 1,
-    key: Callable[[int], Any] | None = None,
+    key: Callable[[int, float, dict[int, Placed]], Any] | None = None,
     tolerance: float = 0,
     watch: Callable[[float, list[tuple[int, float]], dict[str, int]], None] | None = None,
 ) -> list[Placed | None]:
@@ -78,7 +78,8 @@ def replay_resources(
     placement, depth
         See above.
     key
-        Order of the queue within a tier, of a job's number; None: by submit.
+        Order of the queue within a tier, of a job's number, the time, and all jobs that have started by then; None: by
+        submit.
     tolerance
         How much later an occupation may end and still count as ended at a time that was found.
     watch
@@ -87,10 +88,12 @@ def replay_resources(
     site = _Site(machine, placement, tolerance)
     options = [site.options(job) for job in jobs]
     tiers = [max((site.tier[name] for name in option), default=0) for option in options]
-    keys = [job.submit if key is None else key(number) for number, job in enumerate(jobs)]
+
+    def place(number: int, now: float) -> tuple[int, Any, int]:
+        return -tiers[number], jobs[number].submit if key is None else key(number, now, placed), number
+
     arrival = [max(job.submit, job.submit if job.request.begin is None else job.request.begin) for job in jobs]
     alive = [number for number in range(len(jobs)) if options[number]]
-    ordered = sorted(alive, key=lambda number: (-tiers[number], keys[number], number))
     placed: dict[int, Placed] = {}
     done = -float("inf")
     while True:
@@ -104,7 +107,8 @@ def replay_resources(
             for number, place in placed.items()
             if place.start + min(jobs[number].runtime, jobs[number].walltime) > now
         }
-        queue = [number for number in ordered if number not in placed and arrival[number] <= now]
+        queue = [number for number in alive if number not in placed and arrival[number] <= now]
+        queue.sort(key=lambda number: place(number, now))
         started, heads = site.scheduled(now, jobs, options, queue, running, depth)
         placed |= started
         if watch is not None:

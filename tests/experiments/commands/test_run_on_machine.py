@@ -134,6 +134,12 @@ def test_slurm_options_write_the_machine_and_the_options_of_a_replay_on_it(
     assert cli.main(["run", "log.txt", "-o", "out", "--mechanism", "baseline", *words]) == 0
 
 
+def test_orders_that_depend_on_time_and_usage(place: Path) -> None:
+    orders = "wfp3,unicep,fairshare,multifactor age=10 fairshare=5"
+    assert cli.main(["run", "log.txt", "--machine", "machine.toml", "-o", "orders", "--order", orders]) == 0
+    assert len(read_csv(place / "orders" / "summary.csv")) == 4
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -144,7 +150,6 @@ def test_slurm_options_write_the_machine_and_the_options_of_a_replay_on_it(
         (["--outages", "some.csv"], "--outages must be left out with --machine: its nodes are always available"),
         (["--stochastic-share", "0.1"], "--stochastic-share must be 0 with --machine, not 0.1"),
         (["--cancelled", "keep"], "--cancelled, --dependencies, --starting-state and --until must be left out"),
-        (["--order", "wfp3"], "order must be one of f1, f2, f3, f4, fcfs"),
         (["--backfilling", "slurm"], "backfilling must be none, easy, easy depth=K or conservative on a machine"),
         (["--stream"], "--machine must be left out with --stream"),
     ],

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import pytest
 
 from policies.port import TOLERANCE
 from simulator.resources.machine_replay import MachineJob, MachineReplay, replay_on_machine
-from tests.reference.resources import PlainJob, replay_resources
+from tests.reference.resources import Placed, PlainJob, _Site, replay_resources
 from tests.strategies.machines import random_jobs, random_machine
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
@@ -17,7 +20,71 @@ from workloads.machines.machine import Machine
 _RULES = {"none": 0, "easy": 1, "conservative": None}
 
 
-def agree(machine: Machine, jobs: list[MachineJob], backfilling: str, depth: int | None, placement: str) -> None:
+def order_key(order: str, machine: Machine, jobs: list[PlainJob]) -> Callable[[int, float, dict[int, Placed]], Any]:
+    """The keys of orders once more, from their definitions: times in ticks, sizes in node equivalents."""
+    site = _Site(machine, "pack", 0)
+    every = sum(len(kind.names) for kind in machine.kinds)
+    first = min((job.submit for job in jobs if site.options(job)), default=0)
+    sizes: dict[int, float] = {}
+
+    def size(number: int) -> float:
+        if number not in sizes:
+            job = jobs[number]
+            partition = site.options(job)[0]
+            asked = site.asked(job, partition)
+            mine = [site.nodes[node] for node in site.members[partition] if site._has_features(job, node)]
+            wanted = {name: asked[name] for name in ("cores", "memory", "gpus")}
+            wanted |= {f"gpus.{kind}": asked["nodes"] * n for kind, n in job.request.gpus.items() if kind != "gpu"}
+            whole = job.request.exclusive or site.partition[partition].exclusive
+            parts = [amount / max(node.get(name, 0) for node in mine) for name, amount in wanted.items() if amount]
+            sizes[number] = asked["nodes"] if whole else max(parts)
+        return sizes[number]
+
+    def shares(number: int, now: float, placed: dict[int, Placed], half_life: float) -> float:
+        """The share of its account in the usage, of which half is left after a half-life."""
+        used: dict[str, float] = {}
+        for other, place in placed.items():
+            end = min(now, place.start + min(jobs[other].walltime, jobs[other].runtime))
+            left = sum(sign * 2.0 ** (-(now - time) / half_life) for sign, time in ((1, end), (-1, place.start)))
+            used[jobs[other].request.account] = used.get(jobs[other].request.account, 0) + size(other) * left
+        return round(used.get(jobs[number].request.account, 0) / (sum(used.values()) or 1), 9)
+
+    def key(number: int, now: float, placed: dict[int, Placed]) -> Any:
+        job = jobs[number]
+        wait = now - max(job.submit, job.request.begin or 0)
+        if order == "sjf":
+            return job.walltime, job.submit
+        if order == "laf":
+            return -size(number) * job.walltime, job.submit
+        if order == "f4":
+            seconds, came = job.walltime / SECOND, max(1, (job.submit - first) / SECOND)
+            return seconds * size(number) ** 0.5 + 5.3e5 * math.log10(came)
+        if order == "wfp3":
+            return -((wait / job.walltime) ** 3) * size(number)
+        if order == "unicep":
+            return -wait / (job.walltime * (math.log2(size(number)) if size(number) > 2 else 1))
+        if order == "alcf":
+            return -wait * wait * size(number) / every / 21600**3
+        if order.startswith("fairshare"):
+            return shares(number, now, placed, 30 * SECOND), job.submit
+        if order.startswith("multifactor"):
+            factor = 2.0 ** -(2 * shares(number, now, placed, 30 * SECOND))
+            aged = min(1, wait / (60 * SECOND))
+            return -math.floor(1000 * aged + 500 * factor + 300 * size(number) / every), job.submit
+        return job.submit
+
+    return key
+
+
+ORDERS = (
+    "sjf", "laf", "f4", "wfp3", "unicep", "alcf", "fairshare half_life=30",
+    "multifactor age=1000 max_age=60 fairshare=500 half_life=30 accounts=2 size=300",
+)  # fmt: skip
+
+
+def agree(
+    machine: Machine, jobs: list[MachineJob], backfilling: str, depth: int | None, placement: str, order: str = "fcfs"
+) -> None:
     plain = [
         PlainJob(
             round(job.submit * SECOND),
@@ -33,13 +100,14 @@ def agree(machine: Machine, jobs: list[MachineJob], backfilling: str, depth: int
     def watch(now: float, heads: list[tuple[int, float]], stranded: dict[str, int]) -> None:
         lost[now] = stranded
 
+    plain = [job._replace(request=begin_in_ticks(job.request)) for job in plain]
     expected = replay_resources(
-        in_ticks(machine), [job._replace(request=begin_in_ticks(job.request)) for job in plain], placement=placement,
-        depth=_RULES[backfilling] if depth is None else depth, tolerance=TOLERANCE, watch=watch,
+        in_ticks(machine), plain, placement=placement, depth=_RULES[backfilling] if depth is None else depth,
+        tolerance=TOLERANCE, watch=watch, key=order_key(order, in_ticks(machine), plain),
     )  # fmt: skip
     try:
         replay: MachineReplay | None = replay_on_machine(
-            machine, jobs, backfilling=backfilling, depth=depth, placement=placement
+            machine, jobs, backfilling=backfilling, depth=depth, placement=placement, order=order
         )
     except InputError:
         replay = None
@@ -88,7 +156,7 @@ def in_ticks(machine: Machine) -> Machine:
     return replace(machine, partitions=partitions)
 
 
-def _agree_at(seed: int) -> None:
+def _agree_at(seed: int, order: str = "fcfs") -> None:
     random = Random(seed)
     machine = random_machine(random)
     jobs = random_jobs(random, machine, random.randint(5, 25))
@@ -96,14 +164,27 @@ def _agree_at(seed: int) -> None:
     depth = None if random.random() < 0.8 else random.randint(1, 4)
     placement = random.choice(("pack", "spread", "slurm"))
     try:
-        agree(machine, jobs, backfilling, depth, placement)
+        agree(machine, jobs, backfilling, depth, placement, order)
     except AssertionError as error:
-        raise AssertionError(f"seed {seed}, {backfilling}, depth {depth}, {placement}: {error}") from None
+        raise AssertionError(f"seed {seed}, {backfilling}, depth {depth}, {placement}, {order}: {error}") from None
 
 
 @pytest.mark.parametrize("seed", range(30))
 def test_random_machines(seed: int) -> None:
     _agree_at(seed)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("seed", range(300, 304))
+def test_random_machines_in_every_order(seed: int, order: str) -> None:
+    _agree_at(seed, order)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ORDERS)
+def test_two_hundred_random_machines_in_every_order(order: str) -> None:
+    for seed in range(2000, 2200):
+        _agree_at(seed, order)
 
 
 @pytest.mark.slow

@@ -197,7 +197,7 @@ def test_one_pool_starts_as_the_simulator_does_to_the_tick() -> None:
         table.append(rigid(number, submit, nodes, runtime, walltime))
         jobs.append(MachineJob(number, submit, walltime, runtime, ResourceRequest(nodes=nodes)))
     for backfilling in ("easy", "none"):
-        for order in ("fcfs", "sjf", "saf", "largest"):
+        for order in ("fcfs", "sjf", "largest", "f4", "wfp3", "fairshare", "multifactor age=9 size=5 fairshare=7"):
             expected = simulate(table, nodes=16, mechanism="baseline", backfilling=backfilling, order=order)
             found = replay_on_machine(one_pool(16), jobs, backfilling=backfilling, order=order)
             assert [place.start for place in found.starts if place is not None] == [r.start for r in expected.records]
@@ -222,3 +222,6 @@ def test_compiled_and_plain_loops_agree(seed: int, monkeypatch: pytest.MonkeyPat
     }
     assert replay_on_machine(machine, jobs, **options).starts == found.starts
     assert ran == [resource_loop.KINDS]
+    aged = replay_on_machine(machine, jobs, **options, order="wfp3").starts
+    monkeypatch.undo()
+    assert replay_on_machine(machine, jobs, **options, order="wfp3").starts == aged

@@ -353,7 +353,7 @@ def test_use_and_stranded_capacity() -> None:
             {"placement": "packed"},
             "unknown placement 'packed': did you mean pack or spread? known are pack, spread, slurm",
         ),
-        ({"order": "wfp3"}, "unknown order on a machine 'wfp3': "),
+        ({"order": "wfp"}, "unknown order 'wfp'"),
         ({"depth": 0}, "depth must be a whole number of at least 1, not 0"),
     ],
 )
