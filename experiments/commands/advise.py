@@ -12,6 +12,7 @@ from experiments.commands.asking.cluster_state_options import (
     Question,
     RuleOptions,
     read_present,
+    read_record,
     write_document,
 )
 from experiments.planning.plan_inputs import LAWS, LawOptions
@@ -148,7 +149,7 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.forecast.advice import advise
     from experiments.forecast.history import read_history
-    from experiments.forecast.report import advice_document, advice_sentence, advice_table
+    from experiments.forecast.report import advice_document, advice_sentence, advice_table, quality_sentence
 
     drawing = arguments.drawing.keywords(arguments.rules)
     job, walltime = arguments.job, arguments.walltime
@@ -162,10 +163,12 @@ def main(arguments: Arguments) -> None:
         )
     prices = _prices(arguments)
     check_outputs(arguments.json, arguments.plot)
-    present = read_present(Question("advise", arguments.present, arguments.rules))
+    question = Question("advise", arguments.present, arguments.rules)
+    present = read_present(question)
     for size in () if nodes is None else (nodes, *sizes):
         if size > present.state.nodes:
             raise ParameterError("--nodes", f"at most the {present.state.nodes:,} {present.unit} of the machine", size)
+    record = read_record(question, present, arguments.drawing, "history")
     advice = advise(
         present.state,
         read_history(present.trace, present.at, fit=arguments.drawing.fit, least=arguments.drawing.least),
@@ -185,12 +188,14 @@ def main(arguments: Arguments) -> None:
     for text in present.assumptions:
         warn("advise", text)
     print(present.sentence())
+    # The requests are those of a job that is submitted now, unless it waits already.
+    quality = record.quality(waiting=job is not None)
     print(in_unit(advice_sentence(advice), present.unit))
     print(advice_table(advice, present.unit, present.now))
+    print(quality_sentence(quality))
     if arguments.json is not None:
-        write_document(
-            arguments.json, advice_document(advice, log=arguments.present.log, seed=drawing["seed"], **present.facts())
-        )
+        about = {"log": arguments.present.log, "seed": drawing["seed"], **present.facts()}
+        write_document(arguments.json, advice_document(advice, **about, quality=[quality.row()]))
     if arguments.plot is not None:
         from experiments.figures.planning.advice import plot_advice
         from experiments.figures.style import relabel, save

@@ -12,6 +12,7 @@ from experiments.commands.asking.cluster_state_options import (
     Question,
     RuleOptions,
     read_present,
+    read_record,
     write_document,
 )
 from experiments.terminal import warn
@@ -66,7 +67,8 @@ def main(arguments: Arguments) -> None:
 
     drawing = arguments.drawing.keywords(arguments.rules)
     check_outputs(arguments.json, arguments.plot)
-    present = read_present(Question("forecast", arguments.present, arguments.rules))
+    question = Question("forecast", arguments.present, arguments.rules)
+    present = read_present(question)
     state = present.state
     asked = list(arguments.job) or None
     if arguments.nodes is not None or arguments.walltime is not None:
@@ -77,7 +79,8 @@ def main(arguments: Arguments) -> None:
         history = read_history(present.trace, present.at, fit=arguments.drawing.fit, least=arguments.drawing.least)
     else:
         drawing["arrivals"] = "none"
-    found = forecast(state, history, jobs=asked, **drawing)
+    record = read_record(question, present, arguments.drawing, arguments.runtimes)
+    found = forecast(state, history, jobs=asked, record=record, **drawing)
     for text in present.assumptions:
         warn("forecast", text)
     print(present.sentence())

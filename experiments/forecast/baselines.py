@@ -73,23 +73,23 @@ class PastWaits:
         chosen = waits[own] if own.any() else waits if waits.size else self._waits[:count]
         return float(chosen.mean())
 
-    def nearest(self, job: SeenJob, at: float, queue: int, levels: Floats) -> Floats:
-        """Quantiles of the waits of the 20 most similar jobs [s].
+    def nearest(self, job: SeenJob, at: float, queue: int, levels: Floats, waited: float = 0.0) -> Floats:
+        """Quantiles of the remaining waits of the 20 most similar jobs that waited longer than a time [s].
 
         Similarity is by nodes, walltime and queue length (in powers of two); among equally similar jobs the latest are
-        taken.
+        taken. Without such jobs the quantiles are 0.
         """
-        count = self._started_jobs(at)
-        if not count:
+        longer = np.flatnonzero(self._waits[: self._started_jobs(at)] > waited)
+        if not longer.size:
             return np.zeros(len(levels))
         own = _features(np.array([job.nodes]), np.array([job.walltime]), np.array([queue]))
-        distances = np.sum((self._features[:count] - own) ** 2, axis=1)
-        places = np.lexsort((-np.arange(count), distances))[:_NEAREST]
-        found: Floats = np.quantile(self._waits[places], levels, method="weibull")
+        distances = np.sum((self._features[longer] - own) ** 2, axis=1)
+        places = longer[np.lexsort((-longer, distances))[:_NEAREST]]
+        found: Floats = np.quantile(self._waits[places] - waited, levels, method="weibull")
         return found
 
-    def bounds(self, job: SeenJob, at: float, levels: Floats) -> Floats:
-        """Bounds of quantiles from the last waits [s], by the QBETS method.
+    def bounds(self, job: SeenJob, at: float, levels: Floats, waited: float = 0.0) -> Floats:
+        """Bounds of quantiles from the last waits that were longer than a time [s], by the QBETS method.
 
         For a level above one half, the upper bound with 95 % confidence; below one half, the lower bound; for the
         median, the sample median. The waits are those of the size class since the last change: three waits in a row
@@ -104,7 +104,10 @@ class PastWaits:
         count = int(np.searchsorted(places, self._started_jobs(at)))
         if not count:
             return np.zeros(len(levels))
-        waits = np.sort(self._waits[places[changes[count - 1] : count]])
+        waits = np.sort(self._waits[places[changes[count - 1] : count]]) - waited
+        waits = waits[waits > 0]
+        if not waits.size:
+            return np.zeros(len(levels))
         return np.array([_quantile_limit(waits, float(level)) for level in levels])
 
 

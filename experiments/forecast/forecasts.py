@@ -6,7 +6,7 @@ One simulation gives one sample for every job of the state. Source: docs/forecas
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from experiments.forecast.history import History
 from experiments.forecast.machine_state import MachineState, SeenJob
 from experiments.forecast.sampled_workloads import Drawing, Future
+from experiments.forecast.track_record import LEVELS, Quality, TrackRecord, limit_probability
 from experiments.sweeps.execution import spread
 from simulator.options import Options
 from simulator.start_times import first_starts
@@ -24,8 +25,6 @@ from workloads.outages.failures import FailureRate
 
 __all__ = ["LEVELS", "WITHIN", "Forecast", "forecast", "simulate_starts"]
 
-#: Levels of the reported quantiles.
-LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 #: Times within which the probability of a start is reported [s].
 WITHIN = (3_600.0, 4 * 3_600.0, 24 * 3_600.0)
 #: Span of future arrivals drawn at first [s]; it is extended if the awaited jobs have not started.
@@ -48,6 +47,8 @@ class Forecast:
         Ids of all waiting jobs, including the requested ones, shape (waiting,).
     others
         Start of each of these in each draw [s], shape (draws, waiting).
+    record
+        Back-tests of such forecasts; empty: their quality is unknown.
     """
 
     state: MachineState
@@ -56,6 +57,7 @@ class Forecast:
     ends: npt.NDArray[np.float64]
     waiting: tuple[int, ...]
     others: npt.NDArray[np.float64]
+    record: TrackRecord = field(default_factory=TrackRecord)
 
     def __repr__(self) -> str:
         return f"<Forecast of {len(self.ids):,} jobs, {len(self.starts):,} draws>"
@@ -70,17 +72,32 @@ class Forecast:
         """A job of the state."""
         return next(job for job in self.state.jobs if job.job_id == job_id)
 
+    def has_waited(self, job_id: int) -> bool:
+        """Whether a job was in the queue before the time of the state."""
+        job = self.job(job_id)
+        return self.state.at > (job.submit if job.eligible is None else max(job.submit, job.eligible))
+
+    def qualities(self, ids: Sequence[int] | None = None) -> list[Quality]:
+        """Quality of the forecasts of jobs like these, submitted ones first; None: all jobs of the forecast."""
+        kinds = {self.has_waited(job_id) for job_id in (self.ids if ids is None else ids)}
+        return [self.record.quality(waiting) for waiting in sorted(kinds)]
+
     def rows(self) -> list[dict[str, Any]]:
         """A row for each job: its request, quantiles of the time to its start and end [s], and probabilities.
 
-        Quantiles are those of the draws: the smallest value that is not below the level's share of them.
+        Quantiles are those of the draws: the smallest value that is not below the level's share of them. Probabilities
+        are shares of the draws, kept away from 0 and 1 (:func:`experiments.forecast.track_record.limit_probability`).
         """
         columns: dict[str, list[float]] = {}
         for name, values in (("start", self.waits), ("end", self.ends - self.state.at)):
             for level, found in zip(LEVELS, np.quantile(values, LEVELS, axis=0, method="inverted_cdf"), strict=True):
                 columns[f"{name}_p{100 * level:02.0f}"] = found.tolist()
+        draws, tests = len(self.starts), [len(self.record.like(self.has_waited(job_id))) for job_id in self.ids]
         for time in WITHIN:
-            columns[f"start_within_{time / 3600:g}h"] = np.mean(self.waits <= time, axis=0).tolist()
+            shares = np.mean(self.waits <= time, axis=0).tolist()
+            columns[f"start_within_{time / 3600:g}h"] = [
+                limit_probability(share, draws, count) for share, count in zip(shares, tests, strict=True)
+            ]
         jobs = {job.job_id: job for job in self.state.jobs}
         rows: list[dict[str, Any]] = []
         for place, job_id in enumerate(self.ids):
@@ -139,6 +156,7 @@ def forecast(
     arrivals: str = "weeks",
     horizon: float = 7 * 86_400.0,
     failures: FailureRate | None = None,
+    record: TrackRecord | None = None,
     **options: object,
 ) -> Forecast:
     """Forecast when waiting jobs start.
@@ -164,6 +182,8 @@ def forecast(
         How long jobs are submitted [s].
     failures
         Failure rate of the nodes; None: no failures. End times assume that the job itself does not fail.
+    record
+        Back-tests of such forecasts (:func:`experiments.forecast.back_test_cache.find_record`); None: none were made.
     **options
         Fields of :class:`simulator.Options`: ``order``, ``backfilling``, ...
 
@@ -195,7 +215,7 @@ def forecast(
     columns = {job.job_id: place for place, job in enumerate(state.jobs)}
     mine = starts[:, [places[job_id] for job_id in asked]]
     ends = mine + drawing.runtimes[:, [columns[job_id] for job_id in asked]]
-    return Forecast(state, asked, mine, ends, waiting, starts)
+    return Forecast(state, asked, mine, ends, waiting, starts, record or TrackRecord())
 
 
 def _simulate_draws(task: _Task) -> list[list[float]]:

@@ -9,11 +9,12 @@ from experiments.forecast.advice import Advice
 from experiments.forecast.forecasts import Forecast
 from experiments.forecast.requests import Request
 from experiments.forecast.time_parsing import format_duration
+from experiments.forecast.track_record import FEWEST, Quality
 from experiments.tables import render
 from workloads.ground.columns import Quantity
 from workloads.ground.job_ids import job_id_text
 
-__all__ = ["advice_document", "advice_sentence", "advice_table", "document", "sentence", "table"]
+__all__ = ["advice_document", "advice_sentence", "advice_table", "document", "quality_sentence", "sentence", "table"]
 
 #: Jobs ahead that a sentence names.
 _MOST = 3
@@ -51,7 +52,21 @@ def sentence(forecast: Forecast, job_id: int, moment: Callable[[float], str] | N
         named = ", ".join(map(job_id_text, ahead[:_MOST]))
         text += f" {len(ahead):,} waiting job{'s' * (len(ahead) != 1)} usually start{'s' * (len(ahead) == 1)} before it"
         text += f": {named}." if len(ahead) <= _MOST else f", the surest {named}."
-    return text
+    return " ".join([text, *map(quality_sentence, forecast.qualities([job_id]))])
+
+
+def quality_sentence(quality: Quality) -> str:
+    """Sentence on how well back-tests went."""
+    jobs = "waiting jobs" if quality.waiting else "jobs just submitted"
+    if quality.inside_90 is None or quality.median_error is None:
+        return (
+            f"The quality of forecasts of {jobs} here is unknown: {quality.count:,} past ones "
+            f"{'was' if quality.count == 1 else 'were'} tested, and at least {FEWEST} are needed."
+        )
+    return (
+        f"In the last {quality.count:,} forecasts of {jobs} here the 90 % interval held "
+        f"{100 * quality.inside_90:.0f} %, median error {_span(quality.median_error)}."
+    )
 
 
 def table(forecast: Forecast, unit: str = "nodes", now: str = "") -> str:
@@ -75,12 +90,13 @@ def table(forecast: Forecast, unit: str = "nodes", now: str = "") -> str:
         Quantity("start_p50", "median", "h", "start", _HOUR, 1),
         Quantity("start_p95", "95 %", "h", "start", _HOUR, 1),
         Quantity("end_p50", "end", "h", "", _HOUR, 1),
-        Quantity("start_within_1h", "1 h", "%", "start within", 100, 0),
-        Quantity("start_within_4h", "4 h", "%", "start within", 100, 0),
-        Quantity("start_within_24h", "24 h", "%", "start within", 100, 0),
+        Quantity("start_within_1h", "1 h", "%", "start within", 100, 1),
+        Quantity("start_within_4h", "4 h", "%", "start within", 100, 1),
+        Quantity("start_within_24h", "24 h", "%", "start within", 100, 1),
     ]
     rows = [{**row, "job_id": job_id_text(row["job_id"])} for row in forecast.rows()]
-    return _with_heading(now, render(rows, columns, unit))
+    text = _with_heading(now, render(rows, columns, unit))
+    return "\n".join([text, *map(quality_sentence, forecast.qualities())])
 
 
 def _with_heading(now: str, table: str) -> str:
@@ -101,6 +117,7 @@ def document(forecast: Forecast, **about: Any) -> dict[str, Any]:
         "running": len(state.running),
         "waiting": len(state.waiting),
         "draws": len(forecast.starts),
+        "quality": [quality.row() for quality in forecast.qualities()],
         "jobs": jobs,
     }
 

@@ -14,11 +14,24 @@ from workloads.ground.units import LARGEST_SIZE
 
 if TYPE_CHECKING:
     from experiments.forecast.machine_state import MachineState
+    from experiments.forecast.track_record import TrackRecord
     from workloads.logs.trace import Trace
     from workloads.outages.failures import FailureRate
     from workloads.outages.outage import Outage
 
-__all__ = ["DrawingOptions", "Present", "PresentOptions", "Question", "RuleOptions", "read_present", "write_document"]
+__all__ = [
+    "DrawingOptions",
+    "Present",
+    "PresentOptions",
+    "Question",
+    "RuleOptions",
+    "read_present",
+    "read_record",
+    "write_document",
+]
+
+#: Back-tests that were stored less than this ago count as made now [s].
+_FRESH = 60.0
 
 
 @dataclass(frozen=True)
@@ -184,6 +197,8 @@ class DrawingOptions:
     ----------
     draws, seed, arrivals, workers
         As in :func:`experiments.forecast.forecasts.forecast`.
+    backtests
+        As ``count`` of :class:`experiments.forecast.back_tests.BackTesting`.
     fit, least
         As in :func:`experiments.forecast.history.history_of`.
     """
@@ -196,6 +211,11 @@ class DrawingOptions:
             "jobs submitted later: those of a random earlier week, or none", metavar="{weeks,none}", group=_DRAWING
         ),
     ] = "weeks"
+    backtests: Annotated[
+        int,
+        wholes(0, 10_000),
+        Parameter("number of past moments to test such forecasts at; 0: their quality is unknown", group=_DRAWING),
+    ] = 40
     fit: Annotated[str, Parameter("fit of the runtimes", group=_DRAWING)] = "discrete"
     least: Annotated[int, wholes(1), Parameter("fewest runs of a group of jobs to draw from", group=_DRAWING)] = 10
     workers: Annotated[
@@ -257,6 +277,24 @@ def read_present(question: Question) -> Present:
     warnings = _warn_of_caveats(question, trace, nodes)
     state = state_at(trace, at, nodes, _outages(question, nodes, trace))
     return _with_gaps(question, Present(trace, at, state, f"--at {asked.at}", warnings))
+
+
+def read_record(question: Question, present: Present, drawing: DrawingOptions, runtimes: str) -> TrackRecord:
+    """Back-tests of such forecasts; a line says how old they are if they were stored."""
+    from experiments.forecast.back_test_cache import find_record
+    from experiments.forecast.back_tests import BackTesting
+    from experiments.forecast.time_parsing import format_duration
+
+    rules = question.rules
+    how = BackTesting(
+        drawing.backtests, drawing.seed, runtimes, drawing.arrivals, rules.order, rules.backfilling
+    )  # fmt: skip
+    record, age = find_record(
+        present.trace, present.at, present.state.nodes, how, fit=drawing.fit, least=drawing.least
+    )  # fmt: skip
+    if age is not None and age >= _FRESH and record.tests:
+        warn(question.command, f"the back-tests of this past were made {format_duration(age)} ago and stored")
+    return record
 
 
 def write_document(path: str, facts: object) -> None:

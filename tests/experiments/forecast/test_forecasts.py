@@ -324,16 +324,18 @@ def test_quantiles_probabilities_and_jobs_ahead() -> None:
     assert row["start_p50"] == 2 * 3600
     assert row["start_p95"] == 30 * 3600
     assert row["end_p05"] == 1.5 * 3600
-    assert (row["start_within_1h"], row["start_within_4h"], row["start_within_24h"]) == (0.25, 0.75, 0.75)
+    # One and three of four draws, by the rule of succession.
+    assert [row[f"start_within_{hours}h"] for hours in (1, 4, 24)] == pytest.approx([2 / 6, 4 / 6, 4 / 6])
     assert row["waited"] == 600.0
     assert found.before(8) == [(7, 0.75)]
     assert found.queue([0.0, 0.75 * 3600, 4 * 3600]).tolist() == [[2, 1, 0], [2, 1, 0], [2, 2, 1], [2, 1, 1]]
     told = sentence(found, 8)
     assert told == (
         "Job 8 (4 nodes for 2.0 h) starts in 2.0 h (median), with 90 % probability between 1.0 h and 30.0 h from now. "
-        "1 waiting job usually starts before it: 7."
+        "1 waiting job usually starts before it: 7. The quality of forecasts of waiting jobs here is unknown: "
+        "0 past ones were tested, and at least 10 are needed."
     )
-    assert "75" in table(found)
+    assert "66.7" in table(found)
     assert "starts now" in sentence(made([[1.0, 0.0]]), 8)
     assert len(repr(found)) < 80
 
@@ -392,7 +394,7 @@ def test_a_real_slurm_site(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["forecast", *words]) == 0
     told = capsys.readouterr().out
     assert "Now is 2026-11-22 03:23 UTC (last_sched_evaluation in squeue.json): 2 jobs run on 10 of 16 nodes" in told
-    assert [line.split()[0] for line in told.splitlines()[6:]] == ["37", "38", "40"]
+    assert [line.split()[0] for line in told.splitlines()[6:9]] == ["37", "38", "40"]
     assert cli.main(["forecast", *words, "--job", "33"]) == 2
     assert "job 33 must be a waiting one, and runs already at" in capsys.readouterr().err
     assert cli.main(["advise", *words, "--nodes", "4", "--walltime", "15m"]) == 0

@@ -1,0 +1,153 @@
+"""Forecasts of the recent past, compared with what happened: the evidence for the quality of a present forecast.
+
+Source: docs/guides/forecast-quality.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from experiments.forecast.baselines import PastWaits
+from experiments.forecast.forecasts import simulate_starts
+from experiments.forecast.log_cursor import Past
+from experiments.forecast.machine_state import MachineState, SeenJob
+from experiments.forecast.sampled_workloads import Drawing, Future
+from experiments.forecast.track_record import LEVELS, SIMULATION, BackTest
+from workloads.ground.errors import InputError
+from workloads.ground.streams import stream
+
+__all__ = ["EXPERTS", "BackTesting", "ask_experts", "run_back_tests"]
+
+Floats = npt.NDArray[np.float64]
+
+#: The simulation, and simpler forecasts from past waits (:mod:`experiments.forecast.baselines`).
+EXPERTS = (SIMULATION, "nearest", "bounds")
+#: Moments are those of the last jobs that have started, this number of them.
+_RECENT = 2000
+#: Number of jobs looked at for each moment: most start at once on an idle machine.
+_TRIES = 10
+#: Draws of a back-test: the smallest and the largest of 19 hold 90 %.
+_DRAWS = 19
+
+
+@dataclass(frozen=True)
+class BackTesting:
+    """How forecasts of the past are made, as the present one is.
+
+    Attributes
+    ----------
+    count
+        Number of moments at most.
+    seed
+        Seed of the moments and of the draws.
+    runtimes
+        ``history`` or ``walltime``.
+    arrivals
+        ``weeks`` or ``none``.
+    order, backfilling
+        Of the machine. Windows and failures of the present are left out.
+    """
+
+    count: int = 40
+    seed: int = 0
+    runtimes: str = "history"
+    arrivals: str = "weeks"
+    order: str = "fcfs"
+    backfilling: str = "easy"
+
+
+def run_back_tests(past: Past, at: float, how: BackTesting) -> list[BackTest]:
+    """Forecast starts of the recent past.
+
+    At each moment a job is submitted that does not find an idle queue and enough free nodes. Its start is forecast,
+    and that of one other waiting job, drawn at random.
+
+    Parameters
+    ----------
+    past
+        The log as known at the time (:func:`experiments.forecast.known_past.known_at`).
+    at
+        The time [s]; only jobs that had started by then are forecast.
+    how
+        Number of moments, options of the forecasts.
+
+    Returns
+    -------
+    list of BackTest
+        In the order of time, of at most ``2 * count`` jobs.
+    """
+    started = np.flatnonzero(past.starts <= at)
+    recent = started[np.argsort(past.queued[started], kind="stable")][-_RECENT:]
+    order = stream(how.seed, "back-tests").permutation(len(recent))[: _TRIES * how.count]
+    waits = PastWaits(past)
+    starts = {past.job(place).job_id: float(past.starts[place]) for place in started.tolist()}
+    found: list[BackTest] = []
+    moments = 0
+    for place in recent[order].tolist():
+        if moments >= how.count:
+            break
+        pair = list(_test_moment(past, waits, place, starts, how))
+        moments += bool(pair)
+        found += pair
+    return sorted(found, key=lambda test: (test.at, test.waited, test.wait))
+
+
+def _test_moment(
+    past: Past, waits: PastWaits, place: int, starts: Mapping[int, float], how: BackTesting
+) -> Iterator[BackTest]:
+    """Forecasts at the submission of a job; none if it could start at once, or nothing was known."""
+    at, own = float(past.queued[place]), past.job(place)
+    try:
+        state = past.state(at, place)
+        history = past.history(at) if how.runtimes == "history" else None
+    except InputError:
+        return  # running jobs larger than the machine, or no completed run
+    others = [job for job in state.waiting if job.job_id != own.job_id]
+    if not others and own.nodes <= state.nodes - sum(job.nodes for job in state.running):
+        return
+    rng = stream(how.seed, "back-test", place)
+    seed = int(rng.integers(1 << 62))
+    known = [job for job in others if job.job_id in starts]
+    asked = [own, *([known[int(rng.integers(len(known)))]] if known else [])]
+    future = Future("none" if history is None else how.arrivals)
+    drawing = Drawing(state, history, future, 1 if history is None else _DRAWS, seed)
+    options = {"order": how.order, "backfilling": how.backfilling}
+    ids = [job.job_id for job in asked]
+    drawn = [simulate_starts(drawing, draw, ids, options) for draw in range(drawing.draws)]
+    for job in asked:
+        simulated = np.array([one[job.job_id] for one in drawn]) - at
+        quantiles = np.quantile(simulated, LEVELS, method="inverted_cdf")
+        told = {name: tuple(map(float, row)) for name, row in ask_experts(waits, state, job, quantiles).items()}
+        yield BackTest(at, _waited(state, job), starts[job.job_id] - at, told)
+
+
+def ask_experts(waits: PastWaits, state: MachineState, job: SeenJob, simulated: Floats) -> dict[str, Floats]:
+    """Quantiles of the time to the start of a waiting job [s], by expert.
+
+    Parameters
+    ----------
+    waits
+        Past waits.
+    state
+        The state.
+    job
+        One of its waiting jobs.
+    simulated
+        Quantiles of the simulation at the levels of forecasts, which are passed on.
+    """
+    ahead = sum(other.submit <= job.submit for other in state.waiting) - 1
+    waited, levels = _waited(state, job), np.array(LEVELS)
+    return {
+        SIMULATION: simulated,
+        "nearest": waits.nearest(job, state.at, ahead, levels, waited),
+        "bounds": waits.bounds(job, state.at, levels, waited),
+    }
+
+
+def _waited(state: MachineState, job: SeenJob) -> float:
+    """How long a job has waited [s]."""
+    return max(0.0, state.at - (job.submit if job.eligible is None else max(job.submit, job.eligible)))
