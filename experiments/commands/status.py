@@ -12,6 +12,12 @@ from workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
 
+#: What the records of the scripts alone do not say.
+_UNKNOWN = (
+    "without an accounting database, waits are unknown, and whether a reservation without a record waits, runs, or was "
+    "cancelled or lost"
+)
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class Arguments:
@@ -54,7 +60,12 @@ def main(arguments: Arguments) -> None:
         try:
             entries = query_accounting(remains.jobs.values())
         except InputError as error:
-            print(f"holdfast status: {error}; shown is what the scripts recorded", file=sys.stderr)
+            print(f"holdfast status: {error}; shown is what the scripts recorded: {_UNKNOWN}", file=sys.stderr)
+        else:
+            missing = sum(job not in entries for job in remains.jobs.values())
+            if missing:
+                lack = f"the accounting lacks {missing:,} of {len(remains.jobs):,} jobs"
+                print(f"holdfast status: {lack}: {_UNKNOWN}", file=sys.stderr)
     found = locate_sequence(sequence, remains, entries)
     if arguments.json:
         write_json(arguments.json, found.document())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -89,9 +91,9 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.planning.plan_inputs import read_plans
     from experiments.slurm.client import submit
-    from experiments.slurm.job_chain import links_table, make_links
+    from experiments.slurm.job_chain import describe_omissions, describe_prices, links_table, make_links
     from experiments.slurm.reservation_sequence import Sequence, check_options
-    from experiments.slurm.workdir import check_directory, write_sequence
+    from experiments.slurm.workdir import check_directory, holds_sequence, write_sequence
     from workloads.ground.documents import read_json
 
     check_options(list(arguments.sbatch))
@@ -99,6 +101,7 @@ def main(arguments: Arguments) -> None:
     name = arguments.name or re.sub(r"[^A-Za-z0-9_.-]", "-", directory.name)[:60] or "holdfast"
     history = "" if arguments.history is None else _history(arguments.history)
     check_directory(directory)
+    _check_program(arguments.program[0])
     plan = read_plans({"": arguments.plan}, "submit")[""]
     document = read_json(arguments.plan)
     expected = document.get("expected_cost")
@@ -115,16 +118,30 @@ def main(arguments: Arguments) -> None:
         plan=plan.to_dict(),
         expected_cost=float(expected) if isinstance(expected, int | float) else None,
     )
-    write_sequence(sequence, directory)
+    if not holds_sequence(directory, sequence):
+        write_sequence(sequence, directory)
     print(links_table(links))
-    left_out = len(plan) - arguments.most
-    if left_out > 0:
-        print(f"{left_out:,} further reservations of the plan are left out; --most {_MOST} takes up to {_MOST}")
+    for sentence in describe_omissions(len(plan), len(links), arguments.most, arguments.spare, _MOST):
+        print(sentence)
+    print(describe_prices(plan.costs))
     if not arguments.go:
         print(f"written to {arguments.output}; nothing is submitted: look at the scripts, then repeat it with --go")
         return
     submit(directory)
-    print(f"submitted {len(links)} jobs; 'holdfast status {arguments.output}' shows them, cancel.sh there cancels them")
+    print(f"submitted {len(links)} jobs; these commands show and cancel them:")
+    print(f"  holdfast status {shlex.quote(arguments.output)}")
+    print(f"  bash {shlex.quote(str(Path(arguments.output) / 'cancel.sh'))}")
+
+
+def _check_program(program: str) -> None:
+    """Refuse a program that the script would not find."""
+    if shutil.which(program) is not None:
+        return
+    if "/" not in program:
+        raise ParameterError("PROGRAM", "a program in PATH, or a path such as ./program", program)
+    if Path(program).is_file():
+        raise InputError(f"{program}: is not executable; make it so with chmod +x, or put its interpreter before it")
+    raise InputError(f"{program}: {'is a directory' if Path(program).is_dir() else 'does not exist'}")
 
 
 def _history(given: str) -> str:

@@ -16,9 +16,18 @@ from workloads.ground.columns import Quantity
 from workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
+    from policies.planning.costs import CostModel
     from policies.planning.plan import ReservationPlan
 
-__all__ = ["MINUTE", "Link", "links_table", "make_links", "plan_in_minutes"]
+__all__ = [
+    "MINUTE",
+    "Link",
+    "describe_omissions",
+    "describe_prices",
+    "links_table",
+    "make_links",
+    "plan_in_minutes",
+]
 
 MINUTE = 60
 #: Slurm's largest limit [min]: the two numbers above it mean "none" and "infinite".
@@ -171,3 +180,54 @@ def links_table(links: Iterable[Link]) -> str:
         for link in links
     ]
     return render(rows, _COLUMNS)
+
+
+def describe_omissions(planned: int, made: int, most: int, spare: int, limit: int) -> list[str]:
+    """Sentences on the reservations that are left out of a chain.
+
+    Parameters
+    ----------
+    planned, made
+        Reservations of the plan, and of the chain.
+    most, spare
+        As in :func:`make_links`.
+    limit
+        Largest legal value of ``most``.
+
+    Examples
+    --------
+    >>> describe_omissions(9, 4, 4, 2, 200)
+    ['5 reservations of the plan and 2 spare ones are left out; --most 9 takes all']
+    >>> describe_omissions(9, 10, 20, 2, 200)
+    ['1 spare reservation is left out: the plan has no room for longer ones']
+    >>> describe_omissions(9, 11, 20, 2, 200)
+    []
+    """
+    if planned > most:
+        after = f"--most {planned} takes all" if planned <= limit else f"--most takes up to {limit}"
+        extra = f" and {spare} spare {'one' if spare == 1 else 'ones'}" if spare else ""
+        left = planned - most
+        noun, verb = "reservation" if left == 1 else "reservations", "is" if left == 1 and not spare else "are"
+        return [f"{left:,} {noun} of the plan{extra} {verb} left out; {after}"]
+    missing = planned + spare - made
+    if missing <= 0:
+        return []
+    noun, verb = ("reservation", "is") if missing == 1 else ("reservations", "are")
+    return [f"{missing} spare {noun} {verb} left out: the plan has no room for longer ones"]
+
+
+def describe_prices(costs: CostModel) -> str:
+    """Sentence on the price of waits in the queue in a plan: reservations were chosen by it.
+
+    Examples
+    --------
+    >>> from policies.planning.costs import CostModel
+    >>> describe_prices(CostModel(gamma=1800.0))
+    "waits in the queue are priced by the plan's alpha 1 and gamma 1,800 s, not by the queue of today"
+    """
+    if costs.gamma == 0 and costs.alpha <= 1:
+        return "waits in the queue are not priced (gamma is 0); 'holdfast plan --costs FILE' prices them by 'fit-costs'"
+    return (
+        f"waits in the queue are priced by the plan's alpha {costs.alpha:g} and gamma {costs.gamma:,.0f} s, "
+        "not by the queue of today"
+    )

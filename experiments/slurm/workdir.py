@@ -19,7 +19,15 @@ from workloads.ground.errors import InputError, OutputError, ParameterError, Tra
 from workloads.ground.files import partial_name, read_text, sync
 from workloads.ground.numbers import is_number, is_whole
 
-__all__ = ["Record", "Remains", "check_directory", "read_remains", "read_sequence", "write_sequence"]
+__all__ = [
+    "Record",
+    "Remains",
+    "check_directory",
+    "holds_sequence",
+    "read_remains",
+    "read_sequence",
+    "write_sequence",
+]
 
 _DOCUMENT = "sequence.json"
 _FORMAT = "holdfast sequence 1"
@@ -102,6 +110,40 @@ def check_directory(directory: Path) -> None:
         raise InputError(f"{directory}: is submitted in part; 'bash submit.sh' in it goes on, and cancel.sh cancels it")
 
 
+#: Source of each field of a sequence on the command line, for messages.
+_SOURCES = {
+    "name": "--name",
+    "program": "PROGRAM",
+    "folder": "working directory",
+    "nodes": "--nodes",
+    "options": "--sbatch",
+    "history": "--history",
+    "retries": "--retries",
+    "plan": "PLAN",
+    "expected_cost": "PLAN",
+    "links": "--most, --spare or --margin",
+}
+
+
+def holds_sequence(directory: Path, sequence: Sequence) -> bool:
+    """Whether a directory holds this sequence, not yet submitted; its scripts, perhaps edited, then stay as they are.
+
+    Raises
+    ------
+    InputError
+        If it holds another sequence.
+    """
+    if not (directory / _DOCUMENT).exists():
+        return False
+    there, new = (json.loads(json.dumps(asdict(each))) for each in (read_sequence(directory), sequence))
+    changed = next((source for name, source in _SOURCES.items() if there[name] != new[name]), None)
+    if changed is not None:
+        raise InputError(
+            f"{directory}: holds another sequence (other {changed}); take a new directory, or remove this one"
+        )
+    return True
+
+
 def write_sequence(sequence: Sequence, directory: Path) -> None:
     """Write the scripts and the document of a sequence.
 
@@ -110,7 +152,7 @@ def write_sequence(sequence: Sequence, directory: Path) -> None:
     sequence
         What to submit.
     directory
-        Absolute; made if it is not there.
+        Absolute; made if it is not there, and empty if it is.
     """
     # Arguments are bytes and need not be valid UTF-8.
     files = {name: os.fsencode(text) for name, text in make_scripts(sequence, str(directory)).items()}
@@ -126,9 +168,6 @@ def write_sequence(sequence: Sequence, directory: Path) -> None:
         if not directory.exists():
             new.rename(directory)
             return
-        for old in directory.glob("reservation-*.sh"):
-            if old.name not in files:
-                old.unlink()
         for name in files:
             (new / name).replace(directory / name)
     except OSError as error:

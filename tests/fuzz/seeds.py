@@ -373,7 +373,7 @@ def sequence() -> dict[str, bytes]:
     """A directory of ``holdfast submit`` of which two reservations have ended, and what the accounting says."""
     with _elsewhere({}) as directory:
         _main("plan uniform --min 1h --max 20h --n 8 --checkpoint 60 --restart 60 --json plan.json")
-        _main("submit plan.json -o s -- work it")
+        _main("submit plan.json -o s -- true it")
         Path("s/jobs").write_text("1 101\n2 102\n3 103\n")
         Path("s/submitted").touch()
         Path("s/records.tsv").write_text("1\t101\t1000\t9000\tsaved\t85\n2\t102\t9100\t12000\tdone\t0\n")

