@@ -13,8 +13,9 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from difflib import get_close_matches
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -22,6 +23,7 @@ from typing import Any, NoReturn
 from experiments.crashes import refuse, report
 from experiments.output.signals import Interrupted, listening
 from experiments.terminal import safe_terminal, sentences
+from workloads.ground.errors import format_value
 from workloads.ground.trust import trust
 
 __all__ = ["COMMANDS", "main"]
@@ -138,6 +140,12 @@ class _Parser(argparse.ArgumentParser):
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         # argparse would catch the error of a value, and name the type instead of the legal values.
         return super()._get_value(action, arg_string) if action.type is None else action.type(arg_string)  # type: ignore[operator]
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        # argparse lists all choices; a misspelt subcommand deserves the nearest ones.
+        if isinstance(action.choices, dict) and value not in action.choices:
+            _refuse_name(self.prog, "command", value, action.choices)
+        super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:
         refuse(f"{self.prog}: {message[:_LONGEST]}; see '{self.prog} --help'")
@@ -256,6 +264,30 @@ def _parser(chosen: str | None, defaults: Mapping[str, str] = MappingProxyType({
     return parser
 
 
+def _check_option_names(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+    """Refuse an unknown option and name the nearest ones; argparse would first ask for arguments that are missing."""
+    for word in words:
+        if word == "--":
+            return
+        parsers = next((action.choices for action in parser._actions if isinstance(action.choices, dict)), {})
+        if parsers and not word.startswith("-"):
+            if word not in parsers:
+                return  # argparse refuses the command
+            parser = parsers[word]
+            continue
+        name = word.partition("=")[0]
+        if name.startswith("--") and name not in parser._option_string_actions:
+            _refuse_name(parser.prog, "option", name, parser._option_string_actions)
+
+
+def _refuse_name(program: str, kind: str, name: str, known: Collection[str]) -> NoReturn:
+    """End with a sentence that names the nearest commands or options, and the page that lists all of them."""
+    near = get_close_matches(name[:_LONGEST], known, n=3, cutoff=0.6)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    refuse(f"{program}: unknown {kind} {format_value(name)}{hint}; see '{program} --help'")
+    raise SystemExit(2)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command.
 
@@ -320,6 +352,8 @@ class _Call:
         parser = _parser(chosen)
         module: Any = _module(chosen) if chosen in COMMANDS else None
         subcommands = getattr(module, "SUBCOMMANDS", ())
+        if chosen is not None:
+            _check_option_names(parser, self._words)
         self._parsed.subcommand = next((word for word in self._words if word in subcommands), None)
         try:
             self._parsed = parser.parse_args(self._words)

@@ -105,7 +105,7 @@ def test_consoles_show_each_command_with_its_output(tmp_path: Path, monkeypatch:
     [
         (block("sh", "holdfast info nothing.swf"), "exit status 2"),
         (block("sh", "holdfast reproduce --quickly"), "not understood"),
-        (block("sh", "holdfast nonsense"), "invalid choice"),
+        (block("sh", "holdfast nonsense"), "unknown command 'nonsense'"),
         (block("sh", "make tea"), "no target tea"),
         (block("sh", "rm -rf /"), "no program that the tests know"),
         (block("sh", "cat nothing.txt"), "exit status 1"),

@@ -90,8 +90,7 @@ class Arguments:
         tuple[tuple[int, float | None], ...],
         Values("N,N,...", _read_sizes),
         Parameter(
-            "nodes of the job, or several sizes at which it can run, the first being the one that the runtime is of; "
-            "as 64,128:0.55 with the runtime there over that at the first size",
+            "sizes to try; SIZE:RATIO is the runtime relative to the first size, as 64,128:0.55",
             default="none, give it",
             group=_JOB,
         ),

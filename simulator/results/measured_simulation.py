@@ -21,7 +21,7 @@ from simulator.results.recording import Recording
 from simulator.results.records import Records, whole_column
 from simulator.results.schema import instant_ticks
 from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.units import COSTS, LARGEST_TIME, to_ticks
+from workloads.ground.units import COSTS, LARGEST_TIME, SECOND, to_ticks
 from workloads.table.job import JobType
 
 __all__ = ["MachineUse", "MeasuredSimulation", "MeasuredWindow"]
@@ -57,8 +57,12 @@ class MeasuredWindow(NamedTuple):
         first = int(times.min()) if begin is None else begin
         earliest, latest = first + to_ticks(self.warmup), int(times.max()) - to_ticks(self.cooldown)
         if not ((earliest <= times) & (times <= latest)).any():
+            warmup, cooldown, span = (
+                f"{ticks / SECOND / 3600:,.4g} h"
+                for ticks in (to_ticks(self.warmup), to_ticks(self.cooldown), int(times.max()) - first)
+            )
             raise InputError(
-                f"no job is left between a warmup of {self.warmup:g} s and a cooldown of {self.cooldown:g} s"
+                f"no job is left: a warmup of {warmup} and a cooldown of {cooldown}, but all submits are within {span}"
             )
         return earliest, latest
 

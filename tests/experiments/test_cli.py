@@ -371,3 +371,50 @@ def refused(capsys: pytest.CaptureFixture[str], expected: str) -> None:
     assert expected in error
     assert len(error.strip().splitlines()) == 1
     assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("rnu x", "holdfast: unknown command 'rnu'; did you mean run?; see 'holdfast --help'"),
+        ("rnu --mechanims x", "holdfast: unknown command 'rnu'; did you mean run?; see 'holdfast --help'"),
+        (
+            "slurm compar",
+            "holdfast slurm: unknown command 'compar'; did you mean compare?; see 'holdfast slurm --help'",
+        ),
+        (
+            "slurm compare --jobz",
+            "holdfast slurm compare: unknown option '--jobz'; see 'holdfast slurm compare --help'",
+        ),
+        (
+            "info --lenientt=x",
+            "holdfast info: unknown option '--lenientt'; did you mean --lenient",
+        ),
+        ("submit p.json -o s -- true --xyz", "p.json"),
+    ],
+)
+def test_an_unknown_word_names_the_nearest_ones_before_what_is_missing(
+    words: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    try:
+        status = cli.main(words.split())
+    except SystemExit as stop:
+        status = int(str(stop.code))
+    assert status == 2
+    assert sentence in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("option", "sentence"),
+    [
+        ("--order fcfs,fcfs", "--order must be different values separated by commas, not 'fcfs,fcfs'"),
+        ("--warmup 400d", "no job is left: a warmup of 9,600 h and a cooldown of 0 h, but all submits are within"),
+    ],
+)
+def test_a_slip_in_a_list_or_a_window_is_named(
+    option: str, sentence: str, year: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["run", str(year), "-o", str(tmp_path / "out"), "--mechanism", "baseline", *option.split()]) == 2
+    assert sentence in capsys.readouterr().err

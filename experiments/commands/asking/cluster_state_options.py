@@ -214,10 +214,10 @@ class DrawingOptions:
     backtests: Annotated[
         int,
         wholes(0, 10_000),
-        Parameter("number of past moments to test such forecasts at; 0: their quality is unknown", group=_DRAWING),
+        Parameter("past moments at which to test such forecasts", group=_DRAWING),
     ] = 40
     fit: Annotated[str, Parameter("fit of the runtimes", group=_DRAWING)] = "discrete"
-    least: Annotated[int, wholes(1), Parameter("fewest runs of a group of jobs to draw from", group=_DRAWING)] = 10
+    least: Annotated[int, wholes(1), Parameter("fewest runs of a group to draw from", group=_DRAWING)] = 10
     workers: Annotated[
         int | None, wholes(1), Parameter("most processes", default="one for each core", group=_DRAWING)
     ] = None

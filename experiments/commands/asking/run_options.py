@@ -26,9 +26,15 @@ _COMPARING = "comparing values, as in --order fcfs,sjf --nodes 100,120 --seed 0:
 
 
 def _words(text: str, option: str) -> list[str]:
-    words = list(dict.fromkeys(word.strip() for word in text.split(",")))
+    return _different([word.strip() for word in text.split(",")], option, "commas", text)
+
+
+def _different(words: list[str], option: str, mark: str, text: str) -> list[str]:
+    """The words, which must be different: a repeated value would look like a comparison, and is perhaps a slip."""
     if not all(words):
-        raise ParameterError(option, "a value, or several separated by commas", text)
+        raise ParameterError(option, f"a value, or several separated by {mark}", text)
+    if len(set(words)) < len(words):
+        raise ParameterError(option, f"different values separated by {mark}", text)
     return words
 
 
@@ -38,10 +44,7 @@ def _files(text: str, option: str) -> list[str]:
 
 def _groups(text: str, option: str) -> list[str]:
     """Split values that consist of several numbers each, separated by slashes."""
-    words = list(dict.fromkeys(word.strip() for word in text.split("/")))
-    if not all(words):
-        raise ParameterError(option, "a value, or several separated by slashes", text)
-    return words
+    return _different([word.strip() for word in text.split("/")], option, "slashes", text)
 
 
 def _mixes(text: str, option: str) -> list[str]:
