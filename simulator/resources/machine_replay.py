@@ -368,7 +368,8 @@ class _Columns:
             max(need.nodes or min(need.tasks, len(need.eligible)) for need in options) for options in self.needs
         )
         # Of wagap-2013, 1.4 million: 25 s in Python, 0.5 s compiled, and 18 s to compile.
-        steps = count * (nodes + 10)
+        # With reservations for many jobs ten times as many.
+        steps = count * (nodes + 10) * (10 if depth > 10 else 1)
         code = compiled_loop(resource_loop.replay_resources, resource_loop.KINDS, steps)
         run: Any = resource_loop.replay_resources if code is None else code
 
@@ -418,7 +419,7 @@ class _Columns:
             room(2 * heads * nodes + nodes), room((2 * heads * nodes + nodes) * resources), room(heads + 1),
             room(heads + 1), room(len(table.machine.partitions)), room(len(needs)), room(len(needs)),
             room(len(needs)), room(width), room(width), room(nodes), room(nodes + ceiling), room(nodes * resources),
-            state,
+            room((2 * heads + 1) * width), room(heads + 1), room(3 * len(needs)), room(2 * len(needs)), state,
         )  # fmt: skip
         run(*arguments)
         if state[0] == resource_loop.PAUSED:

@@ -16,7 +16,7 @@ def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
     need, slot, time, walltime, heads, slack, tolerance, looks, nodes, resources, placement,
     need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector, need_last, need_base, eligible,
     capacities, weights, by_name, frees, head_time, head_end, plan_first, plan_count, plan_node, plan_amount,
-    least, load, fitting, chosen, chosen_amount,
+    net, nets, twins, least, load, fitting, chosen, chosen_amount,
 ):  # fmt: skip
     """The nodes of a job, or 0 if it cannot be placed.
 
@@ -24,6 +24,9 @@ def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
     of the resources that running jobs leave free at that time. The first ``heads`` reservations are kept; those that
     end up to ``slack`` after ``time`` count as ended (``tolerance`` at other times). With ``looks`` it is only
     found out whether the job can be placed.
+
+    What is free at the begin of each reservation beside all that are kept stands in ``nets``, from the row ``net`` on;
+    those with ``twins`` begin at the same time as an earlier one.
 
     Returns the number of nodes. ``chosen`` gets them, ``chosen_amount`` what the job takes of each.
     """
@@ -41,33 +44,41 @@ def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
             for entry in range(plan_first[head], plan_first[head] + plan_count[head]):
                 for kind in range(resources):
                     least[plan_node[entry] * resources + kind] -= plan_amount[entry * resources + kind]
+    wanted = need_nodes[need]
+    if looks == 1 and need_tasks[need] == 0:
+        # Most times are refused by what is free at their begin.
+        fits = 0
+        for spot in range(first, first + count):
+            at = eligible[spot] * resources
+            part = 1
+            for kind in range(resources):
+                if least[at + kind] < need_last[own + kind]:
+                    part = 0
+            fits += part
+        if fits < wanted:
+            return 0
     for point in range(heads):
         when = head_time[point]
-        if when > time and when + tolerance < time + walltime:
-            for head in range(heads):
-                if head_time[head] <= when and head_end[head] > when + tolerance:
-                    for entry in range(plan_first[head], plan_first[head] + plan_count[head]):
-                        for kind in range(resources):
-                            load[plan_node[entry] * resources + kind] += plan_amount[entry * resources + kind]
-            for head in range(heads):
-                if head_time[head] <= when and head_end[head] > when + tolerance:
-                    for entry in range(plan_first[head], plan_first[head] + plan_count[head]):
-                        for kind in range(resources):
-                            spot = plan_node[entry] * resources + kind
-                            left = frees[point * width + width + spot] - load[spot]
-                            if left < least[spot]:
-                                least[spot] = left
-            for head in range(heads):
-                if head_time[head] <= when and head_end[head] > when + tolerance:
-                    for entry in range(plan_first[head], plan_first[head] + plan_count[head]):
-                        for kind in range(resources):
-                            load[plan_node[entry] * resources + kind] = 0
+        if twins[point] == 0 and when > time and when + tolerance < time + walltime:
+            here = (net + point) * width
+            if 2 * count > nodes:
+                # All nodes in a row take less time than half of them one by one.
+                for spot in range(width):
+                    left = nets[here + spot]
+                    if left < least[spot]:
+                        least[spot] = left
+            else:
+                for spot in range(first, first + count):
+                    at = eligible[spot] * resources
+                    for kind in range(resources):
+                        left = nets[here + at + kind]
+                        if left < least[at + kind]:
+                            least[at + kind] = left
 
     # Nodes that fit.
     fits = 0
     whole = 0
     held = 0
-    wanted = need_nodes[need]
     tasks = need_tasks[need]
     for spot in range(first, first + count):
         node = eligible[spot]

@@ -14,11 +14,11 @@ __all__ = ["ALL", "COMING", "DONE", "FULL", "KINDS", "NOW", "PAUSED", "STATES", 
 #: waiting jobs are to be sorted.
 DONE, STUCK, FULL, PAUSED = 0, 1, 2, 3
 #: Places in the state, and their number: how many jobs have come, and the time of the pass.
-COMING, NOW, STATES = 4, 8, 10
+COMING, NOW, STATES = 4, 8, 11
 #: As many reservations as there are waiting jobs.
 ALL = 1 << 40
 #: What the arguments of :func:`replay_resources` are (:func:`policies.kernels.compiled_or_plain.compiled_loop`).
-KINDS = 10 * "n" + 60 * "a"
+KINDS = 10 * "n" + 64 * "a"
 
 
 def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike
@@ -34,7 +34,7 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
     instants, stranded,
     after, before, by_end, by_limit, ends, limits, frees, head_time, head_end, plan_first, plan_count, plan_node,
     plan_amount, head_job, head_need, blocked, failed, judged, judgements, least, load, fitting, chosen, chosen_amount,
-    state,
+    nets, twins, tried, refused, state,
 ):  # fmt: skip
     """Simulate until all jobs have started and ended.
 
@@ -68,6 +68,10 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
     released = state[6]
     changed = state[7]
     resumed = state[9]
+    # Grows with each pass and each start, which make what is known about the plan untrue.
+    version = state[10]
+    # The row of the plan's first reservation in the free amounts at the begin of each; there is room for two plans.
+    net = nought
     if resumed == 0:
         after[top] = top
         before[top] = top
@@ -78,6 +82,8 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
         for need in range(needs):
             failed[need] = -1
             judged[need] = -1
+            tried[3 * need] = -1
+            refused[2 * need] = -1
     while coming < count or runs > 0 or resumed == 1:
         now = state[8]
         if resumed == 0:
@@ -133,10 +139,12 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
             state[7] = changed
             state[8] = now
             state[9] = 1
+            state[10] = version
             return
         resumed = nought
 
         # A pass.
+        version += 1
         heads = 0
         plans = 0
         for partition in range(partitions):
@@ -175,7 +183,8 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
                             need, nought, now, walltimes[job], nought, tolerance, tolerance, nought, nodes, resources,
                             placement, need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector,
                             need_last, need_base, eligible, capacities, weights, by_name, frees, head_time, head_end,
-                            plan_first, plan_count, plan_node, plan_amount, least, load, fitting, chosen,
+                            plan_first, plan_count, plan_node, plan_amount, net,
+                            nets, twins, least, load, fitting, chosen,
                             chosen_amount,
                         )  # fmt: skip
                     if found == 0:
@@ -199,12 +208,23 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
                             frees[slot * width + spot] = frees[spot]
                         release = 0
                         time = now
+                        if tried[3 * need] == version and tried[3 * need + 1] <= walltimes[job]:
+                            # No time before the one at which such a job stopped will do for this one.
+                            time = tried[3 * need + 2]
+                            while release < runs and limits[by_limit[release]] <= time:
+                                other = by_limit[release]
+                                for entry in range(taken_first[other], taken_first[other] + taken_count[other]):
+                                    for kind in range(resources):
+                                        spot = slot * width + taken_node[entry] * resources + kind
+                                        frees[spot] += taken_amount[entry * resources + kind]
+                                release += 1
                         while time < best_time:
                             found = place(  # type: ignore[no-untyped-call]
                                 need, slot, time, walltimes[job], heads, nought, tolerance, one, nodes, resources,
                                 placement, need_first, need_eligible, need_nodes, need_tasks, need_exclusive,
                                 need_vector, need_last, need_base, eligible, capacities, weights, by_name, frees,
-                                head_time, head_end, plan_first, plan_count, plan_node, plan_amount, least, load,
+                                head_time, head_end, plan_first, plan_count, plan_node, plan_amount, net,
+                                nets, twins, least, load,
                                 fitting, chosen, chosen_amount,
                             )  # fmt: skip
                             if found > 0:
@@ -226,6 +246,9 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
                                         spot = slot * width + taken_node[entry] * resources + kind
                                         frees[spot] += taken_amount[entry * resources + kind]
                                 release += 1
+                        tried[3 * need] = version
+                        tried[3 * need + 1] = walltimes[job]
+                        tried[3 * need + 2] = time
                     if best < 0:
                         state[0] = 1
                         state[1] = job
@@ -246,7 +269,8 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
                         need, slot, best_time, walltimes[job], heads, tolerance, tolerance, nought, nodes, resources,
                         placement, need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector,
                         need_last, need_base, eligible, capacities, weights, by_name, frees, head_time, head_end,
-                        plan_first, plan_count, plan_node, plan_amount, least, load, fitting, chosen, chosen_amount,
+                        plan_first, plan_count, plan_node, plan_amount, net,
+                        nets, twins, least, load, fitting, chosen, chosen_amount,
                     )  # fmt: skip
                     if best_time > now:
                         continue
@@ -288,6 +312,25 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
                     begin += 1
                 kept = 1
                 fresh = plans
+                if (
+                    choice < job_options[job]
+                    and refused[2 * need] == version
+                    and refused[2 * need + 1] == walltimes[job]
+                ):
+                    # An equal job was refused these nodes because of heads that are still there.
+                    kept = 0
+                following_net = most_heads - net
+                if kept == 1 and begin < heads:
+                    for head in range(heads):
+                        for spot in range(width):
+                            nets[(following_net + head) * width + spot] = frees[(head + 1) * width + spot]
+                    for head in range(begin):
+                        for point in range(heads):
+                            if head_time[head] <= head_time[point] and head_end[head] > head_time[point] + tolerance:
+                                for entry in range(plan_first[head], plan_first[head] + plan_count[head]):
+                                    spot = (following_net + point) * width + plan_node[entry] * resources
+                                    for kind in range(resources):
+                                        nets[spot + kind] -= plan_amount[entry * resources + kind]
                 for head in range(begin, heads):
                     # To go back to.
                     plan_first[most_heads + head] = plan_first[head]
@@ -299,7 +342,8 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
                             tolerance, tolerance, nought, nodes, resources, placement, need_first, need_eligible,
                             need_nodes, need_tasks, need_exclusive, need_vector, need_last, need_base, eligible,
                             capacities, weights, by_name, frees, head_time, head_end, plan_first, plan_count,
-                            plan_node, plan_amount, least, load, fitting, chosen, chosen_amount,
+                            plan_node, plan_amount, following_net,
+                            nets, twins, least, load, fitting, chosen, chosen_amount,
                         )  # fmt: skip
                         if got == 0:
                             kept = 0
@@ -311,8 +355,16 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
                                 for kind in range(resources):
                                     plan_amount[fresh * resources + kind] = chosen_amount[entry * resources + kind]
                                 fresh += 1
+                            for point in range(heads):
+                                when = head_time[point]
+                                if head_time[head] <= when and head_end[head] > when + tolerance:
+                                    for entry in range(fresh - got, fresh):
+                                        spot = (following_net + point) * width + plan_node[entry] * resources
+                                        for kind in range(resources):
+                                            nets[spot + kind] -= plan_amount[entry * resources + kind]
                 if kept == 1:
                     if begin < heads:
+                        net = following_net
                         # The new plan takes the place of the former one.
                         gone = plans - plan_first[most_heads + begin]
                         for entry in range(plans, fresh):
@@ -325,6 +377,9 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
                         plans = fresh - gone
                     started = option
                     break
+                if choice < job_options[job]:
+                    refused[2 * need] = version
+                    refused[2 * need + 1] = walltimes[job]
                 for head in range(begin, heads):
                     plan_first[head] = plan_first[most_heads + head]
                     plan_count[head] = plan_count[most_heads + head]
@@ -362,9 +417,29 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
                         for kind in range(resources):
                             plan_amount[plans * resources + kind] = chosen_amount[entry * resources + kind]
                         plans += 1
+                    # What is free at its begin beside all reservations, and at the begin of each beside it.
+                    here = (net + heads) * width
+                    for spot in range(width):
+                        nets[here + spot] = frees[(heads + 1) * width + spot]
+                    twins[heads] = 0
+                    for head in range(heads):
+                        if head_time[head] == best_time:
+                            twins[heads] = 1
+                        if head_time[head] <= best_time and head_end[head] > best_time + tolerance:
+                            for entry in range(plan_first[head], plan_first[head] + plan_count[head]):
+                                for kind in range(resources):
+                                    spot = here + plan_node[entry] * resources + kind
+                                    nets[spot] -= plan_amount[entry * resources + kind]
+                    for point in range(heads + 1):
+                        if best_time <= head_time[point] and head_end[heads] > head_time[point] + tolerance:
+                            for entry in range(plans - found, plans):
+                                spot = (net + point) * width + plan_node[entry] * resources
+                                for kind in range(resources):
+                                    nets[spot + kind] -= plan_amount[entry * resources + kind]
                     heads += 1
 
             if started >= 0:
+                version += 1
                 starts[job] = now
                 option_of[job] = started
                 taken_first[job] = entries
@@ -438,7 +513,8 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
                             need, nought, now, one, nought, tolerance, tolerance, one, nodes, resources, placement,
                             need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector, need_last,
                             need_base, eligible, capacities, weights, by_name, frees, head_time, head_end, plan_first,
-                            plan_count, plan_node, plan_amount, least, load, fitting, chosen, chosen_amount,
+                            plan_count, plan_node, plan_amount, net,
+                            nets, twins, least, load, fitting, chosen, chosen_amount,
                         )  # fmt: skip
                         if fits > 0:
                             judgements[need] = 0
