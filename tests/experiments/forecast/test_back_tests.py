@@ -59,6 +59,7 @@ def back_tests_at(trace: Trace, at: float) -> list[BackTest]:
     return run_back_tests(Past(known_at(trace, at), NODES), at, HOW)
 
 
+@pytest.mark.system
 @given(st.integers(0, 10**6), st.floats(0.4, 0.9), st.integers(0, 2**32))
 @settings(max_examples=10, deadline=None)
 def test_nothing_after_the_time_is_read(seed: int, share: float, other: int) -> None:
@@ -108,6 +109,7 @@ def test_no_probability_is_0_or_1() -> None:
     assert limit_probability(0.5, 100, 40) == pytest.approx(0.5)
 
 
+@pytest.mark.system
 def test_they_are_kept_and_damaged_files_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     trace = scheduled(random_jobs(2, 120, exact=False))
