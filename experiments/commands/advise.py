@@ -188,7 +188,7 @@ def main(arguments: Arguments) -> None:
         warn("advise", text)
     print(present.sentence())
     # The requests are those of a job that is submitted now, unless it waits already.
-    quality = record.quality(waiting=job is not None)
+    quality = record.quality(waiting=job is not None, corrected=False)
     print(in_unit(advice_sentence(advice), present.unit))
     print(advice_table(advice, present.unit, present.now))
     print(quality_sentence(quality))

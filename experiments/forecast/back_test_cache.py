@@ -14,10 +14,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
-from experiments.forecast.back_tests import EXPERTS, BackTesting, run_back_tests
+from experiments.forecast.back_tests import BackTesting, run_back_tests
+from experiments.forecast.baselines import PastWaits
+from experiments.forecast.experts import EXPERTS, LEVELS
 from experiments.forecast.known_past import known_at, past_digest
 from experiments.forecast.log_cursor import Past
-from experiments.forecast.track_record import LEVELS, BackTest, TrackRecord
+from experiments.forecast.track_record import BackTest, TrackRecord
 from experiments.sweeps.fingerprint import experiment_fingerprint
 from workloads.ground.compilation import cache_directory
 from workloads.ground.errors import OutputError
@@ -75,7 +77,8 @@ def find_record(
     path = None if directory is None else directory / _FOLDER / f"{name}.json"
     if path is not None:
         try:
-            return StoredRecord(TrackRecord(_read(path)), max(0.0, time.time() - path.stat().st_mtime))
+            tests, age = _read(path), max(0.0, time.time() - path.stat().st_mtime)
+            return StoredRecord(TrackRecord(tests, _past_waits(trace, at, nodes)), age)
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
             pass  # missing or damaged: they are made
     tests = run_back_tests(Past(known, nodes, fit, least), until, how)
@@ -84,7 +87,12 @@ def find_record(
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             with atomic_open(path, follow=False) as file:
                 file.write(_text(tests))
-    return StoredRecord(TrackRecord(tests), None)
+    return StoredRecord(TrackRecord(tests, _past_waits(trace, at, nodes)), None)
+
+
+def _past_waits(trace: Trace, at: float, nodes: int) -> PastWaits:
+    """The waits known at the time itself, which the experts beside the simulation need."""
+    return PastWaits(Past(known_at(trace, at), nodes))
 
 
 def _text(tests: Sequence[BackTest]) -> str:

@@ -9,23 +9,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from experiments.forecast.baselines import PastWaits
+from experiments.forecast.experts import LEVELS, ask_experts, waited_time
 from experiments.forecast.forecasts import simulate_starts
 from experiments.forecast.log_cursor import Past
-from experiments.forecast.machine_state import MachineState, SeenJob
 from experiments.forecast.sampled_workloads import Drawing, Future
-from experiments.forecast.track_record import LEVELS, SIMULATION, BackTest
+from experiments.forecast.track_record import BackTest
 from workloads.ground.errors import InputError
 from workloads.ground.streams import stream
 
-__all__ = ["EXPERTS", "BackTesting", "ask_experts", "run_back_tests"]
+__all__ = ["BackTesting", "run_back_tests"]
 
-Floats = npt.NDArray[np.float64]
-
-#: The simulation, and simpler forecasts from past waits (:mod:`experiments.forecast.baselines`).
-EXPERTS = (SIMULATION, "nearest", "bounds")
 #: Moments are those of the last jobs that have started, this number of them.
 _RECENT = 2000
 #: Number of jobs looked at for each moment: most start at once on an idle machine.
@@ -52,7 +47,7 @@ class BackTesting:
         Of the machine. Windows and failures of the present are left out.
     """
 
-    count: int = 40
+    count: int = 80
     seed: int = 0
     runtimes: str = "history"
     arrivals: str = "weeks"
@@ -121,33 +116,5 @@ def _test_moment(
     for job in asked:
         simulated = np.array([one[job.job_id] for one in drawn]) - at
         quantiles = np.quantile(simulated, LEVELS, method="inverted_cdf")
-        told = {name: tuple(map(float, row)) for name, row in ask_experts(waits, state, job, quantiles).items()}
-        yield BackTest(at, _waited(state, job), starts[job.job_id] - at, told)
-
-
-def ask_experts(waits: PastWaits, state: MachineState, job: SeenJob, simulated: Floats) -> dict[str, Floats]:
-    """Quantiles of the time to the start of a waiting job [s], by expert.
-
-    Parameters
-    ----------
-    waits
-        Past waits.
-    state
-        The state.
-    job
-        One of its waiting jobs.
-    simulated
-        Quantiles of the simulation at the levels of forecasts, which are passed on.
-    """
-    ahead = sum(other.submit <= job.submit for other in state.waiting) - 1
-    waited, levels = _waited(state, job), np.array(LEVELS)
-    return {
-        SIMULATION: simulated,
-        "nearest": waits.nearest(job, state.at, ahead, levels, waited),
-        "bounds": waits.bounds(job, state.at, levels, waited),
-    }
-
-
-def _waited(state: MachineState, job: SeenJob) -> float:
-    """How long a job has waited [s]."""
-    return max(0.0, state.at - (job.submit if job.eligible is None else max(job.submit, job.eligible)))
+        told = ask_experts(waits, state, job, quantiles.tolist())
+        yield BackTest(at, waited_time(state, job), starts[job.job_id] - at, told)

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from experiments.forecast.experts import LEVELS, waited_time
 from experiments.forecast.history import History
 from experiments.forecast.machine_state import MachineState, SeenJob
 from experiments.forecast.sampled_workloads import Drawing, Future
-from experiments.forecast.track_record import LEVELS, Quality, TrackRecord, limit_probability
+from experiments.forecast.track_record import Quality, TrackRecord, find_share, limit_probability
 from experiments.sweeps.execution import spread
 from simulator.options import Options
 from simulator.start_times import first_starts
@@ -74,8 +75,7 @@ class Forecast:
 
     def has_waited(self, job_id: int) -> bool:
         """Whether a job was in the queue before the time of the state."""
-        job = self.job(job_id)
-        return self.state.at > (job.submit if job.eligible is None else max(job.submit, job.eligible))
+        return waited_time(self.state, self.job(job_id)) > 0
 
     def qualities(self, ids: Sequence[int] | None = None) -> list[Quality]:
         """Quality of the forecasts of jobs like these, submitted ones first; None: all jobs of the forecast."""
@@ -87,6 +87,8 @@ class Forecast:
 
         Quantiles are those of the draws: the smallest value that is not below the level's share of them. Probabilities
         are shares of the draws, kept away from 0 and 1 (:func:`experiments.forecast.track_record.limit_probability`).
+        Where there are enough back-tests, starts and probabilities are corrected by them, ``corrected`` is true, the
+        starts of the draws are ``simulated_p05`` and so on, and ends are shifted like the starts.
         """
         columns: dict[str, list[float]] = {}
         for name, values in (("start", self.waits), ("end", self.ends - self.state.at)):
@@ -108,8 +110,28 @@ class Forecast:
                 "walltime": job.walltime,
                 "waited": self.state.at - job.submit,
             }
-            rows.append({**request, **{name: values[place] for name, values in columns.items()}})
+            row = {**request, **{name: values[place] for name, values in columns.items()}}
+            rows.append({**row, **self._correct(job, row)})
         return rows
+
+    def _correct(self, job: SeenJob, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Fields of a row that the back-tests correct."""
+        names = [f"p{100 * level:02.0f}" for level in LEVELS]
+        simulated = [row[f"start_{name}"] for name in names]
+        quantiles = self.record.correct(self.state, job, simulated)
+        found: dict[str, Any] = {"corrected": quantiles is not None}
+        found |= {f"simulated_{name}": value for name, value in zip(names, simulated, strict=True)}
+        if quantiles is None:
+            return found
+        found |= {f"start_{name}": value for name, value in zip(names, quantiles, strict=True)}
+        shifted = [row[f"end_{name}"] + new - old for name, new, old in zip(names, quantiles, simulated, strict=True)]
+        ends = np.maximum.accumulate(shifted).tolist()
+        found |= {f"end_{name}": value for name, value in zip(names, ends, strict=True)}
+        tests = self.record.quality(self.has_waited(job.job_id)).count
+        for time in WITHIN:
+            share = find_share(quantiles, time)
+            found[f"start_within_{time / 3600:g}h"] = limit_probability(share, len(self.starts), tests)
+        return found
 
     def before(self, job_id: int, least: float = 0.5) -> list[tuple[int, float]]:
         """Waiting jobs that usually start before a given one: ids and shares of the draws, the largest share first."""

@@ -45,8 +45,14 @@ def sentence(forecast: Forecast, job_id: int, moment: Callable[[float], str] | N
             f"Job {job_id_text(job_id)} ({size}) starts in {format_duration(middle)} (median), with 90 % probability "
             f"between {format_duration(low)} and {format_duration(high)} from now."
         )
-    if moment is not None and high >= 1:
-        text += f" The median is {moment(forecast.state.at + middle)}."
+    if row["corrected"]:
+        low, middle, high = (row[f"simulated_p{level}"] for level in ("05", "50", "95"))
+        text += (
+            f" This is corrected by past forecasts; the simulation alone says {format_duration(middle)}, "
+            f"{format_duration(low)} to {format_duration(high)}."
+        )
+    if moment is not None and row["start_p95"] >= 1:
+        text += f" The median is {moment(forecast.state.at + row['start_p50'])}."
     ahead = [other for other, _ in forecast.before(job_id)]
     if ahead:
         named = ", ".join(map(job_id_text, ahead[:_MOST]))
@@ -94,7 +100,14 @@ def table(forecast: Forecast, unit: str = "nodes", now: str = "") -> str:
         Quantity("start_within_4h", "4 h", "%", "start within", 100, 1),
         Quantity("start_within_24h", "24 h", "%", "start within", 100, 1),
     ]
-    rows = [{**row, "job_id": job_id_text(row["job_id"])} for row in forecast.rows()]
+    found = forecast.rows()
+    if any(row["corrected"] for row in found):
+        columns += [
+            Quantity("simulated_p05", "5 %", "h", "simulated", _HOUR, 1),
+            Quantity("simulated_p50", "median", "h", "simulated", _HOUR, 1),
+            Quantity("simulated_p95", "95 %", "h", "simulated", _HOUR, 1),
+        ]
+    rows = [{**row, "job_id": job_id_text(row["job_id"])} for row in found]
     text = _with_heading(now, render(rows, columns, unit))
     return "\n".join([text, *map(quality_sentence, forecast.qualities())])
 

@@ -12,14 +12,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["FEWEST", "LEVELS", "SIMULATION", "BackTest", "Quality", "TrackRecord", "limit_probability"]
+from experiments.forecast.baselines import PastWaits
+from experiments.forecast.correction import ENOUGH, fit_correction, from_scale, replay, to_scale
+from experiments.forecast.experts import EXPERTS, LEVELS, SIMULATION, ask_experts, waited_time
+from experiments.forecast.machine_state import MachineState, SeenJob
+
+__all__ = ["FEWEST", "BackTest", "Quality", "TrackRecord", "find_share", "limit_probability"]
 
 Floats = npt.NDArray[np.float64]
 
-#: Levels of the reported quantiles.
-LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-#: The expert that simulates.
-SIMULATION = "simulation"
 #: Fewest back-tests that say something about the quality.
 FEWEST = 10
 #: Even without back-tests no probability is beyond this number of trials.
@@ -41,7 +42,7 @@ class BackTest:
     wait
         Time from then to its start [s].
     quantiles
-        Forecast quantiles of that time at :data:`LEVELS` [s], by expert.
+        Forecast quantiles of that time at the reported levels [s], by expert.
     """
 
     at: float
@@ -90,24 +91,88 @@ class TrackRecord:
     Parameters
     ----------
     tests
-        The back-tests.
+        The back-tests, in the order of time.
+    waits
+        The waits that were known at the time of the answer; None: forecasts are not corrected.
     """
 
-    def __init__(self, tests: Sequence[BackTest] = ()) -> None:
+    def __init__(self, tests: Sequence[BackTest] = (), waits: PastWaits | None = None) -> None:
         self.tests = tuple(tests)
+        self._waits = waits
+        self._replays: dict[bool, tuple[list[int], Floats, Floats]] = {}
 
     def like(self, waiting: bool) -> list[BackTest]:
         """The back-tests of jobs that had waited already, or of those that had not."""
         return [test for test in self.tests if (test.waited > 0) == waiting]
 
-    def quality(self, waiting: bool) -> Quality:
-        """The quality of the forecasts of such jobs."""
+    def corrects(self, waiting: bool) -> bool:
+        """Whether there are enough back-tests to correct forecasts of such jobs, and to test the correction."""
+        return self._waits is not None and len(self._replay(waiting)[0]) >= FEWEST
+
+    def correct(self, state: MachineState, job: SeenJob, simulated: Sequence[float]) -> list[float] | None:
+        """Corrected quantiles of the time to the start of a waiting job [s]; None: they cannot be corrected.
+
+        Parameters
+        ----------
+        state, job
+            The state and one of its waiting jobs.
+        simulated
+            Quantiles of the simulation [s].
+        """
+        waiting = waited_time(state, job) > 0
+        if self._waits is None or not self.corrects(waiting):
+            return None
         own = self.like(waiting)
+        told = ask_experts(self._waits, state, job, simulated)
+        correction = fit_correction(*_arrays(own)[:2], LEVELS, self._replay(waiting)[2])
+        found: list[float] = from_scale(correction.apply(to_scale([told[name] for name in EXPERTS]))).tolist()
+        return found
+
+    def quality(self, waiting: bool, *, corrected: bool = True) -> Quality:
+        """The quality of the forecasts of such jobs, of corrected ones if there are enough back-tests for that.
+
+        Each corrected forecast of the past is corrected by those before it alone.
+        """
+        own = self.like(waiting)
+        if corrected and self.corrects(waiting):
+            places, quantiles, _ = self._replay(waiting)
+            waits = np.array([own[place].wait for place in places])
+            return _measure_quality(waiting, from_scale(quantiles), waits)
         if len(own) < FEWEST:
             return Quality(waiting, len(own))
-        quantiles = np.array([test.quantiles[SIMULATION] for test in own])
-        waits = np.array([test.wait for test in own])
-        return _measure_quality(waiting, quantiles, waits)
+        simulated = np.array([test.quantiles[SIMULATION] for test in own])
+        return _measure_quality(waiting, simulated, np.array([test.wait for test in own]))
+
+    def _replay(self, waiting: bool) -> tuple[list[int], Floats, Floats]:
+        if waiting not in self._replays:
+            own = self.like(waiting)
+            few = len(own) < ENOUGH
+            self._replays[waiting] = ([], np.empty((0, 0)), np.array(LEVELS)) if few else replay(*_arrays(own), LEVELS)
+        return self._replays[waiting]
+
+
+def _arrays(tests: Sequence[BackTest]) -> tuple[Floats, Floats, Floats, Floats]:
+    """Quantiles of the experts and actual times on the scale of corrections, and times and starts [s]."""
+    told = to_scale([[test.quantiles[name] for name in EXPERTS] for test in tests])
+    times, waits = np.array([test.at for test in tests]), np.array([test.wait for test in tests])
+    return told, to_scale(waits), times, times + waits
+
+
+def find_share(quantiles: Sequence[float], time: float) -> float:
+    """Probability of a start within a time, between quantiles at the reported levels.
+
+    It is linear on the scale of corrections; beyond the outer quantiles it goes on to 0 and 1 with the slope inside.
+
+    Examples
+    --------
+    >>> [round(find_share([10.0, 20.0, 30.0, 40.0, 50.0], time), 2) for time in (0.0, 30.0, 50.0, 1e6)]
+    [0.0, 0.5, 0.95, 1.0]
+    """
+    at = to_scale(quantiles)
+    low, high = at[0] - (at[1] - at[0]) / 4, at[-1] + (at[-1] - at[-2]) / 4
+    # Of equal quantiles the highest level counts: the job starts then, or before.
+    places = np.concatenate(([low], at, [high])) + 1e-12 * np.arange(len(at) + 2)
+    return float(np.interp(to_scale(time), places, [0.0, *LEVELS, 1.0]) if time >= 0 else 0.0)
 
 
 def _measure_quality(waiting: bool, quantiles: Floats, waits: Floats) -> Quality:

@@ -17,9 +17,15 @@ from experiments import cli
 from experiments.forecast import back_test_cache
 from experiments.forecast.back_test_cache import find_record
 from experiments.forecast.back_tests import BackTesting, run_back_tests
+from experiments.forecast.baselines import PastWaits
+from experiments.forecast.correction import fit_correction, replay
+from experiments.forecast.experts import LEVELS
+from experiments.forecast.forecasts import forecast
+from experiments.forecast.history import read_history
 from experiments.forecast.known_past import known_at
 from experiments.forecast.log_cursor import Past
-from experiments.forecast.report import quality_sentence
+from experiments.forecast.machine_state import state_at
+from experiments.forecast.report import quality_sentence, sentence, table
 from experiments.forecast.track_record import BackTest, TrackRecord, limit_probability
 from tests.experiments.forecast.test_forecasts import NODES, random_jobs, scheduled
 from workloads.logs.trace import Trace
@@ -53,6 +59,7 @@ def back_tests_at(trace: Trace, at: float) -> list[BackTest]:
     return run_back_tests(Past(known_at(trace, at), NODES), at, HOW)
 
 
+@pytest.mark.system
 @given(st.integers(0, 10**6), st.floats(0.4, 0.9), st.integers(0, 2**32))
 @settings(max_examples=10, deadline=None)
 def test_nothing_after_the_time_is_read(seed: int, share: float, other: int) -> None:
@@ -102,6 +109,7 @@ def test_no_probability_is_0_or_1() -> None:
     assert limit_probability(0.5, 100, 40) == pytest.approx(0.5)
 
 
+@pytest.mark.system
 def test_they_are_kept_and_damaged_files_are_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     trace = scheduled(random_jobs(2, 120, exact=False))
@@ -127,6 +135,70 @@ def test_they_are_kept_and_damaged_files_are_made_anew(tmp_path: Path, monkeypat
     monkeypatch.setattr(back_test_cache, "run_back_tests", lambda *_: pytest.fail("was made again"))
     assert again() == (True, True)
     assert find_record(trace, at, NODES, replace(HOW, count=0)).record.tests == ()
+
+
+def drifting(count: int, seed: int) -> tuple[np.ndarray, ...]:
+    """Back-tests of three experts on the scale: one twenty times too low, one right, one useless."""
+    rng = np.random.default_rng(seed)
+    centre, noise = rng.normal(8.0, 1.0, count), rng.normal(0.0, 0.5, count)
+    normal = np.array([-1.645, -0.674, 0.0, 0.674, 1.645])
+    right = centre[:, None] + 0.5 * normal
+    useless = np.full((count, 5), 8.0) + 3.0 * normal
+    times = 100.0 * np.arange(count)
+    return np.stack([right - 3.0, right, useless], axis=1), centre + noise, times, times + 50.0
+
+
+def test_a_correction_finds_the_good_experts_and_the_shift() -> None:
+    told, actual, times, starts = drifting(600, 1)
+    # A shift mends the expert that is too low as well: the useless one alone gets no weight.
+    correction = fit_correction(told, actual, LEVELS)
+    assert correction.weights.sum() == pytest.approx(1.0)
+    assert correction.weights[2] < 0.03
+    assert correction.shifts == pytest.approx(3.0 * correction.weights[0], abs=0.5)
+    places, quantiles, _ = replay(told, actual, times, starts, LEVELS)
+    assert places == list(range(20, 600))
+    truth = actual[places]
+    for low, high, nominal in ((0, 4, 0.9), (1, 3, 0.5)):
+        inside = np.mean((quantiles[:, low] <= truth) & (truth <= quantiles[:, high]))
+        assert abs(inside - nominal) < 0.06
+    assert np.all(np.diff(quantiles, axis=1) >= 0)
+
+
+def test_a_correction_uses_only_starts_that_were_known() -> None:
+    told, actual, times, starts = drifting(60, 2)
+    _, before, _ = replay(told, actual, times, starts, LEVELS)
+    changed = actual.copy()
+    changed[40:] += 5.0
+    _, after, _ = replay(told, changed, times, starts, LEVELS)
+    # The 41st test is corrected by those before it; the next one knows its start.
+    assert np.array_equal(before[:21], after[:21])
+    assert not np.array_equal(before[21], after[21])
+    places, _, _ = replay(told, actual, times, starts + 1e9, LEVELS)
+    assert places == []
+
+
+def test_corrected_quantiles_are_reported_and_the_simulation_beside() -> None:
+    trace = scheduled(random_jobs(3, 300, exact=False))
+    at = trace.jobs[-1].submit
+    known = Past(known_at(trace, at), NODES)
+    record = TrackRecord(run_back_tests(known, at, replace(HOW, count=40)), PastWaits(known))
+    state, history = state_at(trace, at, NODES), read_history(trace, at)
+    plain, found = (forecast(state, history, draws=9, record=used) for used in (None, record))
+    for row, simulated in zip(found.rows(), plain.rows(), strict=True):
+        assert (row["corrected"], simulated["corrected"]) == (True, False)
+        names = [f"p{100 * level:02.0f}" for level in LEVELS]
+        assert [row[f"simulated_{name}"] for name in names] == [simulated[f"start_{name}"] for name in names]
+        starts = [row[f"start_{name}"] for name in names]
+        assert starts == sorted(starts)
+        assert starts != [row[f"simulated_{name}"] for name in names]
+        for hours in (1, 4, 24):
+            share, time = row[f"start_within_{hours}h"], 3600.0 * hours
+            assert 0 < share < 1
+            assert share > 0.5 if row["start_p50"] < time else share <= 0.5 or row["start_p50"] == time
+    text = sentence(found, found.ids[-1])
+    assert "corrected by past forecasts; the simulation alone says" in text
+    assert "simulated" in table(found)
+    assert "simulated" not in table(plain)
 
 
 def test_every_answer_reports_them(
