@@ -9,11 +9,11 @@ from experiments.commands.asking.arguments import JOB_ID, check_outputs
 from experiments.commands.asking.cluster_state_options import (
     DrawingOptions,
     PresentOptions,
-    Question,
     RuleOptions,
     read_present,
     write_document,
 )
+from experiments.commands.asking.site_snapshots import site_question
 from experiments.terminal import warn
 from workloads.ground.errors import InputError
 from workloads.ground.parameters import Nodes, Parameter, SecondsAbove0
@@ -64,9 +64,10 @@ def main(arguments: Arguments) -> None:
     from experiments.forecast.history import read_history
     from experiments.forecast.report import document, sentence, table
 
-    drawing = arguments.drawing.keywords(arguments.rules)
+    question = site_question("forecast", arguments.present, arguments.rules)
+    drawing = arguments.drawing.keywords(question.rules)
     check_outputs(arguments.json, arguments.plot)
-    present = read_present(Question("forecast", arguments.present, arguments.rules))
+    present = read_present(question)
     state = present.state
     asked = list(arguments.job) or None
     if arguments.nodes is not None or arguments.walltime is not None:
