@@ -9,12 +9,12 @@ from experiments.commands.asking.arguments import JOB_ID, check_outputs
 from experiments.commands.asking.cluster_state_options import (
     DrawingOptions,
     PresentOptions,
-    Question,
     RuleOptions,
     read_present,
     read_record,
     write_document,
 )
+from experiments.commands.asking.site_snapshots import site_question
 from experiments.planning.plan_inputs import LAWS, LawOptions
 from experiments.terminal import warn
 from workloads.ground.errors import InputError, ParameterError
@@ -150,7 +150,8 @@ def main(arguments: Arguments) -> None:
     from experiments.forecast.history import read_history
     from experiments.forecast.report import advice_document, advice_sentence, advice_table, quality_sentence
 
-    drawing = arguments.drawing.keywords(arguments.rules)
+    question = site_question("advise", arguments.present, arguments.rules)
+    drawing = arguments.drawing.keywords(question.rules)
     job, walltime = arguments.job, arguments.walltime
     nodes, sizes = _sizes(arguments) if job is None else _no_request(arguments, job)
     if arguments.restart is not None and arguments.checkpoint is None:
@@ -162,7 +163,6 @@ def main(arguments: Arguments) -> None:
         )
     prices = _prices(arguments)
     check_outputs(arguments.json, arguments.plot)
-    question = Question("advise", arguments.present, arguments.rules)
     present = read_present(question)
     for size in () if nodes is None else (nodes, *sizes):
         if size > present.state.nodes:

@@ -9,12 +9,12 @@ from experiments.commands.asking.arguments import JOB_ID, check_outputs
 from experiments.commands.asking.cluster_state_options import (
     DrawingOptions,
     PresentOptions,
-    Question,
     RuleOptions,
     read_present,
     read_record,
     write_document,
 )
+from experiments.commands.asking.site_snapshots import site_question
 from experiments.terminal import warn
 from workloads.ground.errors import InputError
 from workloads.ground.parameters import Nodes, Parameter, SecondsAbove0
@@ -65,9 +65,9 @@ def main(arguments: Arguments) -> None:
     from experiments.forecast.history import read_history
     from experiments.forecast.report import document, sentence, table
 
-    drawing = arguments.drawing.keywords(arguments.rules)
+    question = site_question("forecast", arguments.present, arguments.rules)
+    drawing = arguments.drawing.keywords(question.rules)
     check_outputs(arguments.json, arguments.plot)
-    question = Question("forecast", arguments.present, arguments.rules)
     present = read_present(question)
     state = present.state
     asked = list(arguments.job) or None

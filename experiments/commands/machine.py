@@ -23,8 +23,8 @@ class Arguments:
         tuple[str, ...],
         Parameter(
             "slurm.conf; the output of 'scontrol show config', 'show node' or 'show partition', or of sinfo, as text "
-            "or JSON, several together; a .machines file of Alea; or a log, of which the machine is estimated. "
-            "'show FILE' shows a description",
+            "or JSON, several together; a directory of 'holdfast slurm snapshot'; a .machines file of Alea; or a log, "
+            "of which the machine is estimated. 'show FILE' shows a description",
             metavar="SOURCE",
             positional=True,
             repeated=True,
@@ -48,11 +48,12 @@ class Arguments:
 def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.commands.asking.arguments import check_outputs
+    from experiments.slurm.site_snapshot import expand_snapshots
     from workloads.ground.errors import InputError
     from workloads.machines.machine_file import read_machine, write_machine
     from workloads.machines.summary import machine_summary
 
-    sources = arguments.sources
+    sources = expand_snapshots(arguments.sources, "nodes.txt", "config.txt", "partitions.txt")
     if sources[0] == "show":
         if len(sources) != 2 or arguments.output or arguments.columns:
             raise InputError("'show' takes one file and no option: holdfast machine show machine.toml")

@@ -15,7 +15,11 @@ from workloads.ground.errors import InputError
 from workloads.ground.files import read_text
 from workloads.ground.units import LARGEST_TIME
 
-__all__ = ["Clock", "snapshot_time"]
+__all__ = ["MANIFEST", "SNAPSHOT_FORMAT", "Clock", "snapshot_time"]
+
+#: Manifest of the directory of a snapshot, and its format.
+MANIFEST = "snapshot.json"
+SNAPSHOT_FORMAT = "holdfast snapshot 1"
 
 
 @dataclass(frozen=True)
@@ -45,9 +49,9 @@ def snapshot_time(path: str | Path) -> Clock:
     Returns
     -------
     Clock
-        The time of the answer that the file stores (``last_update``); in files of older versions the last time at which
-        the scheduler looked at a waiting job, or the last submit or start if that is later; where there is neither, the
-        file's modification time.
+        The time of the answer that the file stores (``last_update``); in a snapshot the time of the command; in files
+        of older versions the last time at which the scheduler looked at a waiting job, or the last submit or start if
+        that is later; where there is neither, the file's modification time.
 
     Raises
     ------
@@ -55,25 +59,38 @@ def snapshot_time(path: str | Path) -> Clock:
         If there is no such file.
     """
     name, text = Path(path).name, read_text(path)
+    document: Any = {}
     if text.lstrip().startswith("{"):
         try:
             document = json.loads(text)
         except (ValueError, RecursionError):
             document = {}  # the reader of its jobs says what is wrong
-        at = _time(document.get("last_update"))
-        if at is not None:
-            return Clock(at, f"last_update of {name}")
-        jobs = document.get("jobs")
-        looks, events = _past_times([job for job in jobs if isinstance(job, dict)] if isinstance(jobs, list) else [])
-        if looks:
-            # A job may have come or started since the scheduler looked.
-            look, event = max(looks), max(events, default=0.0)
-            what = "last_sched_evaluation" if look >= event else "last event"
-            return Clock(max(look, event), f"{what} in {name}")
+    if (at := _time(document.get("last_update"))) is not None:
+        return Clock(at, f"last_update of {name}")
+    if (at := _manifest_time(Path(path))) is not None:
+        return Clock(at, f"{MANIFEST} beside {name}")
+    jobs = document.get("jobs")
+    looks, events = _past_times([job for job in jobs if isinstance(job, dict)] if isinstance(jobs, list) else [])
+    if looks:
+        # A job may have come or started since the scheduler looked.
+        look, event = max(looks), max(events, default=0.0)
+        what = "last_sched_evaluation" if look >= event else "last event"
+        return Clock(max(look, event), f"{what} in {name}")
     try:
         return Clock(float(int(Path(path).stat().st_mtime)), f"modification time of {name}")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
+
+
+def _manifest_time(path: Path) -> float | None:
+    """Time at which the command of a file of a snapshot had answered; None: the file is not of a snapshot."""
+    try:
+        document = json.loads((path.parent / MANIFEST).read_bytes())
+        if document["format"] == SNAPSHOT_FORMAT:
+            return next((_time(record["at"]) for record in document["commands"] if record["file"] == path.name), None)
+    except (OSError, ValueError, RecursionError, KeyError, TypeError):
+        pass  # another file of this name, which says nothing here
+    return None
 
 
 def _time(value: Any) -> float | None:

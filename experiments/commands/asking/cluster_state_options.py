@@ -109,7 +109,9 @@ class PresentOptions:
     log: Annotated[
         str,
         Parameter(
-            "SWF, ALCF or sacct file with recorded waits, or results of 'holdfast run'", metavar="LOG", positional=True
+            "SWF, ALCF or sacct file with waits, or results of 'run' or 'slurm snapshot'",
+            metavar="LOG",
+            positional=True,
         ),
     ]
     at: Annotated[
@@ -123,7 +125,11 @@ class PresentOptions:
     ] = None
     queue: Annotated[
         str | None,
-        Parameter("output of squeue with the current jobs; LOG is the past", default="LOG has both", metavar="FILE"),
+        Parameter(
+            "output of squeue, or 'slurm snapshot'; LOG is the past",
+            default="LOG has both",
+            metavar="FILE",
+        ),
     ] = None
     usage: Annotated[str | None, Parameter("output of 'sshare -a -l -P'", default="LOG", metavar="FILE")] = None
     mechanism: Annotated[str | None, chosen_run("LOG")] = None
@@ -149,7 +155,8 @@ class RuleOptions:
     reading
         How the log is read.
     order, backfilling, outages, failure_mtbf, repair
-        As in a simulation.
+        As in a simulation; an order or rule of None is chosen by
+        :func:`experiments.commands.asking.site_snapshots.site_question`.
     """
 
     machine: Annotated[
@@ -158,8 +165,10 @@ class RuleOptions:
         machine_size("number of nodes of the machine, or the output of 'scontrol show nodes'"),
     ] = None
     reading: LogReading
-    order: Annotated[str, Parameter("queue order", group=_MACHINE)] = "fcfs"
-    backfilling: Annotated[str, Parameter("backfilling rule", group=_MACHINE)] = "easy"
+    order: Annotated[str | None, Parameter("queue order", default="fcfs, or the snapshot's", group=_MACHINE)] = None
+    backfilling: Annotated[
+        str | None, Parameter("backfilling rule", default="easy, or the snapshot's", group=_MACHINE)
+    ] = None
     outages: Annotated[
         str | None, Parameter("file of announced windows", default="none", metavar="FILE", group=_MACHINE)
     ] = None
@@ -245,11 +254,14 @@ class Question:
         The command, for warnings.
     present, rules
         Its options.
+    notes
+        Sentences on the choice of options, for the assumptions of the answer.
     """
 
     command: str
     present: PresentOptions
     rules: RuleOptions
+    notes: tuple[str, ...] = ()
 
 
 def read_present(question: Question) -> Present:
@@ -352,10 +364,10 @@ def _with_gaps(question: Question, present: Present) -> Present:
     from experiments.forecast.missing_history import find_gaps
     from simulator.options import Options
 
-    options = Options(order=question.rules.order, backfilling=question.rules.backfilling)
+    options = Options(order=question.rules.order or "fcfs", backfilling=question.rules.backfilling or "easy")
     running = [job.job_id for job in present.state.running]
     gaps = find_gaps(present.state.prior, options, present.at, running)
-    return replace(present, assumptions=(*present.assumptions, *gaps))
+    return replace(present, assumptions=(*question.notes, *present.assumptions, *gaps))
 
 
 def _machine(question: Question, trace: Trace, at: float) -> int:

@@ -18,7 +18,7 @@ class Arguments:
     replay: Annotated[
         tuple[str, ...],
         Parameter(
-            "directory of 'holdfast slurm replay', or a log that records waits (sacct, SWF)",
+            "directory of 'holdfast slurm replay' or 'holdfast slurm snapshot', or a log with waits (sacct, SWF)",
             metavar="REPLAY",
             positional=True,
             repeated=True,
@@ -62,6 +62,7 @@ def main(arguments: Arguments) -> None:
         wait_rows,
     )
     from experiments.slurm.recorded_replay import read_replay
+    from experiments.slurm.site_snapshot import expand_snapshots
     from experiments.tables import write_csv
     from policies.backfilling import BACKFILLING
 
@@ -70,7 +71,7 @@ def main(arguments: Arguments) -> None:
         _ = BACKFILLING[rule]
     table = None if arguments.output is None else f"{arguments.output}.csv"
     check_outputs(table, arguments.output)
-    replays = [read_replay(path, arguments.nodes) for path in arguments.replay]
+    replays = [read_replay(path, arguments.nodes) for path in expand_snapshots(arguments.replay, "sacct.txt")]
     rows, differences, starts = [], [], []
     for number, replay in enumerate(replays):
         some, wrong, simulated = agreement(replay, rules, tolerance=arguments.tolerance, lag=arguments.lag)

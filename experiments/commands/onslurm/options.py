@@ -18,7 +18,8 @@ class Arguments:
     configuration: Annotated[
         tuple[str, ...],
         Parameter(
-            "slurm.conf, or what 'scontrol show config', 'scontrol show node' and 'scontrol show partition' print",
+            "slurm.conf, what 'scontrol show config', 'scontrol show node' and 'scontrol show partition' print, or a "
+            "directory of 'holdfast slurm snapshot'",
             metavar="SLURM.CONF",
             positional=True,
             repeated=True,
@@ -46,15 +47,17 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.planning.plan_document import write_json
     from experiments.slurm.site_options import site_options
+    from experiments.slurm.site_snapshot import expand_snapshots
 
     check_outputs(arguments.json, None)
     check_outputs(arguments.machine, None)
-    found = site_options(*arguments.configuration, machine=arguments.machine)
+    configuration = expand_snapshots(arguments.configuration, "config.txt", "nodes.txt", "partitions.txt")
+    found = site_options(*configuration, machine=arguments.machine)
     if arguments.machine:
         from workloads.machines.machine_file import write_machine
         from workloads.machines.sources import machine_from_files
 
-        described = machine_from_files(arguments.configuration)
+        described = machine_from_files(configuration)
         write_machine(described.machine, arguments.machine)
         found.left_out += [("note", remark) for remark in described.remarks]
     if arguments.json:

@@ -1,0 +1,31 @@
+"""``holdfast slurm snapshot``: store what Slurm's commands print, for forecasts and advice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from workloads.ground.parameters import Parameter, wholes
+
+__all__ = ["Arguments", "main"]
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class Arguments:
+    """Options of the command."""
+
+    output: Annotated[str, Parameter("directory to write", metavar="DIR", short="-o")]
+    days: Annotated[int, wholes(1, 10_000), Parameter("length of the past to ask sacct for [days]")] = 90
+
+
+def main(arguments: Arguments) -> None:
+    """Run the command."""
+    import shlex
+
+    from experiments.commands.asking.arguments import new_directory
+    from experiments.slurm.site_snapshot import take_snapshot
+    from experiments.terminal import warn
+
+    for text in take_snapshot(new_directory(arguments.output), arguments.days):
+        warn("slurm snapshot", text)
+    print(f"written to {arguments.output}; to read it: holdfast forecast {shlex.quote(arguments.output)}")
