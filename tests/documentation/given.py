@@ -34,21 +34,10 @@ def busy(path: Path) -> None:
     path.write_bytes(_trace(400))
 
 
-def runs(path: Path) -> None:
-    """Past runtimes, one a line."""
-    hours = np.random.default_rng(0).lognormal(1.0, 0.5, size=40)
-    path.write_text("".join(f"{hour:.2f}h\n" for hour in hours))
-
-
 def seconds(path: Path) -> None:
     """Past runtimes as an accounting prints them."""
     hours = np.random.default_rng(0).lognormal(1.0, 0.5, size=80)
     path.write_text("".join(f"{3600 * hour:.0f}\n" for hour in hours))
-
-
-def sweep(path: Path) -> None:
-    """A grid of two short simulations."""
-    path.write_text('mechanisms = ["baseline", "CUA-SPAA"]\n[workload]\nseeds = 0\njobs = 200\n')
 
 
 def _parquet(path: Path, **columns: Callable[[TraceJob], float]) -> None:
@@ -147,7 +136,6 @@ def accounted(path: Path) -> None:
 
 
 GIVEN: dict[str, dict[str, Callable[[Path], None]]] = {
-    "README.md": {"theta.swf.gz": trace, "runtimes.txt": runs, "fig6.toml": sweep},
     "docs/commands.md": {
         **{"year.swf.gz": trace, "log.txt": accounted},
         **dict.fromkeys(("machine.toml", "larger.toml"), machine),

@@ -28,8 +28,8 @@ __all__ = ["NOT_RUN", "PAGES", "ROOT", "Session", "read_through"]
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-#: Programs of any machine that may look at what a page has made.
-LOOKS = ("cat", "cut", "grep", "head", "ls", "sort", "tail", "wc")
+#: Programs of any machine that may look at what a page has made, or write a small file for it.
+LOOKS = ("cat", "cut", "grep", "head", "ls", "printf", "sort", "tail", "wc")
 
 
 #: What Python is called with for a program in a pipe.
