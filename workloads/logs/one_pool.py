@@ -17,6 +17,7 @@ __all__ = ["caveats"]
 
 #: Smaller shares of the work or of the time are errors of a log.
 _LEAST = 0.01
+_REMEDY = "run, info and sweep model this with --machine FILE, which 'holdfast machine' writes"
 
 
 class _Work(NamedTuple):
@@ -51,14 +52,15 @@ def caveats(trace: Trace, nodes: int | None = None, option: str = "--nodes") -> 
     >>> two = TraceJob(2, 0.0, 1, 100.0, 100.0, wait=0.0, partition="b")
     >>> print(*caveats(Trace((one, two), nodes=4)))
     one pool of equal nodes is simulated, and waits will be wrong: the log has 2 partitions (25 % of the work outside \
-the largest; --where partition=NAME --nodes N simulates one)
+the largest; --where partition=NAME --nodes N simulates one); run, info and sweep model this with --machine FILE, \
+which 'holdfast machine' writes
     """
     if not trace.jobs:
         return ()
     found = []
     parts = [*_partitions(trace, option), *_sharing(trace, nodes), *_resources(trace)]
     if parts:
-        found.append(f"one pool of equal nodes is simulated, and waits will be wrong: {'; '.join(parts)}")
+        found.append(f"one pool of equal nodes is simulated, and waits will be wrong: {'; '.join([*parts, _REMEDY])}")
     missing = min(1.0, trace.remarks.get(NO_WALLTIME, 0) / len(trace.jobs))
     if missing >= _LEAST:
         found.append(
