@@ -6,9 +6,11 @@ import argparse
 import ast
 import doctest
 import importlib
+import importlib.util
 import re
 from collections.abc import Iterator
 from contextlib import nullcontext
+from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 
@@ -141,12 +143,29 @@ def test_every_command_has_a_page() -> None:
         assert f"## holdfast {command}" in text, command
 
 
-def test_every_option_of_a_command_is_in_the_documentation() -> None:
-    text = "".join((ROOT / "docs" / page).read_text() for page in ("commands.md", "sweeps.md"))
-    named = set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", text))
+def test_the_generated_reference_explains_every_option_of_a_command() -> None:
+    spec = importlib.util.spec_from_file_location("options", ROOT / "docs" / "_extensions" / "options.py")
+    assert spec is not None
+    assert spec.loader is not None
+    reference = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(reference)
     for command in COMMANDS:
-        for action in command_parser(command)._actions:
-            assert not action.option_strings or named & set(action.option_strings), f"{command} {action.option_strings}"
+        for parser in parsers_below(command_parser(command)):
+            lines = list(reference.options(parser))
+            for action in parser._actions:
+                for name in action.option_strings if action.dest != "help" else ():
+                    at = next(at for at, line in enumerate(lines) if re.search(rf"^``.*{name}[ `]", line))
+                    assert lines[at + 1].strip(" \\"), f"{parser.prog} {name}"
+    assert any("holdfast slurm lab" in line for line in reference.options(command_parser("slurm")))
+
+
+def parsers_below(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
+    """A parser and those of its subcommands."""
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                yield from parsers_below(inner)
 
 
 def command_parser(command: str) -> argparse.ArgumentParser:
@@ -165,6 +184,22 @@ def test_every_option_of_the_model_is_explained() -> None:
             assert f"`{field.name}`" in text, field.name
     assert all(f"`{name}`" in text for name in TENANCIES)
     assert all(mechanism.notice in text and mechanism.arrival in text for mechanism in MECHANISMS)
+
+
+#: Most words of the pages that are written by hand: all of docs but those that commands write.
+MOST_WORDS = 54_500
+GENERATED = ("experiments/*", "reference/metrics.md")
+
+
+def test_pages_written_by_hand_stay_below_a_number_of_words() -> None:
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if "api" not in page.parts]
+    names = {page: page.relative_to(ROOT / "docs").as_posix() for page in pages}
+    words = {
+        name: len(page.read_text().split())
+        for page, name in names.items()
+        if not any(fnmatch(name, generated) for generated in GENERATED)
+    }
+    assert sum(words.values()) <= MOST_WORDS, sorted(words.items(), key=lambda item: -item[1])[:5]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=name_of)

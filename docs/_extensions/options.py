@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from pathlib import Path
-
-from sphinx.application import Sphinx
+from typing import TYPE_CHECKING
 
 from experiments.cli import COMMANDS, _parser
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
 
 
 def pages(app: Sphinx) -> None:
@@ -37,6 +39,11 @@ def options(parser: argparse.ArgumentParser) -> Iterator[str]:
         if actions:
             yield from (f".. rubric:: {group.title}", "")
         for action in actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for inner in action.choices.values():
+                    yield from (f".. rubric:: {inner.prog}", "")
+                    yield from options(inner)
+                continue
             names = action.option_strings or [str(action.metavar or action.dest)]
             value = f" {action.metavar or action.dest.upper()}" if action.option_strings and action.nargs != 0 else ""
             about = escape(formatter._expand_help(action)) if action.help else "\\ "

@@ -299,7 +299,7 @@ def read_record(question: Question, present: Present, drawing: DrawingOptions, r
 
     rules = question.rules
     how = BackTesting(
-        drawing.backtests, drawing.seed, runtimes, drawing.arrivals, rules.order, rules.backfilling
+        drawing.backtests, drawing.seed, runtimes, drawing.arrivals, str(rules.order), str(rules.backfilling)
     )  # fmt: skip
     record, age = find_record(
         present.trace, present.at, present.state.nodes, how, fit=drawing.fit, least=drawing.least
