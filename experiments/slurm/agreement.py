@@ -41,7 +41,7 @@ AGREEMENT_COLUMNS = (
         "error_median_s",
         "error_max_s",
     ),
-    *("wait_mean_s", "slurm_wait_mean_s", "decisions", "equal", "extra", "missing"),
+    *("wait_mean_s", "slurm_wait_mean_s", "decisions", "equal", "late", "extra", "missing"),
 )
 #: Columns of the table of decisions that differ.
 DECISION_COLUMNS = ("replay", "rule", "at_s", "slurm_alone", "rule_alone")
@@ -61,7 +61,7 @@ _SHOWN = (
 
 
 def agreement(
-    replay: Replay, rules: Sequence[str], *, tolerance: float, lag: float
+    replay: Replay, rules: Sequence[str], *, tolerance: float, lag: float, completing: float = 0.0
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, dict[int, float]]]:
     """Compare a replay with the rules.
 
@@ -75,6 +75,8 @@ def agreement(
         Starts that are no further apart are equal [s].
     lag
         Largest delay of a decision by Slurm [s].
+    completing
+        Longest time from the end of a job until its nodes are free [s]; decisions that differ by no more are late.
 
     Returns
     -------
@@ -95,8 +97,9 @@ def agreement(
     for rule in rules:
         starts = _starts(replay, rule)
         errors = [abs(starts[job] - recorded[job]) for job in recorded]
-        found = list(decisions(replay, BACKFILLING[rule], lag))
-        wrong = [decision for decision in found if not decision.equal]
+        found = list(decisions(replay, BACKFILLING[rule], lag, completing))
+        late = sum(decision.late for decision in found)
+        wrong = [decision for decision in found if not (decision.equal or decision.late)]
         rows.append(
             {
                 "replay": replay.name,
@@ -111,7 +114,8 @@ def agreement(
                 "wait_mean_s": mean(starts[job] - queued[job] for job in queued),
                 "slurm_wait_mean_s": mean(recorded[job] - queued[job] for job in queued),
                 "decisions": len(found),
-                "equal": len(found) - len(wrong),
+                "equal": len(found) - len(wrong) - late,
+                "late": late,
                 "extra": sum(len(decision.did - decision.would) for decision in wrong),
                 "missing": sum(len(decision.would - decision.did) for decision in wrong),
             }
@@ -184,7 +188,9 @@ def agreement_table(rows: Sequence[Mapping[str, Any]]) -> str:
     """The rows of one replay for a terminal."""
     some = rows[0]
     note = f"of {some['jobs']:,} jobs and {some['decisions']:,} decisions"
-    return f"{render(rows, _SHOWN)}\n{note}; Slurm's mean wait {some['slurm_wait_mean_s']:,.0f} s"
+    late = ", ".join(f"{row['late']:,} under {row['rule']}" for row in rows if row["late"])
+    late = f"; late, not wrong: {late}" if late else ""
+    return f"{render(rows, _SHOWN)}\n{note}{late}; Slurm's mean wait {some['slurm_wait_mean_s']:,.0f} s"
 
 
 def _starts(replay: Replay, rule: str) -> dict[int, float]:

@@ -30,16 +30,24 @@ class InstantDecision:
         Jobs that Slurm started.
     would
         Jobs that the rule would have started.
+    soon
+        Jobs that Slurm started later, but within the time that a node needs to complete.
     """
 
     at: float
     did: frozenset[int]
     would: frozenset[int]
+    soon: frozenset[int] = frozenset()
 
     @property
     def equal(self) -> bool:
         """Whether Slurm and the rule start the same jobs."""
         return self.did == self.would
+
+    @property
+    def late(self) -> bool:
+        """Whether Slurm starts the same jobs, but some only when nodes have completed."""
+        return not self.equal and self.did <= self.would <= self.did | self.soon
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +95,7 @@ class _View:
         return 0.0
 
 
-def decisions(replay: Replay, rule: Backfilling, lag: float) -> Iterator[InstantDecision]:
+def decisions(replay: Replay, rule: Backfilling, lag: float, completing: float = 0.0) -> Iterator[InstantDecision]:
     """All decisions of a replay: one at each instant at which a job arrived or ended while jobs waited.
 
     Parameters
@@ -98,6 +106,8 @@ def decisions(replay: Replay, rule: Backfilling, lag: float) -> Iterator[Instant
         The backfilling rule; jobs are queued by submit.
     lag
         Largest delay of a decision by Slurm [s]; events closer together form one instant.
+    completing
+        Longest time from the end of a job until its nodes are free [s].
     """
     jobs = replay.jobs
     places = {job.job_id: job.place for job in jobs if job.place}
@@ -111,7 +121,8 @@ def decisions(replay: Replay, rule: Backfilling, lag: float) -> Iterator[Instant
             would = _placed_starts(rule, now, queue, running, replay.nodes, places)
         else:
             would = _rule_starts(rule, now, queue, running, replay.nodes)
-        yield InstantDecision(now, did, would)
+        soon = frozenset(job.job_id for job in queue if now + lag < job.start <= now + lag + completing)
+        yield InstantDecision(now, did, would, soon)
 
 
 def _groups(jobs: Sequence[ReplayedJob], lag: float) -> Iterator[tuple[float, float]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -32,12 +34,26 @@ class Arguments:
         tuple[str, ...],
         Parameter(
             "rule to compare with; may be repeated",
-            default="none, easy with depth 1 and 4, conservative, slurm",
+            default="that of --config; else none, easy with depth 1 and 4, conservative, slurm",
             repeated=True,
         ),
     ] = ()
     tolerance: Annotated[Seconds, Parameter("difference of two starts that counts as none")] = 60.0
-    lag: Annotated[Seconds, Parameter("longest time that Slurm takes to decide")] = 5.0
+    lag: Annotated[
+        Seconds | None, Parameter("longest time that Slurm takes to decide", default="5s, and bf_interval of --config")
+    ] = None
+    completing: Annotated[
+        Seconds, Parameter("longest time of a node to complete: decisions that much later are late, not wrong")
+    ] = 0.0
+    config: Annotated[
+        str | None,
+        Parameter(
+            "slurm.conf, output of 'scontrol show config', or a directory of 'holdfast slurm snapshot', for the "
+            "rule, the size and the lag",
+            default="none",
+            metavar="FILE",
+        ),
+    ] = None
     output: Annotated[
         str | None,
         Parameter(
@@ -66,15 +82,23 @@ def main(arguments: Arguments) -> None:
     from experiments.tables import write_csv
     from policies.backfilling import BACKFILLING
 
-    rules = list(dict.fromkeys(arguments.backfilling or RULES))
+    site = None if arguments.config is None else _site(arguments.config)
+    rules = list(dict.fromkeys(arguments.backfilling or (RULES if site is None else [site.rule])))
+    lag = arguments.lag if arguments.lag is not None else 5.0 if site is None else site.lag
+    size = arguments.nodes if arguments.nodes is not None or site is None else site.nodes
     for rule in rules:
         _ = BACKFILLING[rule]
     table = None if arguments.output is None else f"{arguments.output}.csv"
     check_outputs(table, arguments.output)
-    replays = [read_replay(path, arguments.nodes) for path in expand_snapshots(arguments.replay, "sacct.txt")]
+    replays = [read_replay(path, size) for path in expand_snapshots(arguments.replay, "sacct.txt")]
+    if site is not None:
+        told = " ".join(f"--backfilling {shlex.quote(rule)}" for rule in rules)
+        print(f"{arguments.config}: {told} --lag {lag:g}s; {site.remark}")
     rows, differences, starts = [], [], []
     for number, replay in enumerate(replays):
-        some, wrong, simulated = agreement(replay, rules, tolerance=arguments.tolerance, lag=arguments.lag)
+        some, wrong, simulated = agreement(
+            replay, rules, tolerance=arguments.tolerance, lag=lag, completing=arguments.completing
+        )
         rows += some
         differences += wrong
         starts.append(simulated)
@@ -89,3 +113,36 @@ def main(arguments: Arguments) -> None:
         write_csv(f"{arguments.output}-decisions.csv", differences, DECISION_COLUMNS)
         png, pdf = save(figure, arguments.output)
         print(f"written to {table}, {arguments.output}-decisions.csv, {png}, {pdf}")
+
+
+@dataclass(frozen=True)
+class _Site:
+    """Rule, lag [s] and size of a configuration, and a sentence on its order; a size of None is not told."""
+
+    rule: str
+    lag: float
+    nodes: int | None
+    remark: str
+
+
+def _site(path: str) -> _Site:
+    """What a configuration says about decisions."""
+    from experiments.slurm.site_options import site_options
+    from experiments.slurm.site_snapshot import expand_snapshots
+    from workloads.ground.errors import InputError
+    from workloads.machines.slurm_conf import read_configuration
+
+    files = expand_snapshots([path], "config.txt", "nodes.txt", "partitions.txt")
+    options = site_options(*files).options
+    words = re.findall(r"(?i)(?:^|,)\s*bf_interval=([^,]*)", read_configuration(files).value("schedulerparameters"))
+    if words and not re.fullmatch(r"[0-9]{1,6}", words[-1].strip()):
+        raise InputError(f"{path}: bf_interval must be a whole number of seconds, not {words[-1]}")
+    # By default Slurm plans every 30 s; without backfilling each event is followed by a decision.
+    interval = 0.0 if options["backfilling"] == "none" else float(words[-1]) if words else 30.0
+    order = options["order"]
+    remark = (
+        "jobs are in the order of their submits"
+        if order == "fcfs"
+        else f"its order {order} is not modelled here: jobs are in the order of their submits"
+    )
+    return _Site(options["backfilling"], 5.0 + interval, int(options["nodes"]) if "nodes" in options else None, remark)

@@ -58,6 +58,51 @@ def test_a_decision_is_asked_for_in_the_state_of_slurm() -> None:
     assert found[100].did == found[100].would == {2}
 
 
+def test_a_decision_is_late_only_while_nodes_complete() -> None:
+    # Job 2 starts 8 s after job 1 has ended; job 3 starts at once.
+    jobs = (job(1, 0, 0, 100, 3, 120), job(2, 10, 108, 200, 4, 100), *EASY.jobs[2:])
+    replay = Replay("completing", jobs, 4)
+    for completing, late, wrong in ((0, 0, 1), (2, 0, 1), (3, 1, 0)):
+        ((row,), differences, _) = agreement(replay, ["easy"], tolerance=1, lag=5, completing=completing)
+        assert (row["late"], len(differences), row["missing"]) == (late, wrong, wrong)
+        assert row["equal"] + row["late"] + len(differences) == row["decisions"]
+    # A job that Slurm starts and the rule does not is wrong, however long nodes take.
+    (row,) = agreement(EASY, ["none"], tolerance=1, lag=5, completing=60)[0]
+    assert (row["late"], row["extra"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "--backfilling 'slurm window=86400 resolution=60 busy=0' --lag 35s; jobs are in the order"),
+        ("SchedulerParameters=bf_interval=1", "--lag 6s;"),
+        ("SchedulerType=sched/builtin", "--backfilling none --lag 5s;"),
+        (
+            "PriorityType=priority/multifactor\nPriorityWeightJobSize=10",
+            "its order multifactor size=10 is not modelled",
+        ),
+    ],
+)
+def test_a_configuration_gives_rule_and_lag(
+    text: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"{job.job_id},{job.submit},{job.start},{job.end},{job.nodes},{job.walltime}\n" for job in EASY.jobs]
+    Path(ACTUAL).write_text("id,submit,start,end,nodes,walltime\n" + "".join(rows))
+    Path("slurm.conf").write_text(f"{text}\nNodeName=n[1-6]\nPartitionName=p Nodes=ALL\n")
+    words = ["slurm", "compare", ".", "--config", "slurm.conf"]
+    assert cli.main(words) == 0
+    printed = capsys.readouterr().out
+    assert told in printed
+    assert "4 jobs on 6 nodes" in printed
+    assert cli.main([*words, "--nodes", "4", "--backfilling", "easy", "--lag", "2s"]) == 0
+    printed = capsys.readouterr().out
+    assert "4 jobs on 4 nodes" in printed and "\neasy" in printed
+    Path("slurm.conf").write_text("SchedulerParameters=bf_interval=soon\nNodeName=n[1-6]\n")
+    assert cli.main(words) == 2
+    assert "bf_interval must be a whole number of seconds, not soon" in capsys.readouterr().err
+
+
 def test_a_table_of_a_replay_is_checked(tmp_path: Path) -> None:
     path = tmp_path / ACTUAL
 
