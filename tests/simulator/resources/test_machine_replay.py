@@ -194,6 +194,20 @@ PARTS = {
 }
 
 
+def test_keys_that_change_with_time_are_looked_at_in_each_pass() -> None:
+    # Waits over walltimes: at 10 they are 10 / 20, 10 / 100 and 1 / 20, at 30 they are 30 / 100 and 21 / 20.
+    one = {"nodes": [{"names": "n1", "cores": 1}]}
+    jobs = (job(1, 0, 10), job(2, 0, 20), job(3, 0, 100), job(4, 9, 20))
+    assert starts(replay(one, *jobs, order="wfp3")) == [0, 10, 50, 30]
+    assert starts(replay(one, *jobs)) == [0, 10, 30, 130]
+
+
+def test_fair_share_on_a_machine_counts_what_accounts_have_used() -> None:
+    one = {"nodes": [{"names": "n1", "cores": 1}]}
+    jobs = (job(1, 0, 10, account="a"), job(2, 1, 10, account="a"), job(3, 2, 5, account="b"))
+    assert starts(replay(one, *jobs, order="fairshare")) == [0, 15, 10]
+
+
 def test_jobs_of_a_higher_tier_come_first() -> None:
     jobs = [
         job(1, 0, 10, partitions=("a",)),
