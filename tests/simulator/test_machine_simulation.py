@@ -119,7 +119,6 @@ def test_capacity_is_busy_or_idle_on_every_machine(seed: int) -> None:
     ("options", "said"),
     [
         ({"mechanism": "CUA-SPAA"}, "mechanism must be baseline on a machine (--machine), not 'CUA-SPAA'"),
-        ({"order": "wfp3"}, "order must be one of f1, f2, f3, f4, fcfs, laf, largest, ljf, saf, sjf, smallest on a"),
         ({"backfilling": "slurm"}, "backfilling must be none, easy, easy depth=K or conservative on a machine"),
         ({"passes": "event"}, "passes must be instant on a machine (--machine), not 'event'"),
         ({"engine": "simpy"}, "engine must be auto on a machine (--machine), not 'simpy'"),
