@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Annotated
 
 from experiments.commands.asking.arguments import PaperReading
+from workloads.ground.errors import ParameterError
 from workloads.ground.parameters import Parameter, Seconds, Seed, wholes
 from workloads.theta.year import LARGEST
 
 __all__ = ["Arguments", "main"]
+
+#: Endings of files that a user would not open as SWF.
+_OTHER_FORMATS = frozenset({".csv", ".tsv", ".json", ".parquet", ".xlsx"})
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -30,6 +35,8 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
+    if PurePath(arguments.output).suffix.lower() in _OTHER_FORMATS:
+        raise ParameterError("--output", "an SWF file, such as year.swf or year.swf.gz", arguments.output)
     from workloads.logs.swf import write_swf
     from workloads.theta.generator import generate
     from workloads.theta.presets import preset_year

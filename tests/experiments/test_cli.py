@@ -418,3 +418,9 @@ def test_a_slip_in_a_list_or_a_window_is_named(
 ) -> None:
     assert cli.main(["run", str(year), "-o", str(tmp_path / "out"), "--mechanism", "baseline", *option.split()]) == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_generate_refuses_the_ending_of_another_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["generate", "-o", str(tmp_path / "year.csv"), "--jobs", "10"]) == 2
+    assert "--output must be an SWF file, such as year.swf or year.swf.gz, not" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
