@@ -116,5 +116,5 @@ def _test_moment(
     for job in asked:
         simulated = np.array([one[job.job_id] for one in drawn]) - at
         quantiles = np.quantile(simulated, LEVELS, method="inverted_cdf")
-        told = ask_experts(waits, state, job, quantiles.tolist())
-        yield BackTest(at, waited_time(state, job), starts[job.job_id] - at, told)
+        by_expert = ask_experts(waits, state, job, quantiles.tolist())
+        yield BackTest(at, waited_time(state, job), starts[job.job_id] - at, by_expert)

@@ -49,9 +49,9 @@ class Correction:
     weights: Floats
     shifts: Floats
 
-    def apply(self, told: Floats) -> Floats:
+    def apply(self, forecasts: Floats) -> Floats:
         """Corrected quantiles, ascending, from those of the experts on the scale, shape (experts, levels)."""
-        mixed = self.weights @ told + self.shifts
+        mixed = self.weights @ forecasts + self.shifts
         corrected: Floats = np.maximum.accumulate(np.maximum(mixed, np.log(_OFFSET)))
         return corrected
 
@@ -68,7 +68,9 @@ def from_scale(values: Floats) -> Floats:
     return seconds
 
 
-def fit_correction(told: Floats, actual: Floats, levels: Sequence[float], aimed: Floats | None = None) -> Correction:
+def fit_correction(
+    forecasts: Floats, actual: Floats, levels: Sequence[float], aimed: Floats | None = None
+) -> Correction:
     """The correction by some back-tests.
 
     The weight of an expert falls exponentially with the sum of its pinball losses after its own shifts. The shift of
@@ -76,7 +78,7 @@ def fit_correction(told: Floats, actual: Floats, levels: Sequence[float], aimed:
 
     Parameters
     ----------
-    told
+    forecasts
         Quantiles of the experts on the scale, shape (tests, experts, levels).
     actual
         What happened on the scale, shape (tests,).
@@ -85,17 +87,19 @@ def fit_correction(told: Floats, actual: Floats, levels: Sequence[float], aimed:
     aimed
         Levels of the shifts, adapted to former misses; None: ``levels``.
     """
-    told, actual = told[-_LAST:], actual[-_LAST:]
+    forecasts, actual = forecasts[-_LAST:], actual[-_LAST:]
     own = np.array(levels)
     losses = np.array(
         [
-            _pinball(actual, told[:, expert] + _shifts(actual, told[:, expert], own), own)
-            for expert in range(told.shape[1])
+            _pinball(actual, forecasts[:, expert] + _shifts(actual, forecasts[:, expert], own), own)
+            for expert in range(forecasts.shape[1])
         ]
     )
     weights = np.exp(-_ETA * (losses - losses.min()))
     weights /= weights.sum()
-    return Correction(weights, _shifts(actual, np.einsum("e,tel->tl", weights, told), own if aimed is None else aimed))
+    return Correction(
+        weights, _shifts(actual, np.einsum("e,tel->tl", weights, forecasts), own if aimed is None else aimed)
+    )
 
 
 def _pinball(actual: Floats, quantiles: Floats, levels: Floats) -> float:
@@ -116,13 +120,13 @@ def _shifts(actual: Floats, quantiles: Floats, levels: Floats) -> Floats:
 
 
 def replay(
-    told: Floats, actual: Floats, times: Floats, starts: Floats, levels: Sequence[float]
+    forecasts: Floats, actual: Floats, times: Floats, starts: Floats, levels: Sequence[float]
 ) -> tuple[list[int], Floats, Floats]:
     """Correct each back-test by those that were known before it.
 
     Parameters
     ----------
-    told, actual, levels
+    forecasts, actual, levels
         As of :func:`fit_correction`, in the order of time.
     times, starts
         Time of each forecast and start of its job [s], shape (tests,).
@@ -141,7 +145,7 @@ def replay(
         known = np.flatnonzero(starts[:place] <= at)
         if len(known) < ENOUGH:
             continue
-        quantiles = fit_correction(told[known], actual[known], levels, aimed).apply(told[place])
+        quantiles = fit_correction(forecasts[known], actual[known], levels, aimed).apply(forecasts[place])
         places.append(place)
         found.append(quantiles)
         # A quantile of 0 s cannot be too high, so that a start at once says nothing about its level.

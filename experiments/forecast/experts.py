@@ -39,12 +39,12 @@ def ask_experts(
     """
     ahead = sum(other.submit <= job.submit for other in state.waiting) - 1
     waited, levels = waited_time(state, job), np.array(LEVELS)
-    told = {
+    forecasts = {
         SIMULATION: simulated,
         "nearest": waits.nearest(job, state.at, ahead, levels, waited),
         "bounds": waits.bounds(job, state.at, levels, waited),
     }
-    return {name: tuple(map(float, quantiles)) for name, quantiles in told.items()}
+    return {name: tuple(map(float, quantiles)) for name, quantiles in forecasts.items()}
 
 
 def waited_time(state: MachineState, job: SeenJob) -> float:

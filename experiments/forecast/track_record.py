@@ -123,9 +123,9 @@ class TrackRecord:
         if self._waits is None or not self.corrects(waiting):
             return None
         own = self.like(waiting)
-        told = ask_experts(self._waits, state, job, simulated)
+        forecasts = ask_experts(self._waits, state, job, simulated)
         correction = fit_correction(*_arrays(own)[:2], LEVELS, self._replay(waiting)[2])
-        found: list[float] = from_scale(correction.apply(to_scale([told[name] for name in EXPERTS]))).tolist()
+        found: list[float] = from_scale(correction.apply(to_scale([forecasts[name] for name in EXPERTS]))).tolist()
         return found
 
     def quality(self, waiting: bool, *, corrected: bool = True) -> Quality:
@@ -153,9 +153,9 @@ class TrackRecord:
 
 def _arrays(tests: Sequence[BackTest]) -> tuple[Floats, Floats, Floats, Floats]:
     """Quantiles of the experts and actual times on the scale of corrections, and times and starts [s]."""
-    told = to_scale([[test.quantiles[name] for name in EXPERTS] for test in tests])
+    forecasts = to_scale([[test.quantiles[name] for name in EXPERTS] for test in tests])
     times, waits = np.array([test.at for test in tests]), np.array([test.wait for test in tests])
-    return told, to_scale(waits), times, times + waits
+    return forecasts, to_scale(waits), times, times + waits
 
 
 def find_share(quantiles: Sequence[float], time: float) -> float:

@@ -92,8 +92,8 @@ def main(arguments: Arguments) -> None:
     check_outputs(table, arguments.output)
     replays = [read_replay(path, size) for path in expand_snapshots(arguments.replay, "sacct.txt")]
     if site is not None:
-        told = " ".join(f"--backfilling {shlex.quote(rule)}" for rule in rules)
-        print(f"{arguments.config}: {told} --lag {lag:g}s; {site.remark}")
+        options = " ".join(f"--backfilling {shlex.quote(rule)}" for rule in rules)
+        print(f"{arguments.config}: {options} --lag {lag:g}s; {site.remark}")
     rows, differences, starts = [], [], []
     for number, replay in enumerate(replays):
         some, wrong, simulated = agreement(
@@ -117,7 +117,7 @@ def main(arguments: Arguments) -> None:
 
 @dataclass(frozen=True)
 class _Site:
-    """Rule, lag [s] and size of a configuration, and a sentence on its order; a size of None is not told."""
+    """Rule, lag [s] and size of a configuration, and a sentence on its order; a size of None is not known."""
 
     rule: str
     lag: float
