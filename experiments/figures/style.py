@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from experiments.figures.canvas import is_narrow, width_inches
 from experiments.figures.plain_text import lay_out, without_warnings_of_names
 from policies.mechanism import BASELINE
 from workloads.ground.files import atomic_open
@@ -20,10 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
 
 __all__ = [
-    "COLUMN",
     "FONT",
     "INK",
-    "PAGE",
     "STATE_COLORS",
     "TYPE_COLORS",
     "dress",
@@ -32,14 +31,10 @@ __all__ = [
     "mechanism_label",
     "mechanism_marker",
     "name_mechanisms",
-    "new_figure",
     "panel_letters",
     "relabel",
     "save",
 ]
-
-#: Widths of a column and of a page of a two-column paper [in].
-COLUMN, PAGE = 3.5, 7.16
 
 #: Font sizes [pt]: readable when the figure is printed at its own width.
 FONT = {"title": 8.5, "label": 8.0, "tick": 7.0, "legend": 7.0, "note": 6.5}
@@ -84,6 +79,8 @@ _NOTICE_MARKERS = {BASELINE: "D", "N": "o", "CUA": "s", "CUP": "^"}
 _SPARE_COLORS = ("#CC79A7", "#6B1F52", "#56B4E9", "#8A6B00", "#332288", "#F0C14B")
 _SPARE_MARKERS = ("v", "P", "X", "<", ">", "h")
 
+#: Widths in a legend: of a key with the gaps beside it, and of a character at most [in].
+_KEY, _CHARACTER = 0.35, 0.055
 # PDF files read a global setting when they are written.
 _writing = threading.Lock()
 
@@ -124,17 +121,6 @@ def name_mechanisms(axes: Axes, names: Sequence[str]) -> None:
     for text in axes.get_yticklabels():
         if "\n" in text.get_text():
             text.set(fontsize=FONT["note"], linespacing=0.9)
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of that size [in], laid out so that nothing overlaps."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
-    engine = figure.get_layout_engine()
-    if engine is not None:
-        engine.set(w_pad=0.04, h_pad=0.04, wspace=0.03, hspace=0.04)  # type: ignore[call-arg]  # of this engine
-    return figure
 
 
 def relabel(figure: Figure, unit: str) -> Figure:
@@ -178,12 +164,14 @@ def panel_letters(panels: Sequence[Axes]) -> None:
 
 
 def legend_above(figure: Figure, handles: Sequence[Any], labels: Sequence[str], columns: int | None = None) -> Legend:
-    """A legend over all panels, where it can cover no data."""
+    """A legend over all panels, where it can cover no data; on a narrow canvas with as many columns as fit."""
+    most = max(1, int(width_inches(figure) / (_KEY + _CHARACTER * max(map(len, labels), default=1))))
+    wanted = columns or len(labels)
     return figure.legend(
         handles,
         labels,
         loc="outside upper center",
-        ncols=columns or len(labels),
+        ncols=min(wanted, most) if is_narrow(figure) else wanted,
         fontsize=FONT["legend"],
         frameon=False,
         labelcolor=INK,
