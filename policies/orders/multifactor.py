@@ -76,7 +76,7 @@ class Multifactor:
         return self.fairshare > 0
 
     def at(self, view: SystemView) -> Callable[[WaitingJob], tuple[float, int]]:
-        """Key: minus the current priority of a job, then its submit."""
+        """Return the key: minus the current priority of a job, and its submit."""
         now, machine = view.now, view.nodes
         oldest = self.max_age * SECOND
         known: dict[str, float] = {}
@@ -103,13 +103,13 @@ class Multifactor:
         weight = self.qos * self._qos.get(group, 0.0)
         if self.fairshare:
             used = view.group_usage(group) / (view.group_usage(None) or 1.0)
-            # Rounded, so that equal usages that were summed in another order compare equal.
+            # Rounding makes equal usages compare equal even if they were summed in another order.
             weight += self.fairshare * 2.0 ** (-round(used, 12) * self.accounts)
         return weight
 
 
 class _MultifactorRanking:
-    """:class:`Multifactor` for many jobs: the same sums and quotients, which an array rounds in the same way."""
+    """:class:`Multifactor` for many jobs; arrays round its sums and quotients like single numbers."""
 
     width = 4
     slack = 0.0
@@ -129,7 +129,7 @@ class _MultifactorRanking:
         return job.submit, job.eligible, job.nodes, number
 
     def keys(self, view: SystemView, traits: Numbers) -> tuple[Numbers, ...]:
-        """Minus the priorities, and submits."""
+        """Negative priorities, and submits."""
         order = self._order
         submit, eligible, nodes, group = traits
         number = group.astype(np.intp)

@@ -29,40 +29,40 @@ from workloads.ground.compilation import (
 
 __all__ = ["object_code"]
 
-#: What the code of a loop may call: the rest of what LLVM names is no function of a library.
+#: Library functions that the code of a loop may call.
 _LIBRARY = frozenset({"memset", "memcpy", "memmove"})
-#: Engines must live as long as their code.
+#: Engines must exist as long as their code is used.
 _engines: list[Any] = []
 
 
 @functools.cache
 def object_code(function: Callable[..., Any], kinds: str, *, compiles: bool = True) -> Callable[..., Any] | None:
-    """A loop as machine code.
+    """Compile a loop to machine code, or load it from the cache.
 
     Parameters
     ----------
     function
-        A function of a module that reads and writes whole numbers and arrays of them, asks no array for its length, and
-        returns a whole number or nothing.
+        A function of a module that reads and writes whole numbers and arrays of them, does not use the length of an
+        array, and returns a whole number or nothing.
     kinds
-        A letter for each argument: ``n`` a whole number, ``a`` an array of 64-bit integers, contiguous, ``b`` one of
-        bytes.
+        A letter for each argument: ``n`` for a whole number, ``a`` for a contiguous array of 64-bit integers, ``b`` for
+        an array of bytes.
     compiles
-        Whether it is compiled where it is not in the cache and cannot be kept there, which takes some seconds in each
-        process, or where it has an attribute ``slow_to_compile``.
+        Whether to compile code that is not in the cache even if this takes long: if there is no cache, so that each
+        process takes some seconds, or if the function has an attribute ``slow_to_compile``.
 
     Returns
     -------
     callable or None
-        Takes the same arguments by place, arrays also by their addresses, and does the same. None if numba is
-        missing or cannot compile it, or it is not worth compiling: the plain function gives the same results. A
-        :class:`~workloads.ground.errors.MachineCodeWarning` says what is wrong.
+        An equivalent function with positional arguments, which also accepts addresses of arrays. None if numba is
+        missing or fails, or ``compiles`` forbids it; the plain function gives the same results. Failures cause a
+        :class:`~workloads.ground.errors.MachineCodeWarning`.
     """
     try:
         import llvmlite  # type: ignore[import-untyped]
         from llvmlite import binding as llvm
 
-        version = llvmlite.__version__  # each version of numba has one of its own
+        version = llvmlite.__version__  # each version of numba needs its own version of llvmlite
     except ImportError:
         return None
     try:
@@ -95,7 +95,7 @@ def object_code(function: Callable[..., Any], kinds: str, *, compiles: bool = Tr
 
 
 def _compile(function: Callable[..., Any], kinds: str, llvm: Any, machine: Any) -> bytes | None:
-    """The name of the function and its object code; None if numba is missing, or with a warning."""
+    """Name and object code of a function; None if numba is missing, or, with a warning, if it fails."""
     try:
         text = assembly(function, kinds)
         if text is None:
@@ -104,7 +104,7 @@ def _compile(function: Callable[..., Any], kinds: str, llvm: Any, machine: Any) 
         outside = {item.name for item in module.functions if item.is_declaration}
         outside = {name for name in outside if not name.startswith("llvm.")} - _LIBRARY
         defined = [item for item in module.functions if not item.is_declaration]
-        # Others are those that it calls without having them inlined.
+        # Internal functions are called by it and not inlined.
         (name,) = (item.name for item in defined if item.linkage == llvm.Linkage.external)
         if outside:
             raise ValueError(f"it needs {', '.join(sorted(outside))}")
@@ -116,7 +116,7 @@ def _compile(function: Callable[..., Any], kinds: str, llvm: Any, machine: Any) 
 
 
 def _load(content: bytes, kinds: str, llvm: Any, machine: Any) -> Callable[..., Any] | None:
-    """The function with this name and object code."""
+    """Load the function from its name and object code."""
     name, _, code = content.partition(b"\0")
     try:
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
@@ -129,7 +129,7 @@ def _load(content: bytes, kinds: str, llvm: Any, machine: Any) -> Callable[..., 
     if not address:
         return None
     _engines.append(engine)
-    # Numba passes a place for the result and one for an exception, which is not used, before the arguments.
+    # In numba's calling convention, pointers to the result and to an (unused) exception precede the arguments.
     called = ctypes.CFUNCTYPE(
         ctypes.c_int32,
         *(ctypes.c_void_p, ctypes.c_void_p),
@@ -142,7 +142,7 @@ def _load(content: bytes, kinds: str, llvm: Any, machine: Any) -> Callable[..., 
         try:
             called(result, exception, *arguments)
         except ctypes.ArgumentError:
-            # Nothing was called: there are arrays among them.
+            # ctypes rejected the arguments before the call: some are arrays, which are converted to addresses.
             given = zip(kinds, arguments, strict=True)
             called(result, exception, *(value if kind == "n" else _address(value, kind) for kind, value in given))
         return spare[0]

@@ -1,8 +1,8 @@
 """Generator of the documentation pages about experiments: question, command, figure and answer.
 
-``python -m experiments.study.report.pages DIR [DOCS]`` writes them to DOCS (default ``docs/experiments``) from the
-experiments and, where DIR holds their tables, from these; the answers of other experiments remain unchanged. A test
-compares the pages with the experiments.
+``python -m experiments.study.report.pages DIR [DOCS]`` writes the pages to DOCS (default ``docs/experiments``). The
+answers come from the tables in DIR; answers of experiments without tables there remain unchanged. A test compares the
+pages with the experiments.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 __all__ = ["MOST_BYTES", "contents", "find_answers", "page"]
 
-#: Largest size of a picture [bytes].
+#: Maximum size of a picture [bytes].
 MOST_BYTES = 96 * 1024
 _DPI = 120
-#: Largest sum of differences in red, green and blue between colours that are merged.
+#: Maximum sum of the differences in red, green and blue between colours that are merged.
 _NEAR = 18
 _NOT_YET = "*Not measured yet.*"
 #: Columns of the counts: outcomes, and statements by construction
@@ -117,18 +117,18 @@ def _counts_row(cells: Sequence[str], numbers: Counter[str]) -> str:
 
 
 def find_answers(text: str) -> dict[str, str]:
-    """The answers on a page, by experiment."""
+    """Extract the answers on a page, by experiment."""
     return dict(re.findall(r"<!-- answer (\S+) -->\n\n(.*?)\n\n<!-- end -->", text, flags=re.DOTALL))
 
 
 def _answer(item: Experiment, directory: Path, pictures: Path) -> str:
-    """Answer of an experiment from its tables; writes its picture beside the pages."""
+    """Make the answer of an experiment from its tables, and write its picture beside the pages."""
     record = json.loads((directory / f"{item.id}.json").read_text(encoding="utf-8"))
     tables = read_tables(item.id, directory)
     parts = []
     stand_in = any(not row.get("measured", True) for row in tables.get("data", ()))
     if item.single_runs and record["data"] and not stand_in:
-        # A picture of generated data would appear beside verdicts on other data.
+        # An old picture of generated data would be beside verdicts on other data.
         (pictures / f"{item.id}.png").unlink(missing_ok=True)
         parts.append("*Its picture shows single runs of data that are not ours to publish.*")
     elif item.draw is not None:
@@ -155,7 +155,7 @@ def _refuse_rows(item: Experiment, record: Mapping[str, Any], answer: str) -> No
     Raises
     ------
     InputError
-        If a line of the answer has all cells of a row of the data, of three or more.
+        If a line of the answer has all cells of a row of the data with at least three cells.
     """
     shown = [set(re.findall(r"[\w.]+", line)) for line in answer.splitlines()]
     for name in record["data"]:
@@ -169,7 +169,7 @@ def _refuse_rows(item: Experiment, record: Mapping[str, Any], answer: str) -> No
 
 
 def _line(verdict: Verdict, with_printed: bool) -> str:
-    """A verdict as a line of a table: what is printed with its source, the outcome with its rule."""
+    """Format a verdict as a line of a table: the printed value with its source, the outcome with its rule."""
     printed = _plain(verdict.printed)
     if verdict.source is not HYPOTHESIS:
         printed = f"{printed} ({_plain(str(verdict.source))})"
@@ -191,7 +191,7 @@ def _sizes(item: Experiment, record: Mapping[str, Any]) -> str:
     own = select_sizes(record["parameters"])
 
     def apart(parameters: Any) -> list[str]:
-        """Settings that make the command measure the same."""
+        """Options of the command for the same measurement."""
         whole = select_sizes(json.loads(json.dumps(asdict(parameters), default=str)))
         return [
             f"--set {name}={','.join(map(str, value)) if isinstance(value, list) else value}"
@@ -212,7 +212,7 @@ def _sizes(item: Experiment, record: Mapping[str, Any]) -> str:
 
 
 def _origin(record: Mapping[str, Any], cost: Cost | None) -> str:
-    """Version, and date and cost where known."""
+    """Version, and date and cost if known."""
     version = f"Holdfast {record['holdfast']}, sources {record['sources']}"
     if cost is None:
         return f"*{version}.*"
@@ -221,7 +221,7 @@ def _origin(record: Mapping[str, Any], cost: Cost | None) -> str:
 
 
 def _small_png(figure: Figure) -> bytes:
-    """PNG with a palette, with the highest resolution and number of colours that fit into :data:`MOST_BYTES`."""
+    """Render a PNG with a palette, with the most pixels and colours that fit into :data:`MOST_BYTES`."""
     from PIL import Image
 
     content = b""
@@ -242,10 +242,10 @@ def _small_png(figure: Figure) -> bytes:
 
 
 def _palette(image: PIL.Image.Image, most: int) -> PIL.Image.Image:
-    """Palette of a picture: its most frequent colours, without those close to a more frequent one.
+    """Palette of a picture: its most frequent colours, except those close to a more frequent one.
 
-    Even small marks keep their exact colour, because the pixels inside a mark are equal while each blend at an edge is
-    rare. A median cut would merge the colours of small marks.
+    Even small marks keep their exact colours, because all pixels inside a mark are equal, while each mixed colour at an
+    edge is rare. A median cut would merge the colours of small marks.
     """
     from PIL import Image
 
@@ -264,7 +264,7 @@ def _palette(image: PIL.Image.Image, most: int) -> PIL.Image.Image:
 
 
 def _plain(text: str) -> str:
-    """A text with its signs escaped for Markdown."""
+    """Escape the special characters of Markdown in a text."""
     return re.sub(r"([\\|*_<>`\[\]])", r"\\\1", text)
 
 
