@@ -103,8 +103,11 @@ class _Help(argparse.HelpFormatter):
         return "\n".join(indent + line for line in lines)
 
 
-class _HelpAll(argparse._HelpAction):
+class _HelpAll(argparse.Action):
     """Print the help of all options."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, default=argparse.SUPPRESS, help=help)
 
     def __call__(self, parser: Any, *_: Any) -> None:
         parser.brief = ()
