@@ -108,7 +108,7 @@ def add_options(
     lists
         Functions that split the words of parameters with several values, by name; None: there are none.
     """
-    groups: dict[str, argparse._ActionsContainer] = {"": parser}
+    groups: dict[str, Any] = {"": parser}
     for item in declared_parameters(kind):
         parameter = item.parameter
         if parameter.group not in groups:
@@ -129,7 +129,7 @@ def add_options(
             how |= {"action": "append"} if parameter.repeated else {}
         action = groups[parameter.group].add_argument(*names, **how)
         if parameter.names_in:
-            action.names = _Names(parameter.names_in)  # type: ignore[attr-defined]  # argparse puts it into the help
+            action.names = _Names(parameter.names_in)  # argparse puts it into the help
 
 
 def read_arguments(kind: type[_T], parsed: argparse.Namespace) -> _T:

@@ -251,6 +251,8 @@ def plain_result(
         return found
     jobs = found.jobs
     started = starts(jobs, nodes, options)
+    if isinstance(started, str):
+        return started
     ended = started + jobs.runtime
     took = perf_counter() - began
     refuse_late_end(int(ended.max()), origin)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Annotated
 
 from experiments.commands.asking.arguments import Classes
@@ -11,6 +10,7 @@ from experiments.commands.asking.simulation_options import SimulationOptions, pr
 from experiments.output.signals import Interrupted
 from experiments.terminal import warn
 from workloads.ground.parameters import Group, Parameter, Share, wholes
+from workloads.ground.release import VERSION
 
 __all__ = ["Arguments", "main"]
 
@@ -102,7 +102,7 @@ def main(arguments: Arguments) -> None:
         rows = [item.row() for item in loop.rounds]
         costs = to_document(
             loop.rounds[-1].prices or loop.rounds[-1].fitted,
-            holdfast=version("holdfast"),
+            holdfast=VERSION,
             source={"loop": str(directory), "mechanism": mechanisms[0], "rounds": len(rows), "stable": loop.stable},
         )
         with handover(directory, RUN) as new:
@@ -111,7 +111,7 @@ def main(arguments: Arguments) -> None:
             write_csv(new / "rounds.csv", rows, COLUMNS)
             write_document(str(new / "costs.json"), costs)
             save(plot_loop(rows), new / "loop")
-            configuration = {"holdfast": version("holdfast"), **simulation.configuration}
+            configuration = {"holdfast": VERSION, **simulation.configuration}
             seal(
                 new, RUN, {**configuration, "rounds": arguments.rounds, "tolerance": arguments.tolerance}, PICTURE_FILES
             )

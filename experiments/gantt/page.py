@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from experiments.output.csp import with_policy
 from experiments.recordings.time_windows import Window
 from simulator.results.recording import Recording
 from workloads.ground.files import atomic_open
+from workloads.ground.release import VERSION
 
 __all__ = ["write_gantt"]
 
@@ -80,7 +80,7 @@ def _render(columns: Mapping[str, Any], words: str, zone: str) -> str:
         state_colors=Markup(_json(STATE_COLORS)),
         words=words,
         unit=columns["unit"],
-        version=_version(),
+        version=VERSION,
     )
     return with_policy(html, scripts=1)
 
@@ -108,10 +108,3 @@ def _example(jobs: Mapping[str, Any]) -> str:
     words = [str(jobs["id"][0])]
     words += [f"{kind}:{jobs[f'{kind}s'][-1]}" for kind in ("project", "user") if jobs[f"{kind}s"][-1]]
     return ", ".join([*words, "type:rigid"])
-
-
-def _version() -> str:
-    try:
-        return version("holdfast")
-    except PackageNotFoundError:  # run from a checkout that was never installed
-        return "unknown"

@@ -7,9 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from time import perf_counter
 from types import TracebackType
-from typing import TypeVar
-
-from tqdm import tqdm
+from typing import Any, TypeVar
 
 from experiments.terminal import escape
 
@@ -19,6 +17,8 @@ __all__ = ["Bar", "Remaining", "RunBar", "follow"]
 Kind = tuple[str, ...]
 #: Interval between updates of the remaining time [s].
 _LOOK_EVERY = 0.5
+#: Duration of a replay without a bar [s].
+_SHORT = 0.5
 
 _Piece = TypeVar("_Piece")
 
@@ -28,6 +28,8 @@ def follow(pieces: Iterable[_Piece], total: int, shown: bool) -> Iterator[_Piece
 
     Nothing is shown before the first one, so that an error message stands alone.
     """
+    from tqdm import tqdm
+
     terminal = sys.stderr.isatty()
     bar = None
     try:
@@ -58,27 +60,37 @@ class Bar:
         Jobs of one replay.
     mechanisms
         The replays.
-    delay
-        Delay before anything is shown [s], because a short replay needs no bar.
     """
 
-    def __init__(self, jobs: int, mechanisms: Sequence[str], *, delay: float = 0.0) -> None:
+    def __init__(self, jobs: int, mechanisms: Sequence[str]) -> None:
         self._jobs = jobs
         self._order = {name: position for position, name in enumerate(mechanisms)}
+        self._began = perf_counter()
+        self._bar: Any = None
+
+    def advance(self, mechanism: str, jobs: int) -> None:
+        """Show the number of jobs of a replay that have ended, unless it has just begun: a short one needs no bar."""
+        if self._bar is None:
+            if perf_counter() - self._began < _SHORT:
+                return
+            self._bar = self._open()
+        self._bar.set_description(escape(mechanism), refresh=False)
+        self._bar.update(self._order[mechanism] * self._jobs + jobs - self._bar.n)
+
+    def _open(self) -> Any:
+        # Imported here, because it takes as long as the replay of a short log.
+        from tqdm import tqdm
+
         terminal = sys.stderr.isatty()
-        self._bar = tqdm(
-            total=jobs * len(mechanisms),
+        bar = tqdm(
+            total=self._jobs * len(self._order),
             unit=" jobs",
             unit_scale=True,
             mininterval=0.1 if terminal else 5.0,
             leave=not terminal,
-            delay=delay,
         )
-
-    def advance(self, mechanism: str, jobs: int) -> None:
-        """Show the number of jobs of a replay that have ended."""
-        self._bar.set_description(escape(mechanism), refresh=False)
-        self._bar.update(self._order[mechanism] * self._jobs + jobs - self._bar.n)
+        bar.start_t -= perf_counter() - self._began
+        return bar
 
     def __enter__(self) -> Bar:
         return self
@@ -86,7 +98,8 @@ class Bar:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bar.close()
+        if self._bar is not None:
+            self._bar.close()
 
 
 class Remaining:
@@ -153,7 +166,7 @@ class RunBar:
             self._next = now + _LOOK_EVERY
             left = self._remaining.seconds(now - self._began)
             if left is not None:
-                self._bar.set_postfix_str(f"{tqdm.format_interval(left)} left", refresh=False)
+                self._bar.set_postfix_str(f"{self._bar.format_interval(left)} left", refresh=False)
         self._bar.update()
 
     def say(self, text: str) -> None:
@@ -162,6 +175,8 @@ class RunBar:
             self._bar.write(escape(text), file=sys.stderr)
 
     def __enter__(self) -> RunBar:
+        from tqdm import tqdm
+
         terminal = sys.stderr.isatty()
         self._bar = tqdm(
             total=self._runs,

@@ -26,7 +26,7 @@ def compiled_loop(loop: Callable[..., int], kinds: str, steps: int) -> Callable[
     Parameters
     ----------
     loop
-        A loop of this folder.
+        A loop of this folder or of :mod:`policies.planning.kernel`.
     kinds
         A letter for each argument, as in :func:`workloads.ground.object_code.object_code`.
     steps
@@ -49,8 +49,7 @@ def run(loop: Callable[..., int], kinds: str, steps: int, **given: Any) -> int:
     steps
         Estimated number of inner steps.
     **given
-        Arguments of the loop by name: whole numbers, and contiguous arrays of 64-bit integers, which are changed in
-        place.
+        Its arguments by name: numbers, and contiguous arrays, as the letters say, which are changed in place.
 
     Returns
     -------

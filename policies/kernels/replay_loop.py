@@ -8,14 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from policies.kernels.plan_pass import plan
+from policies.kernels.queue_keys import sort_queue
 from policies.kernels.timeline import put_back
 
 __all__ = ["KINDS", "MORE", "STUCK", "replay"]
 
 #: Results of an incomplete replay: it needs more future jobs (MORE); some jobs can never start (STUCK).
 MORE, STUCK = -1, -2
-#: Kinds of the arguments of :func:`replay` (:func:`workloads.ground.object_code.object_code`).
-KINDS = "nnaaaaaanannnnnnnnaaaaanaaaaaaaaaaaa"
+#: What the arguments of :func:`replay` are (:func:`workloads.ground.object_code.object_code`).
+KINDS = "nnaaaaaanannnnnnnnaaaaanaaaaaaaaaaaanffdddaf"
 
 
 def end_run(runs: Any, limits: Any, by_end: Any, by_limit: Any) -> Any:
@@ -60,7 +61,7 @@ def unlink(job: Any, after: Any, before: Any) -> None:
 def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike
     count, present, submits, nodes, walltimes, runtimes, ranks, awaited, waiting, queue, begin, free, tolerance,
     never, depth, complete, on_trial, choices, tried, ends, limits, by_end, by_limit, runs, starts, after, before,
-    found, how, order, times, levels, bounds, begun, sizes, planned,
+    found, how, order, times, levels, bounds, begun, sizes, planned, kind, first, second, p, q, r, ties, keys,
 ):  # fmt: skip
     """Simulate until the awaited jobs have started; returns the number of future jobs submitted by then.
 
@@ -75,6 +76,10 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
     descending end, and ``by_limit`` by ascending limit. ``starts`` gets the starts of the others. ``after`` and
     ``before`` are buffers for the links of the queue, with one more element for its two ends. The last arguments are
     buffers of :func:`policies.kernels.plan_pass.plan`, which are used if ``depth`` is greater than 1.
+
+    If ``kind`` is not 0, the order of the queue changes with time, and the numbers behind it are those of a
+    :class:`policies.kernels.queue_keys.Formula`. The ``ranks`` are then above those of all waiting jobs, and ``order``
+    is used.
     """
     top = count
     left = 0
@@ -125,10 +130,16 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
         if coming == count and complete == 0:
             return MORE
 
-        # Jobs that may start: 0 none, 1 the first while it fits, 2 new jobs that fit beside the first, 3 all jobs that
-        # fit beside it, 4 those of a plan. At an instant without completions, only jobs submitted then can start beside
-        # a single reservation, unless one of them becomes the first: the others did not fit when nodes became free, and
-        # the time until the start of the head has only become shorter.
+        # No other order lets a job start that needs more nodes than are free.
+        if kind > 0 and smallest <= free and after[top] != top:
+            sort_queue(  # type: ignore[no-untyped-call] # as above
+                now, top, after, before, ranks, kind, submits, first, second, p, q, r, ties, keys, order,
+            )  # fmt: skip
+
+        # Which jobs may start: 0 none, 1 the first while it fits, 2 the new ones that fit beside the first, 3 all that
+        # do, 4 those of a plan. In an instant without completions only those submitted in it can start beside one
+        # reservation, unless one of them goes first: the others had their chance when nodes became free, and the time
+        # until the head's start has only become shorter.
         phase = 0
         if released or after[top] != head or (depth > 1 and smallest <= free):
             phase = 1

@@ -9,6 +9,7 @@ from math import floor
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.kernels.queue_keys import PRIORITY, Formula
 from policies.orders.fairshare import account_name
 from policies.port import Ranking, SystemView, WaitingJob
 from workloads.ground.errors import ParameterError
@@ -19,6 +20,7 @@ from workloads.ground.units import SECOND
 __all__ = ["Multifactor"]
 
 Numbers = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,15 @@ class Multifactor:
     def ranking(self) -> Ranking:
         """Vectorised form of this order."""
         return _MultifactorRanking(self)
+
+    def formula(self, nodes: Ints, walltimes: Ints, machine: int) -> Formula | None:
+        """Form of this order for a compiled replay; None if accounts change it."""
+        if self.fairshare or (self.qos and self._qos):
+            return None
+        part = nodes / machine
+        size = self.size * (1.0 - part if self.small else part)
+        given = (self.age, self.max_age * SECOND, 0.0)
+        return Formula(PRIORITY, np.zeros(len(nodes)), size, given, by_submit=True)
 
     def _of_account(self, view: SystemView, group: str) -> float:
         """Contribution of the account of a job to its priority: fair share and QOS."""

@@ -14,14 +14,16 @@ from math import log2
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.kernels.queue_keys import ALCF, UNICEP, WFP, Formula
 from policies.port import Ranking, SystemView, WaitingJob
 from workloads.ground.errors import ParameterError
 from workloads.ground.ranges import DURATION, PATIENCE, Range, legal
 from workloads.ground.units import SECOND
 
-__all__ = ["Alcf", "Wfp", "unicep", "unicep_ranking"]
+__all__ = ["Alcf", "Wfp", "unicep", "unicep_formula", "unicep_ranking"]
 
 Numbers = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 #: With these exponents, the power of 1e12 (a very long wait over a walltime of one second) does not overflow.
 _EXPONENT = Range(0, 20, above=True)
@@ -58,6 +60,10 @@ class Wfp:
         """Vectorised form of this order."""
         return _WfpRanking(self)
 
+    def formula(self, nodes: Ints, walltimes: Ints, machine: int) -> Formula:
+        """Form of this order for a compiled replay."""
+        return Formula(WFP, np.maximum(walltimes, SECOND).astype(float), nodes.astype(float), (self.exponent, 0.0, 0.0))
+
 
 def unicep(job: WaitingJob, now: int) -> float:
     """UNICEP: highest wait / (log2(nodes) x walltime) first, which favours small and short jobs.
@@ -77,6 +83,13 @@ def unicep(job: WaitingJob, now: int) -> float:
 def unicep_ranking() -> Ranking:
     """Vectorised form of :func:`unicep`."""
     return _UnicepRanking()
+
+
+def unicep_formula(nodes: Ints, walltimes: Ints, machine: int) -> Formula:
+    """Form of :func:`unicep` for a compiled replay."""
+    sizes, places = np.unique(nodes, return_inverse=True)
+    logarithms = np.array([log2(size) if size > 2 else 1.0 for size in sizes.tolist()])
+    return Formula(UNICEP, np.maximum(walltimes, SECOND) * logarithms[places], np.zeros(len(nodes)))
 
 
 @dataclass(frozen=True)
@@ -151,6 +164,14 @@ class Alcf:
     def ranking(self) -> Ranking:
         """Vectorised form of this order."""
         return _AlcfRanking(self)
+
+    def formula(self, nodes: Ints, walltimes: Ints, machine: int) -> Formula:
+        """Form of this order for a compiled replay."""
+        limited = np.minimum(np.maximum((walltimes / SECOND).astype(float), self.shortest), self.longest)
+        lengths, places = np.unique(limited, return_inverse=True)
+        cubes = np.array([length**3 for length in lengths.tolist()], float)
+        given = (self.fifo_factor, self.backfill_factor, self.backfill_max)
+        return Formula(ALCF, self.wfp_factor / machine * nodes.astype(float), cubes[places], given)
 
 
 # Arrays and single numbers round sums, differences, products and quotients equally if the sequence of operations is the

@@ -1,39 +1,27 @@
 """The loops of the planner: one plain-Python source, which numba also compiles for large plans.
 
-The functions below use only loops, numbers and indexing. Their arguments are lists if they run as plain Python (in
-which lists are faster than arrays), and arrays if numba compiles them. They allocate no memory; the caller passes
-buffers.
-docs/planner.md describes and proves the algorithm. Throughout, index 0 means "no work done yet", with value 0 and
-survival 1; values ascend strictly; and the checkpoint cost at the last value n is 0, because no run continues after
-it. Lines are given by slope and intercept (m, b); a lower envelope is evaluated at x = survival.
+The functions below use only loops, numbers and indexing, and run by :func:`policies.kernels.compiled_or_plain.run`.
+They allocate nothing; the caller passes the buffers. The arrays of values have the length n + 1.
+docs/planner.md describes the algorithm and proves it. Throughout, index 0 means "no work done yet", with value 0 and
+survival 1; values ascend strictly; and the checkpoint cost at the last value n is 0, because a checkpoint there saves
+nothing. Lines are given by slope and intercept (m, b); a lower envelope is evaluated at x = survival.
 
 Each loop contains its own copy of the code that inserts a line and evaluates the envelope: as functions, these would
 slow down the plain source by up to a third, and numba would have to compile them, too.
-
-:func:`runner` chooses between the two ways to run a function.
 """
 
 from __future__ import annotations
 
-import functools
-from collections import Counter
-from collections.abc import Callable
-from typing import Any
+__all__ = ["CHAIN", "STEPS", "SWEEP", "chain", "chain_any", "sweep"]
 
-import numpy as np
-
-from workloads.ground.compilation import machine_code
-
-__all__ = ["COMPILE_FROM", "chain", "chain_any", "runner", "sweep"]
-
-#: Total inner steps of all plans of a process from which loading the compiled code is faster than plain Python.
-COMPILE_FROM = 300_000
-
-_steps: Counter[str] = Counter()
+#: What the arguments of :func:`sweep`, and of the two others, are (:func:`workloads.ground.object_code.object_code`).
+SWEEP, CHAIN = "nffffdddnnnnffaaaffaffa", "nffffdddfaffan"
+#: Inner steps here that take as long as one step of a replay of jobs.
+STEPS = 16
 
 
 def sweep(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike
-    v, s, ckpt, restart, alpha, beta, gamma, top, bottom, known, monotone,
+    n, v, s, ckpt, restart, alpha, beta, gamma, top, bottom, known, monotone,
     diagonal, second, second_at, following, saved, m, b, at, m2, b2, at2,
 ):  # fmt: skip
     """Compute rows c = top, ..., bottom of the recurrence: the expected cost after a checkpoint at c.
@@ -43,7 +31,6 @@ def sweep(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
     ``saved[l]`` contain the choices of the last row: the next milestone after l, and whether it is checkpointed.
     ``monotone``: the restart cost is constant.
     """
-    n = len(v) - 1
     head2 = 0
     tail2 = 0
     for c in range(top, bottom - 1, -1):
@@ -123,9 +110,10 @@ def sweep(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
         diagonal[c] = value
 
 
-def chain(v, s, ckpt, restart, alpha, beta, gamma, diagonal, following, m, b, at):  # type: ignore[no-untyped-def]
-    """Compute E(c, c) for all c in O(n) if every reservation is checkpointed and the restart cost is constant."""
-    n = len(v) - 1
+def chain(  # type: ignore[no-untyped-def] # as above
+    n, v, s, ckpt, restart, alpha, beta, gamma, diagonal, following, m, b, at, size,
+):  # fmt: skip
+    """Every reservation is checkpointed, the restart cost does not vary: E(c, c) for all c in O(n)."""
     head = 0
     tail = 0
     diagonal[n] = 0.0
@@ -154,14 +142,14 @@ def chain(v, s, ckpt, restart, alpha, beta, gamma, diagonal, following, m, b, at
         diagonal[c] = (alpha * (restart[c] - v[c]) + beta * restart[c] + gamma) * x + best
 
 
-def chain_any(v, s, ckpt, restart, alpha, beta, gamma, diagonal, following, m, b, node):  # type: ignore[no-untyped-def]
-    """Like :func:`chain` for a restart cost that varies: lines in any order are stored in a Li Chao tree, O(n log n).
+def chain_any(  # type: ignore[no-untyped-def] # as above
+    n, v, s, ckpt, restart, alpha, beta, gamma, diagonal, following, m, b, node, size,
+):  # fmt: skip
+    """As :func:`chain` where the restart cost varies: lines arrive in any order, kept in a Li Chao tree, O(n log n).
 
     ``node`` has the line of each node of a heap over the n queries, 0 for an empty node; shape (2 size,), where size is
     the smallest power of two that is at least n.
     """
-    n = len(v) - 1
-    size = len(node) // 2
     for k in range(2 * size):
         node[k] = 0
     diagonal[n] = 0.0
@@ -209,35 +197,3 @@ def chain_any(v, s, ckpt, restart, alpha, beta, gamma, diagonal, following, m, b
             k //= 2
         following[c] = where
         diagonal[c] = (alpha * (restart[c] - v[c]) + beta * restart[c] + gamma) * x + best
-
-
-@functools.cache
-def _compile(function: Callable[..., None]) -> Callable[..., None] | None:
-    """Compile a function, or load it from the cache on disk; None if numba is missing."""
-    return machine_code(function)
-
-
-def runner(function: Callable[..., None], steps: int) -> tuple[Callable[..., None], Callable[[Any], Any]]:
-    """Choose the faster form of a function for ``steps`` inner steps, and the type of its array arguments.
-
-    Large plans load the compiled code, and so do many small plans when they have taken as long as loading it takes.
-    Both forms give the same results to the last bit.
-
-    Parameters
-    ----------
-    function
-        A function of this module.
-    steps
-        Estimated number of inner steps.
-
-    Returns
-    -------
-    function, sequence
-        The chosen form, and a function to apply to each array argument: it makes a list for the plain form, and returns
-        the array for the compiled form.
-    """
-    _steps[function.__name__] += steps
-    compiled = _compile(function) if _steps[function.__name__] >= COMPILE_FROM else None
-    if compiled is None:
-        return function, lambda array: np.asarray(array).tolist()
-    return compiled, np.ascontiguousarray

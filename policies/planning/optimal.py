@@ -8,8 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from policies.kernels.compiled_or_plain import run
 from policies.planning.costs import CostModel
-from policies.planning.kernel import chain, chain_any, runner, sweep
+from policies.planning.kernel import CHAIN, STEPS, SWEEP, chain, chain_any, sweep
 from workloads.ground.errors import ParameterError
 
 __all__ = ["Solution", "cheapest"]
@@ -89,7 +90,7 @@ def cheapest(
     v, s = np.concatenate(([0.0], v)), np.concatenate(([1.0], s))
     ckpt, restart = np.concatenate(([0.0], ckpt)), np.concatenate(([0.0], restart))
     ckpt[-1] = 0.0
-    prices = (costs.alpha, costs.beta, costs.gamma)
+    prices = {"alpha": costs.alpha, "beta": costs.beta, "gamma": costs.gamma}
     if checkpoints == "all":
         at, saved, cost = _chain(v, s, ckpt, restart, prices, costs.restart_varies)
     else:
@@ -139,23 +140,29 @@ def _walk(following: Any, saved: Any, start: int, end: int) -> tuple[list[int], 
 
 
 def _sweep(
-    v: Floats, s: Floats, ckpt: Floats, restart: Floats, prices: tuple[float, float, float], monotone: bool, none: bool
+    v: Floats, s: Floats, ckpt: Floats, restart: Floats, prices: dict[str, float], monotone: bool, none: bool
 ) -> tuple[list[int], list[bool], float]:
     n = v.size - 1
-    function, sequence = runner(sweep, n if none else n * n // 2)
-    data = [sequence(array) for array in (v, s, ckpt, restart)]
-    diagonal, m, b, m2, b2 = (sequence(np.zeros(n + 1)) for _ in range(5))
-    second = sequence(np.full(n + 1, np.inf))
-    second_at, following, saved, at, at2 = (sequence(np.zeros(n + 1, np.int64)) for _ in range(5))
-    buffers = (diagonal, second, second_at, following, saved, m, b, at, m2, b2, at2)
-    # Without checkpoints there is only row 0, and the cost of a checkpointed continuation stays infinite.
-    function(*data, *prices, 0 if none else n - 1, 0, none, monotone, *buffers)
+    diagonal, m, b, m2, b2 = np.zeros((5, n + 1))
+    second = np.full(n + 1, np.inf)
+    second_at, following, saved, at, at2 = np.zeros((5, n + 1), np.int64)
+
+    def rows(top: int, bottom: int, *, known: bool) -> None:
+        steps = (top - bottom + 1) * (n - bottom) // 2
+        run(
+            sweep, SWEEP, steps // STEPS, n=n, v=v, s=s, ckpt=ckpt, restart=restart, **prices, top=top, bottom=bottom,
+            known=known, monotone=monotone, diagonal=diagonal, second=second, second_at=second_at, following=following,
+            saved=saved, m=m, b=b, at=at, m2=m2, b2=b2, at2=at2,
+        )  # fmt: skip
+
+    # Without checkpoints row 0 is all there is, and the second bracket stays infinite.
+    rows(0 if none else n - 1, 0, known=none)
     cost = float(diagonal[0])
     ends, marks = _walk(following, saved, 0, n)
     while ends[-1] < n:
         # Rows are not stored, so that the row of each checkpoint in the plan is computed again.
         c = ends[-1]
-        function(*data, *prices, c, c, True, monotone, *buffers)
+        rows(c, c, known=True)
         more, flags = _walk(following, saved, c, n)
         ends += more
         marks += flags
@@ -164,16 +171,18 @@ def _sweep(
 
 
 def _chain(
-    v: Floats, s: Floats, ckpt: Floats, restart: Floats, prices: tuple[float, float, float], any_order: bool
+    v: Floats, s: Floats, ckpt: Floats, restart: Floats, prices: dict[str, float], any_order: bool
 ) -> tuple[list[int], list[bool], float]:
     n = v.size - 1
     size = 1 << (n - 1).bit_length()
-    function, sequence = runner(chain_any if any_order else chain, n * (size.bit_length() if any_order else 1))
-    data = [sequence(array) for array in (v, s, ckpt, restart)]
-    diagonal, m, b = (sequence(np.zeros(n + 1)) for _ in range(3))
-    following = sequence(np.zeros(n + 1, np.int64))
-    lines = sequence(np.zeros(2 * size if any_order else n + 1, np.int64))
-    function(*data, *prices, diagonal, following, m, b, lines)
+    steps = n * (size.bit_length() if any_order else 1)
+    diagonal, m, b = np.zeros((3, n + 1))
+    following = np.zeros(n + 1, np.int64)
+    lines = {"node" if any_order else "at": np.zeros(2 * size if any_order else n + 1, np.int64)}
+    run(
+        chain_any if any_order else chain, CHAIN, steps // STEPS, n=n, v=v, s=s, ckpt=ckpt, restart=restart, **prices,
+        diagonal=diagonal, following=following, m=m, b=b, **lines, size=size,
+    )  # fmt: skip
     ends, marks = [0], [True]
     while ends[-1] < n:
         ends.append(int(following[ends[-1]]))

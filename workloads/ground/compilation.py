@@ -1,4 +1,4 @@
-"""Machine code of plain functions, compiled by numba, and a cache of it that only the user can write.
+"""What numba makes of plain functions, and a cache of code that only the user can write.
 
 Numba's own cache consists of pickles, beside the source or in a directory that numba chooses. Numba loads them without
 a check, and fails permanently if a file is damaged. Here each file has a digest of its content, and is loaded only if
@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import inspect
 import os
-import pickle
-import platform
 import stat
 import sys
 import warnings
@@ -31,7 +28,6 @@ __all__ = [
     "cache_directory",
     "called_functions",
     "first_line",
-    "machine_code",
     "read_code",
     "usable_directory",
     "warn_once",
@@ -44,53 +40,8 @@ _BINARY = getattr(os, "O_BINARY", 0)
 _DIGEST = hashlib.sha256().digest_size
 
 
-def machine_code(function: Callable[..., None]) -> Callable[..., None] | None:
-    """Compile a function with numba, or load it from the cache.
-
-    Parameters
-    ----------
-    function
-        A function of a module, of numbers and arrays, that writes its results into arrays.
-
-    Returns
-    -------
-    callable or None
-        An equivalent compiled function; None if numba is missing. If numba fails, the plain function, with a
-        :class:`~workloads.ground.errors.MachineCodeWarning`.
-    """
-    try:
-        from numba import njit
-    except ImportError:
-        return None
-    dispatcher = njit(function)
-    directory = usable_directory()
-    if directory is not None:
-        dispatcher._cache = _cache(function, directory)
-
-    ready = False
-
-    @functools.wraps(function)
-    def run(*arguments: Any) -> None:
-        nonlocal ready
-        if ready:
-            dispatcher(*arguments)
-            return
-        try:
-            dispatcher.compile(tuple(dispatcher.typeof_pyval(argument) for argument in arguments))
-        except Exception as error:  # whatever numba and LLVM raise: the plain function gives the same results
-            warn_once(
-                f"numba cannot compile {function.__name__} ({first_line(error)}); it runs in Python, which is slower"
-            )
-            function(*arguments)
-            return
-        ready = True
-        dispatcher(*arguments)
-
-    return run
-
-
 def assembly(function: Callable[..., Any], kinds: str) -> str | None:
-    """LLVM assembly of a function of whole numbers (``n``) and pointers to them (``a``) or to bytes (``b``).
+    """What LLVM makes object code from.
 
     Parameters
     ----------
@@ -98,7 +49,8 @@ def assembly(function: Callable[..., Any], kinds: str) -> str | None:
         A function of a module that returns a whole number or nothing. Functions that it calls by name are compiled into
         it.
     kinds
-        A letter for each argument.
+        A letter for each argument: ``n`` a whole number, ``d`` a decimal one, and pointers, ``a`` to whole numbers,
+        ``f`` to decimal ones, ``b`` to bytes.
 
     Returns
     -------
@@ -110,7 +62,13 @@ def assembly(function: Callable[..., Any], kinds: str) -> str | None:
     except ImportError:
         return None
     pointer: Any = types.CPointer
-    known = {"n": types.int64, "a": pointer(types.int64), "b": pointer(types.uint8)}
+    known = {
+        "n": types.int64,
+        "d": types.float64,
+        "a": pointer(types.int64),
+        "f": pointer(types.float64),
+        "b": pointer(types.uint8),
+    }
     bare: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     made: dict[FunctionType, Any] = {}
 
@@ -191,58 +149,6 @@ def usable_directory() -> Path | None:
         )
         return None
     return directory
-
-
-def _cache(function: Callable[..., None], directory: Path) -> Any:
-    """A cache of numba for the compiled versions of one function."""
-    import numba
-    from numba.core.caching import _Cache
-    from numba.core.compiler import CompileResult
-    from numba.core.serialize import dumps
-
-    source = Path(inspect.getfile(function))
-    versions = f"{numba.__version__} {sys.implementation.cache_tag} {platform.machine()}"
-
-    pack: Any = dumps
-    rebuild: Any = CompileResult._rebuild
-
-    class SealedCache(_Cache):
-        """One file for each signature, with a digest over its content."""
-
-        cache_path = str(directory)
-
-        def load_overload(self, signature: Any, context: Any) -> Any:
-            context.refresh()
-            path, stamp = self._place(signature, context.codegen())
-            content = read_code(path, stamp)
-            if content is None:
-                return None
-            try:
-                return rebuild(context, *pickle.loads(content))
-            except Exception as error:  # a library that numba links to is another one
-                warn_once(f"compiled code in {path} cannot be used ({first_line(error)}); it is compiled again")
-                return None
-
-        def save_overload(self, signature: Any, compiled: Any) -> None:
-            path, stamp = self._place(signature, compiled.codegen)
-            write_code(path, stamp, pack(compiled._reduce()))
-
-        def _place(self, signature: Any, codegen: Any) -> tuple[Path, bytes]:
-            """The file of a signature, and the stamp of source and compiler."""
-            key = f"{source} {versions} {codegen.magic_tuple()} {signature}"
-            name = f"{function.__name__}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.bin"
-            return directory / name, hashlib.sha256(key.encode() + source.read_bytes()).digest()
-
-        def enable(self) -> None:
-            """Do nothing: the cache is always enabled."""
-
-        def disable(self) -> None:
-            """Do nothing: the cache cannot be disabled."""
-
-        def flush(self) -> None:
-            """Do nothing: files are written at once."""
-
-    return SealedCache()
 
 
 def read_code(path: Path, stamp: bytes) -> bytes | None:

@@ -1,7 +1,7 @@
 """Object code of plain loops: compiled once by numba, then loaded by LLVM alone in later processes.
 
-Loading numba takes a second of processor time, more than the replay of a year of a real machine. A loop over integers
-and arrays of integers does not need numba at run time. Its object code is stored separately, in the cache of
+Loading numba takes a second of processor time, more than the replay of a year of a real machine. A loop over numbers
+and arrays of numbers does not need numba at run time. Its object code is stored separately, in the cache of
 :mod:`workloads.ground.compilation` and under the same rules, and a process loads it in a few hundredths of a second.
 """
 
@@ -31,7 +31,11 @@ __all__ = ["object_code"]
 
 #: Library functions that the code of a loop may call.
 _LIBRARY = frozenset({"memset", "memcpy", "memmove"})
-#: Engines must exist as long as their code is used.
+#: What loops may ask of the mathematical library by the names of LLVM, for which LLVM then calls a function of it.
+_MATHEMATICS = {"llvm.log10.f64": "log10"}
+_TYPES: dict[str, Any] = {"n": ctypes.c_int64, "d": ctypes.c_double}
+_ITEMS = {"a": np.int64, "f": np.float64, "b": np.uint8}
+#: Engines must live as long as their code.
 _engines: list[Any] = []
 
 
@@ -42,11 +46,11 @@ def object_code(function: Callable[..., Any], kinds: str, *, compiles: bool = Tr
     Parameters
     ----------
     function
-        A function of a module that reads and writes whole numbers and arrays of them, does not use the length of an
-        array, and returns a whole number or nothing.
+        A function of a module that reads and writes numbers and arrays of them, asks no array for its length, and
+        returns a whole number or nothing.
     kinds
-        A letter for each argument: ``n`` for a whole number, ``a`` for a contiguous array of 64-bit integers, ``b`` for
-        an array of bytes.
+        A letter for each argument: ``n`` a whole number, ``d`` a decimal one; contiguous arrays, ``a`` of 64-bit
+        integers, ``f`` of 64-bit floats, ``b`` of bytes.
     compiles
         Whether to compile code that is not in the cache even if this takes long: if there is no cache, so that each
         process takes some seconds, or if the function has an attribute ``slow_to_compile``.
@@ -102,7 +106,9 @@ def _compile(function: Callable[..., Any], kinds: str, llvm: Any, machine: Any) 
             return None
         module = llvm.parse_assembly(text)
         outside = {item.name for item in module.functions if item.is_declaration}
-        outside = {name for name in outside if not name.startswith("llvm.")} - _LIBRARY
+        # A name that is not found would end the process when the code is loaded.
+        outside -= {name for name, symbol in _MATHEMATICS.items() if llvm.address_of_symbol(symbol)}
+        outside = {name for name in outside if name in _MATHEMATICS or not name.startswith("llvm.")} - _LIBRARY
         defined = [item for item in module.functions if not item.is_declaration]
         # Internal functions are called by it and not inlined.
         (name,) = (item.name for item in defined if item.linkage == llvm.Linkage.external)
@@ -133,7 +139,7 @@ def _load(content: bytes, kinds: str, llvm: Any, machine: Any) -> Callable[..., 
     called = ctypes.CFUNCTYPE(
         ctypes.c_int32,
         *(ctypes.c_void_p, ctypes.c_void_p),
-        *(ctypes.c_int64 if kind == "n" else ctypes.c_void_p for kind in kinds),
+        *(_TYPES.get(kind, ctypes.c_void_p) for kind in kinds),
     )(address)
     spare = (ctypes.c_int64 * 2)()
     result, exception = ctypes.addressof(spare), ctypes.addressof(spare) + 8
@@ -144,13 +150,13 @@ def _load(content: bytes, kinds: str, llvm: Any, machine: Any) -> Callable[..., 
         except ctypes.ArgumentError:
             # ctypes rejected the arguments before the call: some are arrays, which are converted to addresses.
             given = zip(kinds, arguments, strict=True)
-            called(result, exception, *(value if kind == "n" else _address(value, kind) for kind, value in given))
+            called(result, exception, *(value if kind in _TYPES else _address(value, kind) for kind, value in given))
         return spare[0]
 
     return run
 
 
 def _address(array: np.ndarray, kind: str) -> int:
-    if array.dtype != (np.int64 if kind == "a" else np.uint8) or not array.flags.c_contiguous:
-        raise TypeError("a compiled loop takes contiguous arrays of 64-bit integers, or of bytes")
+    if array.dtype != _ITEMS[kind] or not array.flags.c_contiguous:
+        raise TypeError("a compiled loop takes contiguous arrays of 64-bit integers, of 64-bit floats, or of bytes")
     return array.ctypes.data

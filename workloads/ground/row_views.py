@@ -295,7 +295,8 @@ class Codes:
         places = np.where(numbers < 0, len(known) - 1, numbers)
         codes: Column = known[places]
         if int(codes.min(initial=0)) < 0:
-            for place in np.unique(places[codes < 0]).tolist():
+            # Same as numpy.unique, which would also import masked arrays.
+            for place in np.flatnonzero(np.bincount(places[codes < 0])).tolist():
                 known[place] = self.code("" if place == len(known) - 1 else str(place))
             codes = known[places]
         return codes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from policies.order import ORDERS
 from simulator.options import Options
 from workloads.ground.errors import InputError
 from workloads.ground.parameters import declared_parameters
+from workloads.ground.release import VERSION
 from workloads.ground.ticks import in_ticks
 from workloads.ground.units import to_ticks
 from workloads.outages.outage import check_outages
@@ -78,7 +79,7 @@ class PlannedRun:
     def configuration(self) -> dict[str, Any]:
         """Its entries of ``run.json``."""
         return {
-            **_release(),
+            "holdfast": VERSION,
             **self.simulation.configuration,
             **self.asked.configuration,
             **prior_entries(self.simulation),
@@ -97,14 +98,6 @@ class PlannedRun:
         begin = replay_start(self.simulation.jobs)
         if self.submits and (begin is None or max(self.submits) >= to_ticks(begin)):
             self.measurement.window.bounds(self.submits, None if begin is None else to_ticks(begin))
-
-
-@cache
-def _release() -> dict[str, str]:
-    """Entry of ``run.json`` with the version, looked up last because that takes as long as a small simulation."""
-    from importlib.metadata import version
-
-    return {"holdfast": version("holdfast")}
 
 
 def prior_entries(simulation: Simulation) -> dict[str, Any]:
