@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from experiments.forecast.forecasts import LEVELS
 from experiments.forecast.history import History
-from experiments.forecast.machine_state import MachineState, SeenJob
+from experiments.forecast.machine_state import MachineState
 from experiments.forecast.requests import LaterWaits, Request, candidate_walltimes, going_on, scale_law
 from experiments.forecast.sampled_workloads import Drawing, Future
+from experiments.forecast.seen_job import SeenJob
 from experiments.forecast.what_if import simulate_requests
 from experiments.statistics import Interval, interval
 from policies.planning.costs import CostModel

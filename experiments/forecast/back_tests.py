@@ -100,7 +100,9 @@ def _test_moment(
         state = past.state(at, place)
         history = past.history(at) if how.runtimes == "history" else None
     except InputError:
-        return  # running jobs larger than the machine, or no completed run
+        return  # no completed run
+    if own in state.left_out:
+        return
     others = [job for job in state.waiting if job.job_id != own.job_id]
     if not others and own.nodes <= state.nodes - sum(job.nodes for job in state.running):
         return

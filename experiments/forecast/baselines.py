@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.forecast.log_cursor import Past
-from experiments.forecast.machine_state import SeenJob
+from experiments.forecast.seen_job import SeenJob
 
 __all__ = ["WAITED", "PastWaits"]
 

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.forecast.completed_runs import ALL, Group, PastRun, Runs, job_groups
-from experiments.forecast.machine_state import SeenJob
 from experiments.forecast.runtime_correlation import Likeness, estimate_likeness
+from experiments.forecast.seen_job import SeenJob
 from policies.planning.waits.fitting import fit_waits
 from policies.planning.waits.model import LEAST_ALPHA, WaitFit, WaitModel
 from workloads.fits import METHODS

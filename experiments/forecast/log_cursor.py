@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from experiments.forecast.completed_runs import Runs
 from experiments.forecast.history import History, past_run
-from experiments.forecast.machine_state import MachineState, SeenJob
+from experiments.forecast.machine_state import MachineState
 from experiments.forecast.prior_usage import node_names, past_usage
+from experiments.forecast.seen_job import SeenJob
 from simulator.machine.prior_state import PriorState
 from workloads.logs.cancellations import keep_cancelled_jobs
 from workloads.logs.node_names import NodeNumbers
@@ -117,7 +118,7 @@ class Past:
         )
         places = {self._seen[place].job_id: bits for place, bits in named if bits}
         prior = PriorState(self._usage.until(at), places)
-        return MachineState(at, self.nodes, tuple(jobs), (), float(self.submits[0]), self.source, prior)
+        return MachineState.fit(at, self.nodes, jobs, (), float(self.submits[0]), self.source, prior)
 
     def _running(self, place: int) -> SeenJob:
         job = self._seen[place]

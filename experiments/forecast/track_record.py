@@ -15,7 +15,8 @@ import numpy.typing as npt
 from experiments.forecast.baselines import PastWaits
 from experiments.forecast.correction import ENOUGH, fit_correction, from_scale, replay, to_scale
 from experiments.forecast.experts import EXPERTS, LEVELS, SIMULATION, ask_experts, waited_time
-from experiments.forecast.machine_state import MachineState, SeenJob
+from experiments.forecast.machine_state import MachineState
+from experiments.forecast.seen_job import SeenJob
 
 __all__ = ["FEWEST", "BackTest", "Quality", "TrackRecord", "find_share", "limit_probability"]
 

@@ -360,14 +360,18 @@ def _warn_of_caveats(question: Question, trace: Trace, nodes: int) -> tuple[str,
 
 
 def _with_gaps(question: Question, present: Present) -> Present:
-    """Add assumptions for past information that the order or the backfilling rule needs but the state lacks."""
+    """Add assumptions: jobs left out, and past information that the order or the backfilling rule needs but lacks."""
     from experiments.forecast.missing_history import find_gaps
     from simulator.options import Options
 
+    state = present.state
+    left_out = [state.describe_left_out()] if state.left_out else []
+    if left_out and not state.jobs:
+        raise InputError(f"{state.source}: no job remains; {left_out[0]}")
     options = Options(order=question.rules.order or "fcfs", backfilling=question.rules.backfilling or "easy")
-    running = [job.job_id for job in present.state.running]
-    gaps = find_gaps(present.state.prior, options, present.at, running)
-    return replace(present, assumptions=(*question.notes, *present.assumptions, *gaps))
+    running = [job.job_id for job in state.running]
+    gaps = find_gaps(state.prior, options, present.at, running)
+    return replace(present, assumptions=(*question.notes, *left_out, *present.assumptions, *gaps))
 
 
 def _machine(question: Question, trace: Trace, at: float) -> int:

@@ -14,9 +14,10 @@ from experiments.forecast.baselines import PastWaits, queues
 from experiments.forecast.completed_runs import PastRun, Runs
 from experiments.forecast.history import History, read_history
 from experiments.forecast.log_cursor import Past
-from experiments.forecast.machine_state import SeenJob, state_at
+from experiments.forecast.machine_state import state_at
 from experiments.forecast.runtime_correlation import INDEPENDENT, Likeness, estimate_likeness
 from experiments.forecast.sampled_workloads import Drawing, Future
+from experiments.forecast.seen_job import SeenJob
 from tests.experiments.forecast.test_forecasts import NODES, random_jobs, scheduled
 from workloads.logs.trace import Trace, TraceJob
 
