@@ -79,7 +79,7 @@ def run_back_tests(past: Past, at: float, how: BackTesting) -> list[BackTest]:
     recent = started[np.argsort(past.queued[started], kind="stable")][-_RECENT:]
     order = stream(how.seed, "back-tests").permutation(len(recent))[: _TRIES * how.count]
     waits = PastWaits(past)
-    starts = {past.job(place).job_id: float(past.starts[place]) for place in started.tolist()}
+    starts = dict(zip(past.job_ids(started), past.starts[started].tolist(), strict=True))
     found: list[BackTest] = []
     moments = 0
     for place in recent[order].tolist():

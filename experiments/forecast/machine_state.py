@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from experiments.forecast.capacity import describe_left_out, fit_machine
 from experiments.forecast.prior_usage import node_names, past_usage, usage_by_runs
 from experiments.forecast.seen_job import SeenJob
@@ -169,44 +171,41 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
         If the log records no waits, or the time lies outside it.
     """
     jobs = keep_cancelled_jobs(trace).jobs
-    submits = [job.submit for job in jobs]
-    if not submits or not min(submits) <= at <= max(submits):
+    submits = jobs.column("submit")
+    if not len(jobs) or not submits.min() <= at <= submits.max():
         clock = LogClock.of_trace(trace)
 
         def show_time(time: float) -> str:
             return f"{time:,.0f} s" if clock.epoch is None else clock.show(time, seconds=True)
 
-        span = f"from {show_time(min(submits))} to {show_time(max(submits))}" if submits else "(it has no jobs)"
+        span = f"from {show_time(submits.min())} to {show_time(submits.max())}" if len(jobs) else "(it has no jobs)"
         raise InputError(f"{clock.source}: the time must lie within the log, {span}, not at {show_time(at)}")
-    if all(job.wait is None for job in jobs):
+    if np.isnan(jobs.column("wait")).all():
         raise InputError(
             f"{trace.source or 'the log'}: records no waits, so that running and waiting jobs cannot be distinguished"
         )
-    known = [(place, job) for place, job in enumerate(jobs, start=1) if job.queued <= at]
-    unique = len({job.job_id for _, job in known}) == len(known)
-    numbers = NodeNumbers(node_names(jobs), nodes)
+    jobs = jobs.select(jobs.queued <= at)
+    starts, cancelled = jobs.starts, jobs.column("cancelled_at")
+    ids = jobs.column("job_id")
+    if len(np.unique(ids)) < len(ids):
+        ids = np.arange(1, len(ids) + 1)
+    # A start that is not recorded may be long ago.
+    ended = (cancelled <= at) | (np.isnan(starts) & np.isnan(cancelled)) | (starts + jobs.column("runtime") <= at)
+    started = jobs.select(starts <= at)
+    # Nodes that only later jobs name are not known.
+    numbers = NodeNumbers(node_names(started), nodes)
+    there = np.flatnonzero(~ended)
     seen: list[SeenJob] = []
     places: dict[int, int] = {}
-    for place, job in known:
-        if job.cancelled_at is not None and job.cancelled_at <= at:
-            continue
-        start = job.start
-        if start is None and job.cancelled_at is None:
-            continue  # the start is not recorded and may be long ago
-        if start is not None and start <= at:
-            if start + job.runtime <= at:
-                continue
-        else:
-            start = None
-        job_id = job.job_id if unique else place
-        request = job.nodes, job.walltime, job.user, job.project
-        seen.append(SeenJob(job_id, job.submit, *request, start, job.eligible))
+    for job_id, job in zip(ids[there].tolist(), jobs.select(there).rows(), strict=True):
+        start = None if job.start is None or job.start > at else job.start
+        seen.append(SeenJob(job_id, job.submit, job.nodes, job.walltime, job.user, job.project, start, job.eligible))
         if start is not None and (bits := numbers.bits(job.node_list, job.nodes)):
             places[job_id] = bits
     announced = tuple(outage for outage in outages if _is_announced(outage, at))
-    prior = PriorState(past_usage(job for _, job in known).until(at), places)
+    prior = PriorState(past_usage(started).until(at), places)
     source = trace.source or "the state"
-    return MachineState.fit(at, nodes, seen, announced, min(submits), source, prior, trace.unit)
+    return MachineState.fit(at, nodes, seen, announced, float(submits.min()), source, prior, trace.unit)
 
 
 def state_of_queue(
