@@ -10,6 +10,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
+from experiments.forecast import baselines
 from experiments.forecast.baselines import PastWaits, queues
 from experiments.forecast.completed_runs import PastRun, Runs
 from experiments.forecast.history import History, read_history
@@ -232,6 +233,12 @@ def test_the_nearest_jobs_are_the_most_similar() -> None:
     expected = np.quantile([past.starts[place] - past.submits[place] for place in near], levels, method="weibull")
     told = waits.nearest(SeenJob(1, at, 4, 600.0), at, 1, levels)
     assert told.tolist() == pytest.approx(expected.tolist())
+
+
+@pytest.mark.parametrize("level", [0.5, 0.75, 0.95])
+def test_ranks_are_quantiles_of_the_binomial_distribution(level: float) -> None:
+    counts = np.arange(3000)
+    assert baselines._binomial_limits(counts, level).tolist() == binom.ppf(0.95, counts, level).tolist()
 
 
 def test_bounds_are_those_of_the_binomial_distribution_since_the_last_change() -> None:
