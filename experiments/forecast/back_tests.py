@@ -119,4 +119,5 @@ def _test_moment(
         simulated = np.array([one[job.job_id] for one in drawn]) - at
         quantiles = np.quantile(simulated, LEVELS, method="inverted_cdf")
         by_expert = ask_experts(waits, state, job, quantiles.tolist())
-        yield BackTest(at, waited_time(state, job), starts[job.job_id] - at, by_expert)
+        wait, queue = starts[job.job_id] - at, len(state.waiting) - 1
+        yield BackTest(at, waited_time(state, job), wait, by_expert, job.nodes, queue)

@@ -44,12 +44,18 @@ class BackTest:
         Time from then to its start [s].
     quantiles
         Forecast quantiles of that time at the reported levels [s], by expert.
+    nodes
+        Requested nodes.
+    queue
+        Number of other jobs that waited.
     """
 
     at: float
     waited: float
     wait: float
     quantiles: Mapping[str, tuple[float, ...]]
+    nodes: int = 1
+    queue: int = 0
 
 
 @dataclass(frozen=True)
@@ -129,13 +135,13 @@ class TrackRecord:
         found: list[float] = from_scale(correction.apply(to_scale([forecasts[name] for name in EXPERTS]))).tolist()
         return found
 
-    def quality(self, waiting: bool, *, corrected: bool = True) -> Quality:
+    def quality(self, waiting: bool) -> Quality:
         """The quality of the forecasts of such jobs, of corrected ones if there are enough back-tests for that.
 
         Each corrected forecast of the past is corrected by those before it alone.
         """
         own = self.like(waiting)
-        if corrected and self.corrects(waiting):
+        if self.corrects(waiting):
             places, quantiles, _ = self._replay(waiting)
             waits = np.array([own[place].wait for place in places])
             return _measure_quality(waiting, from_scale(quantiles), waits)
