@@ -41,6 +41,7 @@ def known_at(trace: Trace, at: float) -> Trace:
 
     Examples
     --------
+    >>> from workloads.logs.trace import TraceJob
     >>> jobs = (TraceJob(1, 0.0, 4, 50.0, 90.0, wait=5.0), TraceJob(2, 9.0, 4, 50.0, 90.0, wait=46.0))
     >>> [(job.runtime, job.start, job.cancelled_at) for job in known_at(Trace(jobs), 20.0).jobs]
     [(16.0, 5.0, None), (90.0, None, 21.0)]
