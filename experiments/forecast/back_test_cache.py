@@ -110,7 +110,7 @@ def _read(path: Path) -> list[BackTest]:
         if any(len(values) != len(LEVELS) for values in quantiles.values()):
             raise ValueError(path)
         times = float(row["at"]), float(row["waited"]), float(row["wait"])
-        tests.append(BackTest(*times, quantiles, int(row["nodes"]), int(row["queue"])))
+        tests.append(BackTest(*times, quantiles, int(row["nodes"]), int(row["queue"]), bool(row["started"])))
     return tests
 
 

@@ -226,7 +226,7 @@ class DrawingOptions:
         int,
         wholes(0, 10_000),
         Parameter("past moments at which to test such forecasts", group=_DRAWING),
-    ] = 80
+    ] = 160
     fit: Annotated[str, Parameter("fit of the runtimes", group=_DRAWING)] = "discrete"
     least: Annotated[int, wholes(1), Parameter("fewest runs of a group to draw from", group=_DRAWING)] = 10
     workers: Annotated[

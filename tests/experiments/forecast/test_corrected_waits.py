@@ -43,7 +43,7 @@ def test_the_own_request_is_forecast_as_by_a_forecast() -> None:
     trace = scheduled(random_jobs(3, 300, exact=False))
     at = trace.jobs[-1].submit
     known = Past(known_at(trace, at), NODES)
-    record = TrackRecord(run_back_tests(known, at, BackTesting(count=40, seed=3)), PastWaits(known))
+    record = TrackRecord(run_back_tests(known, at, BackTesting(count=80, seed=3)), PastWaits(known))
     state, history = state_at(trace, at, NODES), read_history(trace, at)
     request = {"nodes": 8, "walltime": 3000.0, "user": "u1"}
     plain, found = (advise(state, history, **request, draws=200, record=used) for used in (None, record))
