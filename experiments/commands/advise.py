@@ -184,13 +184,14 @@ def main(arguments: Arguments) -> None:
         user=arguments.user,
         project=arguments.project,
         prices=prices,
+        record=record,
         **drawing,
     )
     for text in present.assumptions:
         warn("advise", text)
     print(present.sentence())
     # The requests are those of a job that is submitted now, unless it waits already.
-    quality = record.quality(waiting=job is not None, corrected=False)
+    quality = record.quality(waiting=job is not None)
     print(in_unit(advice_sentence(advice), present.unit))
     print(advice_table(advice, present.unit, present.now))
     print(quality_sentence(quality))

@@ -125,10 +125,16 @@ class Rows(ColumnRows[Row]):
             return found
         kind, default = self.kinds[name], _defaults(self.row)[name]
         if kind == "text":
-            return np.full(len(self), self._code(default), np.int32)
+            return np.full(len(self), self.code(default), np.int32)
         if default is None and kind != "number":
             default = np.nan if kind == "time" else 0
         return np.full(len(self), default, _DTYPES.get(kind, np.int8))
+
+    def code(self, text: str) -> int:
+        """The number of a text in columns of texts, which is added to the names if it is new."""
+        if text not in self.names:
+            self._names = [*self._names, text]
+        return self._names.index(text)
 
     def texts(self, name: str) -> list[str]:
         """The texts of a column of texts."""
@@ -165,6 +171,30 @@ class Rows(ColumnRows[Row]):
         """Replace columns; None: by defaults."""
         kept = {**self.columns, **columns}
         return self._from_columns({name: column for name, column in kept.items() if column is not None})
+
+    def insert(self, places: Column, others: Self) -> Self:
+        """These rows with others among them.
+
+        Parameters
+        ----------
+        places
+            Before which of these rows each of the others stands, ascending, shape (others,).
+        others
+            Rows of the same class.
+        """
+        numbers = {name: number for number, name in enumerate(self.names)}
+        codes = [numbers.setdefault(name, len(numbers)) for name in others.names]
+        recoded = np.array(codes, np.int32)
+        found = type(self)((), self.columns, list(numbers))
+        columns = {}
+        for name, kind in self.kinds.items():
+            if name in self.columns or name in others.columns:
+                added = others.column(name)
+                if kind == "text":
+                    # The default may be a text that is new to either of them.
+                    added = recoded[added] if name in others.columns else np.full(len(others), found.code(""), np.int32)
+                columns[name] = np.insert(found.column(name), places, added)
+        return type(self)((), columns, found.names)
 
     def __len__(self) -> int:
         if self._rows is not None or self._columns is None:
@@ -206,12 +236,6 @@ class Rows(ColumnRows[Row]):
 
     def _from_columns(self, columns: Mapping[str, Column]) -> Self:
         return type(self)((), columns, self._names)
-
-    def _code(self, text: str) -> int:
-        """Index of a text in the names."""
-        if text not in self._names:
-            self._names = [*self._names, text]
-        return self._names.index(text)
 
     def _make_rows(self, rows: slice) -> list[Row]:
         """Make the rows of these places."""
