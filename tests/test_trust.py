@@ -269,6 +269,8 @@ FILES = {
     "experiments/recordings/streamed_jobs.py": NOTHING,
     "experiments/recordings/run_file.py": "result, format",
     "experiments/slurm/accounting.py": NOTHING,
+    "experiments/slurm/actuator.py": NOTHING,
+    "experiments/slurm/control_loop.py": NOTHING,
     "experiments/slurm/daemons.py": NOTHING,
     "experiments/slurm/lab.py": NOTHING,
     "experiments/slurm/live_replay.py": NOTHING,
