@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ __all__ = ["ACTUAL", "Replay", "ReplayedJob", "read_replay", "write_actual"]
 
 #: The table of a replay, in its directory.
 ACTUAL = "actual.csv"
+_OWNERS = ("user", "account", "qos", "partition")
 _NUMBERS = ("id", "submit", "start", "end", "nodes", "walltime")
 
 
@@ -40,6 +41,8 @@ class ReplayedJob:
         Its nodes as bits of a number; 0: unknown.
     eligible
         Eligible time, if later than its submit; else None.
+    user, account
+        Of the job; empty: unknown.
     """
 
     job_id: int
@@ -51,6 +54,8 @@ class ReplayedJob:
     by: str = ""
     place: int = 0
     eligible: float | None = None
+    user: str = field(default="", compare=False)
+    account: str = field(default="", compare=False)
 
     @property
     def queued(self) -> float:
@@ -92,6 +97,8 @@ class Replay:
                 runtime=min(job.end - job.start, job.walltime),
                 walltime=job.walltime,
                 eligible=job.eligible,
+                user=job.user,
+                project=job.account,
             )
             for job in self.jobs
         ]
@@ -119,7 +126,12 @@ def read_replay(path: str | Path, nodes: int | None) -> Replay:
     else:
         trace = read_trace(place)
         jobs = [
-            ReplayedJob(number, job.submit, start, start + job.runtime, job.nodes, job.walltime, eligible=job.eligible)
+            ReplayedJob(
+                *(number, job.submit, start, start + job.runtime, job.nodes, job.walltime),
+                eligible=job.eligible,
+                user=job.user,
+                account=job.project,
+            )
             for number, job in enumerate(trace.jobs, 1)
             if (start := job.start) is not None
         ]
@@ -139,7 +151,8 @@ def read_replay(path: str | Path, nodes: int | None) -> Replay:
 def write_actual(directory: Path, rows: list[dict[str, Any]]) -> None:
     """Write the table of a replay."""
     held = ("eligible",) if any(row.get("eligible") is not None for row in rows) else ()
-    columns = (*_NUMBERS, *held, "state", "by", "slurm_id", "node_list")
+    owners = tuple(name for name in _OWNERS if any(row.get(name) for row in rows))
+    columns = (*_NUMBERS, *held, "state", "by", "slurm_id", "node_list", *owners)
     write_csv(directory / ACTUAL, [{**dict.fromkeys(held), **row} for row in rows], columns)
 
 
@@ -162,7 +175,9 @@ def _job(path: Path, line: int, row: dict[str, Any]) -> ReplayedJob:
     if not (submit <= start < end and walltime > 0):
         raise TraceError(path, line, "submit, start and end must follow one another, and the walltime must be positive")
     place = _place(str(row.get("node_list") or ""), int(nodes))
-    return ReplayedJob(int(number), submit, start, end, int(nodes), walltime, str(row.get("by") or ""), place, held)
+    owner, account = str(row.get("user") or ""), str(row.get("account") or "")
+    by = str(row.get("by") or "")
+    return ReplayedJob(int(number), submit, start, end, int(nodes), walltime, by, place, held, owner, account)
 
 
 def _place(text: str, nodes: int) -> int:

@@ -39,6 +39,7 @@ def _commands(days: int) -> dict[str, list[str]]:
         "nodes.txt": ["scontrol", "show", "node"],
         "sprio.txt": ["sprio", "-l"],
         "sshare.txt": ["sshare", "-a", "-l", "-P"],
+        "qos.txt": ["sacctmgr", "-P", "show", "qos", "format=Name,Priority"],
         "partitions.txt": ["scontrol", "show", "partition"],
         "config.txt": ["scontrol", "show", "config"],
         "sinfo.txt": ["sinfo"],
@@ -116,10 +117,13 @@ class Snapshot:
         Its directory.
     errors
         Message of the command by the name of the file; None: its output is there.
+    at
+        Time of the snapshot [s since 1970].
     """
 
     directory: Path
     errors: dict[str, str | None]
+    at: float
 
     def find(self, *names: str) -> str | None:
         """Path of the first of some files that is there."""
@@ -159,11 +163,12 @@ def read_snapshot(path: str | Path) -> Snapshot:
         if document["format"] != SNAPSHOT_FORMAT:
             raise KeyError("format")
         errors = {record["file"]: record["error"] for record in document["commands"]}
+        at = float(document["at"])
         if not all(is_plain_name(name) and isinstance(error, str | None) for name, error in errors.items()):
             raise KeyError("commands")
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
         raise TraceError(manifest, None, "is not a manifest written by 'holdfast slurm snapshot'") from None
-    return Snapshot(Path(path), errors)
+    return Snapshot(Path(path), errors, at)
 
 
 def expand_snapshots(paths: Sequence[str], needed: str, *further: str) -> tuple[str, ...]:
