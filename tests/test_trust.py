@@ -275,6 +275,7 @@ FILES = {
     "experiments/slurm/lab.py": NOTHING,
     "experiments/slurm/live_replay.py": NOTHING,
     "experiments/slurm/recorded_replay.py": NOTHING,
+    "experiments/slurm/site_priorities.py": NOTHING,
     "experiments/slurm/site_snapshot.py": NOTHING,
     "experiments/slurm/templates.py": "reads templates of ours",
     "experiments/slurm/workdir.py": NOTHING,
