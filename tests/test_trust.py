@@ -274,6 +274,7 @@ FILES = {
     "experiments/slurm/daemons.py": NOTHING,
     "experiments/slurm/lab.py": NOTHING,
     "experiments/slurm/live_replay.py": NOTHING,
+    "experiments/slurm/queue_limits.py": NOTHING,
     "experiments/slurm/recorded_replay.py": NOTHING,
     "experiments/slurm/site_priorities.py": NOTHING,
     "experiments/slurm/site_snapshot.py": NOTHING,

@@ -118,20 +118,39 @@ def decisions(
         Order of the queue in the state that Slurm was in, with usage from the replay alone; None: by submit.
     """
     jobs = replay.jobs
+    waiting = (*jobs, *replay.cancelled)
     places = {job.job_id: job.place for job in jobs if job.place}
-    for first, now in _groups(jobs, lag):
-        queue = [job for job in jobs if job.queued <= now and job.start >= first]
+    if replay.cancelled:
+        waiting = tuple(sorted(waiting, key=lambda job: (job.submit, job.job_id)))
+    cancelled = {job.job_id for job in replay.cancelled}
+    for first, now in _groups(waiting, lag):
+        # A job that is cancelled just now is not looked at any more.
+        queue = [
+            job
+            for job in waiting
+            if job.queued <= now and (job.start > now if job.job_id in cancelled else job.start >= first)
+        ]
         if not queue:
             continue
         if order is not None:
             queue = _ordered(order, now, queue, jobs, replay.nodes)
         running = [job for job in jobs if job.start < first and job.end > now]
-        did = frozenset(job.job_id for job in queue if job.start <= now + lag)
-        if isinstance(rule, SlurmBackfill):
-            would = _placed_starts(rule, now, queue, running, replay.nodes, places)
-        else:
-            would = _rule_starts(rule, now, queue, running, replay.nodes)
-        soon = frozenset(job.job_id for job in queue if now + lag < job.start <= now + lag + completing)
+        did = frozenset(job.job_id for job in queue if job.start <= now + lag and job.job_id not in cancelled)
+        within = now + lag + completing
+        soon = frozenset(job.job_id for job in queue if now + lag < job.start <= within and job.job_id not in cancelled)
+        over = frozenset(job.job_id for job in queue if replay.limits.excess([job], running))
+        while True:
+            allowed = [job for job in queue if job.job_id not in over]
+            if isinstance(rule, SlurmBackfill):
+                known = dict(places)
+                would = _placed_starts(rule, now, allowed, running, replay.nodes, known)
+            else:
+                known, would = places, _rule_starts(rule, now, allowed, running, replay.nodes)
+            more = replay.limits.excess([job for job in allowed if job.job_id in would], running)
+            if not more:
+                break
+            over |= more
+        places = known
         yield InstantDecision(now, did, would, soon)
 
 

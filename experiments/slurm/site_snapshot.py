@@ -27,6 +27,7 @@ _QUEUE = "%i|%T|%V|%S|%l|%D|%u|%a|%r|%N|%C"
 _PAST = "JobID,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,NNodes,State,User,Account,Partition,QOS,NodeList"
 
 
+_QOS = "Name,Priority,GrpJobs,GrpTRES,MaxJobsPU,MaxTRESPU"
 #: Times of jobs in seconds since 1970, and others in UTC.
 _ENVIRONMENT = {"TZ": "UTC", "SLURM_TIME_FORMAT": "%s"}
 
@@ -39,11 +40,12 @@ def _commands(days: int) -> dict[str, list[str]]:
         "nodes.txt": ["scontrol", "show", "node"],
         "sprio.txt": ["sprio", "-l"],
         "sshare.txt": ["sshare", "-a", "-l", "-P"],
-        "qos.txt": ["sacctmgr", "-P", "show", "qos", "format=Name,Priority"],
+        "qos.txt": ["sacctmgr", "-P", "show", "qos", f"format={_QOS}"],
         "partitions.txt": ["scontrol", "show", "partition"],
         "config.txt": ["scontrol", "show", "config"],
         "sinfo.txt": ["sinfo"],
         "sacct.txt": ["sacct", "--allusers", "-X", "-P", "--starttime", f"now-{days}days", "-o", _PAST],
+        "submits.txt": ["sacct", "-o", "JobID,SubmitLine", "--allusers", "-X", "-P", "--starttime", f"now-{days}days"],
     }
 
 

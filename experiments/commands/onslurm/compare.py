@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from experiments.commands.asking.arguments import check_outputs
 from workloads.ground.parameters import Nodes, Parameter, Seconds
+
+if TYPE_CHECKING:
+    from experiments.slurm.queue_limits import QueueLimits
 
 __all__ = ["Arguments", "main"]
 
@@ -97,7 +100,11 @@ def main(arguments: Arguments) -> None:
         _ = BACKFILLING[rule]
     table = None if arguments.output is None else f"{arguments.output}.csv"
     check_outputs(table, arguments.output)
-    replays = [read_replay(path, size) for path in expand_snapshots(arguments.replay, "sacct.txt")]
+    replays = [
+        read_replay(path, size, _limits(place))
+        for place in arguments.replay
+        for path in expand_snapshots([place], "sacct.txt")
+    ]
     if site is not None:
         options = " ".join(f"--backfilling {shlex.quote(rule)}" for rule in rules)
         print(f"{arguments.config}: {options} --order {shlex.quote(order)} --lag {lag:g}s")
@@ -120,6 +127,18 @@ def main(arguments: Arguments) -> None:
         write_csv(f"{arguments.output}-decisions.csv", differences, DECISION_COLUMNS)
         png, pdf = save(figure, arguments.output)
         print(f"written to {table}, {arguments.output}-decisions.csv, {png}, {pdf}")
+
+
+def _limits(path: str) -> QueueLimits:
+    """Limits that a snapshot has."""
+    from experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, read_qos_limits, read_throttles
+    from experiments.slurm.site_snapshot import is_snapshot, read_snapshot
+
+    if not is_snapshot(path):
+        return NO_LIMITS
+    snapshot = read_snapshot(path)
+    submits, qos = snapshot.find("submits.txt"), snapshot.find("qos.txt")
+    return QueueLimits({} if submits is None else read_throttles(submits), {} if qos is None else read_qos_limits(qos))
 
 
 @dataclass(frozen=True)
