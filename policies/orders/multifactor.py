@@ -9,7 +9,6 @@ from math import floor
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.kernels.queue_keys import PRIORITY, Formula
 from policies.orders.fairshare import account_name
 from policies.orders.slurm_priority import Association, fair_tree
 from policies.port import Ranking, SystemView, WaitingJob
