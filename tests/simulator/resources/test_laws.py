@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.resources import resource_loop
-from simulator.resources.machine_replay import MachineJob, MachineReplay, replay_on_machine
+from simulator.resources.machine_jobs import MachineJob
+from simulator.resources.machine_replay import MachineReplay, replay_on_machine
 from tests.reference.easy import replay_easy
 from tests.reference.resources import PlainJob, replay_resources
 from tests.strategies.machines import random_jobs, random_machine
@@ -213,7 +214,7 @@ def test_compiled_and_plain_loops_agree(seed: int, monkeypatch: pytest.MonkeyPat
     def plain(function, kinds, steps):  # type: ignore[no-untyped-def]
         ran.append(kinds)
 
-    monkeypatch.setattr("simulator.resources.machine_replay.compiled_loop", plain)
+    monkeypatch.setattr("simulator.resources.loop_call.compiled_loop", plain)
     random = Random(seed)
     random_jobs(random, random_machine(random), random.randint(5, 40))
     options = {

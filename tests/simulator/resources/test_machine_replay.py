@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from simulator.resources.machine_replay import MachineJob, MachineReplay, replay_on_machine
+from simulator.resources.machine_jobs import MachineJob
+from simulator.resources.machine_replay import MachineReplay, replay_on_machine
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 from workloads.machines.machine_file import make_machine
