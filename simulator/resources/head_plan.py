@@ -118,8 +118,8 @@ def keep_heads(  # type: ignore[no-untyped-def] # compiled
 ):  # fmt: skip
     """Place the reservations from ``begin`` on again, in order, at their times, beside a run that is in ``frees``.
 
-    Returns the number of entries of the new plan, in whose rows of ``nets`` ``following_net`` is the first; -1: a
-    reservation has no place, and the plan is as it was.
+    Returns the number of entries of the new plan, in whose rows of ``nets`` ``following_net`` is the first; -1
+    less the number of a reservation that has no place, and the plan is as it was.
     """
     one = 0 * begin + 1
     nought = one - 1
@@ -152,7 +152,7 @@ def keep_heads(  # type: ignore[no-untyped-def] # compiled
             for former in range(begin, heads):
                 plan_first[former] = plan_first[most_heads + former]
                 plan_count[former] = plan_count[most_heads + former]
-            return back
+            return back - head
         plan_first[head] = fresh
         plan_count[head] = got
         for entry in range(got):

@@ -13,8 +13,9 @@ from policies.kernels.compiled_or_plain import compiled_loop
 from policies.port import TOLERANCE
 from simulator.resources import resource_loop
 from simulator.resources.loop_state import BLOCKED, COMING, DONE, ENDED, FULL, NOW, PASSES, PAUSED, STATES
-from simulator.resources.machine_jobs import JobStart
+from simulator.resources.machine_jobs import JobStart, JobWait
 from simulator.resources.replay_columns import ReplayColumns
+from simulator.resources.wait_causes import CAUSES, LIMITED_UNTIL, OTHER, PROMISED, PROMISED_AT, WAITED
 from workloads.ground.errors import InvariantError
 
 __all__ = ["run_loop"]
@@ -82,7 +83,7 @@ def _run(
         column([-1] * count),
     )
     instants, stranded, state = room(2 * count), room(2 * count * resources), room(STATES)
-    after, before = room(count + 1), room(count + 1)
+    after, before, causes = room(count + 1), room(count + 1), room(count * CAUSES)
     times = columns.begins, columns.walltimes, columns.runtimes, columns.ranks
     needs = columns.distinct
     ceiling = max(options)
@@ -107,7 +108,8 @@ def _run(
         room(2 * heads * nodes + nodes), room((2 * heads * nodes + nodes) * resources), room(heads + 1),
         room(heads + 1), room(len(table.machine.partitions)), room(len(needs)), room(len(needs)),
         room(len(needs)), room(width), room(width), room(nodes), room(nodes + ceiling), room(nodes * resources),
-        room((2 * heads + 1) * width), room(heads + 1), room(3 * len(needs)), room(2 * len(needs)), room(5), state,
+        room((2 * heads + 1) * width), room(heads + 1), room(3 * len(needs)), room(3 * len(needs)), room(5),
+        room(len(table.machine.partitions)), causes, state,
     )  # fmt: skip
     run(*arguments)
     if state[ENDED] == PAUSED:
@@ -121,11 +123,14 @@ def _run(
     amounts = np.asarray(stranded, np.int64)[: passes * resources].reshape(passes, resources)
     found: list[JobStart | None] = [None] * count
     machine = table.machine
+    noted = np.asarray(causes, np.int64).reshape(-1, CAUSES).tolist()
     starts, option_of, taken_first, taken_count, stopped = (
         np.asarray(values).tolist() for values in (starts, option_of, taken_first, taken_count, stopped)
     )
     taken = np.asarray(taken_amount, np.int64).reshape(-1, resources)
     holders = np.asarray(taken_node, np.int64)
+    # Nodes are written down in the order of starts.
+    turn = dict(zip(sorted(range(count), key=taken_first.__getitem__), range(count), strict=True))
     for place, job in enumerate(order):
         if not taken_count[place]:
             continue
@@ -137,8 +142,24 @@ def _run(
             tuple(holders[first:last].tolist()),
             tuple(map(tuple, taken[first:last].tolist())),
             None if stopped[place] < 0 else columns.limits[stopped[place]],
+            _job_wait(columns, order, noted[place]),
+            turn[place],
         )
     return found, moments, amounts
+
+
+def _job_wait(columns: ReplayColumns, order: list[int], noted: list[int]) -> JobWait:
+    limit, nodes, reservation = noted[WAITED : WAITED + 3]
+    promised = noted[PROMISED] >= 0
+    return JobWait(
+        limit,
+        nodes,
+        reservation,
+        noted[LIMITED_UNTIL] if limit else None,
+        columns.jobs[order[noted[OTHER]]].job_id if noted[OTHER] >= 0 else None,
+        noted[PROMISED] if promised else None,
+        noted[PROMISED_AT] if promised else None,
+    )
 
 
 def _sort_at_each_pass(

@@ -8,7 +8,7 @@ from workloads.ground.units import to_ticks
 from workloads.machines.machine import Limit
 from workloads.machines.request import ResourceRequest
 
-__all__ = ["JobStart", "MachineJob", "queue_time"]
+__all__ = ["JobStart", "JobWait", "MachineJob", "queue_time"]
 
 
 class MachineJob(NamedTuple):
@@ -34,6 +34,31 @@ class MachineJob(NamedTuple):
     user: str = ""
 
 
+class JobWait(NamedTuple):
+    """What a job waited for.
+
+    Attributes
+    ----------
+    limit, nodes, reservation
+        Ticks for which a limit stopped it; for which no nodes had room for it; and for which it would have delayed a
+        job before it in the queue.
+    limited_until
+        Tick until which a limit stopped it for the last time; None: none did.
+    other
+        Id of the last job that it would have delayed; None: there was none.
+    promised, promised_at
+        Tick of its first reservation, and tick at which it got that; None: it never had one.
+    """
+
+    limit: int = 0
+    nodes: int = 0
+    reservation: int = 0
+    limited_until: int | None = None
+    other: int | None = None
+    promised: int | None = None
+    promised_at: int | None = None
+
+
 class JobStart(NamedTuple):
     """Where and when a job ran.
 
@@ -49,6 +74,10 @@ class JobStart(NamedTuple):
         What it took of each, in the order of :attr:`~workloads.machines.fitted_requests.NodeTable.resources`.
     limit
         The last limit that stopped it; None: none did.
+    wait
+        What it waited for.
+    place
+        Place among all starts, from 0.
     """
 
     start: int
@@ -57,6 +86,8 @@ class JobStart(NamedTuple):
     nodes: tuple[int, ...]
     taken: tuple[tuple[int, ...], ...]
     limit: Limit | None
+    wait: JobWait = JobWait()
+    place: int = 0
 
 
 def queue_time(job: MachineJob) -> int:

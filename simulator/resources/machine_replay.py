@@ -55,6 +55,8 @@ class MachineReplay:
     stranded
         From each pass to the next, free amounts that would in all have sufficed for the first waiting job that could
         not be placed, shape (passes, resources).
+    placement
+        How nodes were chosen.
     """
 
     table: NodeTable
@@ -63,6 +65,7 @@ class MachineReplay:
     left_out: Counter[str]
     instants: Ints = field(repr=False)
     stranded: Ints = field(repr=False)
+    placement: str = "pack"
 
     @cached_property
     def queued(self) -> list[int]:
@@ -170,7 +173,7 @@ def replay_on_machine(
         starts[place] = start
         if start is None:
             left_out[NEVER_ALLOWED] += 1
-    return MachineReplay(table, jobs, starts, left_out, instants, stranded)
+    return MachineReplay(table, jobs, starts, left_out, instants, stranded, placement)
 
 
 def _length(spans: list[tuple[int, int]]) -> int:

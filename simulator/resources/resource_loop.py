@@ -24,13 +24,14 @@ from simulator.resources.loop_state import (
 from simulator.resources.run_lists import remove_last_run
 from simulator.resources.scheduling_pass import schedule
 from simulator.resources.stranded_amounts import measure_stranded
+from simulator.resources.wait_causes import CAUSES, OTHER, PROMISED
 
 __all__ = ["ALL", "KINDS", "replay_resources"]
 
 #: As many reservations as there are waiting jobs.
 ALL = 1 << 40
 #: What the arguments of :func:`replay_resources` are (:func:`policies.kernels.compiled_or_plain.compiled_loop`).
-KINDS = 10 * "n" + 65 * "a"
+KINDS = 10 * "n" + 67 * "a"
 
 
 def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike
@@ -46,7 +47,7 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
     instants, stranded,
     after, before, by_end, by_limit, ends, limits, frees, head_time, head_end, plan_first, plan_count, plan_node,
     plan_amount, head_job, head_need, blocked, failed, judged, judgements, least, load, fitting, chosen, chosen_amount,
-    nets, twins, tried, refused, held, state,
+    nets, twins, tried, refused, held, blocker, causes, state,
 ):  # fmt: skip
     """Simulate until all jobs have started and ended.
 
@@ -56,7 +57,8 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
     Amounts of accounts are running jobs, nodes, cores, memory and GPUs; -1 in ``account_most`` is no limit.
 
     Results: ``starts``; ``option_of``; the nodes of a job from ``taken_first`` on, ``taken_count`` of them, in
-    ``taken_node`` and ``taken_amount``; ``stopped``, the account that last stopped a job (-1: none). ``instants`` are
+    ``taken_node`` and ``taken_amount``; ``stopped``, the account that last stopped a job (-1: none);
+    ``causes``, what it waited for (:mod:`simulator.resources.wait_causes`). ``instants`` are
     the times of passes, and ``stranded`` the amounts that were stranded from each on. ``state`` gets how it
     ended, and the numbers of :mod:`simulator.resources.loop_state`.
 
@@ -82,7 +84,13 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
             failed[need] = -1
             judged[need] = -1
             tried[3 * need] = -1
-            refused[2 * need] = -1
+            refused[3 * need] = -1
+        for job in range(count):
+            for spot in range(CAUSES):
+                causes[job * CAUSES + spot] = 0
+            causes[job * CAUSES] = -1
+            causes[job * CAUSES + OTHER] = -1
+            causes[job * CAUSES + PROMISED] = -1
     while state[COMING] < count or state[RUNS] > 0 or state[RESUMED] == 1:
         if state[RESUMED] == 0:
             now = never
@@ -131,7 +139,7 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
             starts, option_of, taken_first, taken_count, taken_node, taken_amount, stopped,
             after, before, by_end, by_limit, ends, limits, frees, head_time, head_end, plan_first, plan_count,
             plan_node, plan_amount, head_job, head_need, blocked, failed, least, load, fitting, chosen, chosen_amount,
-            nets, twins, tried, refused, held, state,
+            nets, twins, tried, refused, held, blocker, causes, state,
         )  # fmt: skip
         if end != DONE:
             state[ENDED] = end

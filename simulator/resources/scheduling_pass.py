@@ -11,6 +11,7 @@ from simulator.resources.limit_accounts import count_run, measure_run, stopping_
 from simulator.resources.loop_state import BLOCKED, CHANGED, ENTRIES, FULL, HEADS, NOW, RELEASED, RUNS, STUCK, VERSION
 from simulator.resources.node_choice import place
 from simulator.resources.run_lists import insert_run
+from simulator.resources.wait_causes import LIMIT, NODES, RESERVATION, end_wait, note_promise, note_wait
 
 __all__ = ["schedule"]
 
@@ -26,7 +27,7 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
     starts, option_of, taken_first, taken_count, taken_node, taken_amount, stopped,
     after, before, by_end, by_limit, ends, limits, frees, head_time, head_end, plan_first, plan_count, plan_node,
     plan_amount, head_job, head_need, blocked, failed, least, load, fitting, chosen, chosen_amount,
-    nets, twins, tried, refused, held, state,
+    nets, twins, tried, refused, held, blocker, causes, state,
 ):  # fmt: skip
     """Start the waiting jobs that can start, in order.
 
@@ -58,6 +59,8 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
         found = 0
         best = -1
         best_time = never
+        cause = back
+        culprit = back
         # Each partition of the job, and at last the earliest time at which it can start beside the heads.
         for choice in range(job_options[job] + 1):
             option = job_first[job] + choice
@@ -72,8 +75,12 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
                 )
                 if account >= 0:
                     stopped[job] = account
+                    if cause < LIMIT:
+                        cause = nought + LIMIT
                     continue
                 if depth == 0 and blocked[partition] > 0:
+                    cause = nought + RESERVATION
+                    culprit = blocker[partition]
                     continue
                 found = 0
                 if failed[need] != released:
@@ -88,6 +95,8 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
                 if found == 0:
                     # It cannot be placed until more resources are released: less is free later in this pass.
                     failed[need] = released
+                    if cause < NODES:
+                        cause = nought + NODES
                     if blocked[partition] < depth or depth == 0:
                         chosen[nodes + waits] = option
                         waits += 1
@@ -145,6 +154,8 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
                 )
             if account >= 0:
                 stopped[job] = account
+                if cause < LIMIT:
+                    cause = nought + LIMIT
                 if choice == job_options[job]:
                     waits = 0
                 continue
@@ -163,9 +174,9 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
             while begin < heads and limit <= head_time[begin] + tolerance:
                 begin += 1
             fresh = plans
-            if choice < job_options[job] and refused[2 * need] == version and refused[2 * need + 1] == walltimes[job]:
+            if choice < job_options[job] and refused[3 * need] == version and refused[3 * need + 1] == walltimes[job]:
                 # An equal job was refused these nodes because of heads that are still there.
-                fresh = back
+                fresh = refused[3 * need + 2]
             elif begin < heads:
                 fresh = keep_heads(  # type: ignore[no-untyped-call]
                     begin, heads, plans, most_heads - net, most_heads, tolerance, nodes, resources, placement,
@@ -180,9 +191,12 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
                 plans = fresh
                 started = option
                 break
+            cause = nought + RESERVATION
+            culprit = head_job[-1 - fresh]
             if choice < job_options[job]:
-                refused[2 * need] = version
-                refused[2 * need + 1] = walltimes[job]
+                refused[3 * need] = version
+                refused[3 * need + 1] = walltimes[job]
+                refused[3 * need + 2] = fresh
             change_free(  # type: ignore[no-untyped-call]
                 entries, found, one, limit, heads, tolerance, width, resources, taken_node, taken_amount, frees,
                 head_time,
@@ -201,11 +215,14 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
 
         if started < 0 and waits > 0:
             for spot in range(waits):
-                blocked[need_partition[option_need[chosen[nodes + spot]]]] += 1
+                partition = need_partition[option_need[chosen[nodes + spot]]]
+                blocked[partition] += 1
+                blocker[partition] = job
             if depth > 0:
                 head_time[heads] = best_time
                 head_end[heads] = best_time + walltimes[job]
                 head_job[heads] = job
+                note_promise(job, best_time, now, causes)  # type: ignore[no-untyped-call]
                 head_need[heads] = option_need[best]
                 plans = append_head(  # type: ignore[no-untyped-call]
                     heads, plans, found, net, tolerance, width, resources, frees, head_time, head_end, plan_first,
@@ -213,7 +230,10 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
                 )  # fmt: skip
                 heads += 1
 
-        if started >= 0:
+        if started < 0:
+            note_wait(job, cause, culprit, now, causes)  # type: ignore[no-untyped-call]
+        else:
+            end_wait(job, now, causes)  # type: ignore[no-untyped-call]
             version += 1
             starts[job] = now
             option_of[job] = started

@@ -95,6 +95,29 @@ def test_accounts_close_and_no_job_starts_early(seed: int) -> None:
 
 @settings(deadline=None)
 @given(st.integers(0, 10**9))
+def test_causes_make_up_each_wait(seed: int) -> None:
+    made = replays(seed)
+    if made is None:
+        return
+    _, jobs, found = made
+    order = sorted((place.place, place.start) for place in found.starts if place is not None)
+    assert [start for _, start in order] == sorted(start for _, start in order)
+    for queued, place in zip(found.queued, found.starts, strict=True):
+        if place is None:
+            continue
+        wait = place.wait
+        assert min(wait.limit, wait.nodes, wait.reservation) >= 0
+        assert wait.limit + wait.nodes + wait.reservation == place.start - queued
+        assert (wait.limited_until is None) == (wait.limit == 0)
+        if wait.limited_until is not None:
+            assert place.limit is not None
+            assert queued < wait.limited_until <= place.start
+        if wait.reservation:
+            assert wait.other in {job.job_id for job in jobs}
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**9))
 def test_no_limit_is_exceeded(seed: int) -> None:
     made = replays(seed)
     if made is None:
