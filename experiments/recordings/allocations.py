@@ -16,7 +16,7 @@ from experiments.recordings.variants import chosen_variant
 from simulator.resources.machine_jobs import JobWait
 from simulator.results.recording import Recording
 from simulator.results.result import Result
-from workloads.ground.errors import TraceError
+from workloads.ground.errors import InputError, TraceError
 from workloads.ground.fields import number, whole
 from workloads.ground.units import SECOND, to_ticks
 from workloads.machines.host_list import expand, fold
@@ -181,7 +181,12 @@ def read_allocations(directory: str | Path, run: str | None = None) -> Allocatio
     described = variant.content.get("machine")
     if not isinstance(described, dict):
         return None
-    path = result.need(table_name("allocations", variant.label), "the nodes of each job: run it again")
+    path = result.find(table_name("allocations", variant.label))
+    if path is None:
+        raise InputError(
+            f"{folder}: {variant.label} has no nodes of jobs: mechanisms and job types on a machine (--machine) keep "
+            "neither these nor an event log"
+        )
     machine = read_machine(
         result.need(machine_file_name(str(variant.content.get("job_table", "jobs.csv"))), "the machine: run it again")
     )

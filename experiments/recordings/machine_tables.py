@@ -12,6 +12,7 @@ from experiments.recordings.allocations import allocation_rows
 from experiments.tables import columns_with_values, render, write_csv
 from simulator import Result
 from simulator.resources.machine_metrics import partition_rows, resource_rows
+from simulator.results.pool import pool_rows
 from workloads.ground.columns import Quantity
 
 __all__ = ["machine_text", "write_machine_tables"]
@@ -62,6 +63,7 @@ def machine_text(results: Sequence[Result]) -> str:
     texts = [
         render([{**row, "run": _name(row)} for row in rows], [*several, *chosen])
         for rows, chosen in ((partitions, columns), (resources, _RESOURCES))
+        if rows
     ]
     if any(row["stranded"] for row in resources):
         texts.append("stranded: free, enough in all for the first waiting job, but on nodes where the job does not fit")
@@ -87,7 +89,9 @@ def _with_units(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _partitions(results: Sequence[Result]) -> list[dict[str, Any]]:
     replays = [(result, result.on_machine) for result in results if result.on_machine is not None]
-    return [{**result.identity, **row} for result, replay in replays for row in partition_rows(replay)]
+    rows = [{**result.identity, **row} for result, replay in replays for row in partition_rows(replay)]
+    pools = [{**result.identity, **row} for result in results for row in pool_rows(result.records, result.pools)]
+    return rows + pools
 
 
 def _resources(results: Sequence[Result]) -> list[dict[str, Any]]:
