@@ -42,6 +42,7 @@ ROOMS = {
         "results",
         "plain_replay",
         "machine_simulation",
+        "partitioned_simulation",
         "simulation",
         "sketch",
         "start_times",

@@ -183,7 +183,7 @@ def _write(
     repeated = "seed" in planned[0].variation.values
     if not repeated:
         print(comparison(summaries, unit=unit, verbose=arguments.verbose))
-        if any(result.on_machine is not None for result in results):
+        if any(result.on_machine is not None or result.pools for result in results):
             from experiments.recordings.machine_tables import machine_text
 
             print("\n" + machine_text(results))
@@ -242,14 +242,10 @@ def _write_tables(
             write_job_table(run.simulation.jobs, new / tables[run.table])
         workload = run.simulation.on_machine
         if workload is not None:
+            from experiments.recordings.allocations import machine_file_name
             from workloads.machines.machine_file import write_machine
 
-            write_machine(workload.machine, new / _machine_name(tables[run.table]))
-
-
-def _machine_name(table: str) -> str:
-    """The file of the machine of a job table."""
-    return "machine.toml" if table == "jobs.csv" else f"machine-{Path(table).stem.removeprefix('table-')}.toml"
+            write_machine(workload.machine, new / machine_file_name(tables[run.table]))
 
 
 def _write_outages(planned: Sequence[PlannedRun], results: Sequence[Result], new: Path, directory: Path) -> None:

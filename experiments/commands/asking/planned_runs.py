@@ -17,6 +17,7 @@ from experiments.commands.asking.simulation_options import Simulation, prepare_s
 from experiments.recordings.measurement import Measurement
 from experiments.recordings.run_file import FIRST_SUBMIT, PAST_USAGE
 from experiments.recordings.variants import RUNS, make_label
+from policies.mechanism import BASELINE
 from policies.order import ORDERS
 from simulator.options import Options
 from workloads.ground.errors import InputError
@@ -129,7 +130,7 @@ def planned_runs(arguments: RunOptions) -> list[PlannedRun]:
         table = variation.part(*_BESIDE_THE_JOBS)
         if table not in shared:
             shared[table] = _read(own, mechanisms)
-        simulation = _with_options(shared[table], own)
+        simulation = _with_options(shared[table], own, variation.mechanism)
         outages = own.outages_on(simulation)
         measurement = own.measurement.under(simulation.options.warning)
         planned.append(PlannedRun(variation, simulation, outages, measurement))
@@ -154,15 +155,17 @@ def _read(own: RunOptions, mechanisms: Sequence[str]) -> Simulation:
     return simulation_on(own.simulation, own.machine, mechanisms)
 
 
-def _with_options(simulation: Simulation, own: RunOptions) -> Simulation:
+def _with_options(simulation: Simulation, own: RunOptions, mechanism: str) -> Simulation:
     """The simulation with the options of one run."""
     options = own.simulation.operation
     configuration = {**simulation.configuration, "options": asdict(options)}
     workload = simulation.on_machine
     if workload is not None:
         from simulator.machine_simulation import check_machine_replay
+        from simulator.partitioned_simulation import needs_pools
 
-        check_machine_replay(options)
+        if mechanism == BASELINE and not needs_pools(Jobs.of(simulation.jobs)):
+            check_machine_replay(options)
         workload = replace(workload, placement=own.machine.placement)
         configuration["machine"] = {**configuration["machine"], "placement": own.machine.placement}
     return replace(simulation, options=options, configuration=configuration, on_machine=workload)
