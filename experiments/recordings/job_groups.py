@@ -1,0 +1,71 @@
+"""Groups of jobs whose gains and losses are compared: by user, project, partition, QOS, size, type, week or hour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+
+from experiments.recordings.week_blocks import WEEK
+from policies.planning.waits.fitting import size_classes
+from workloads.ground.errors import InputError
+from workloads.table.job import Job
+
+__all__ = ["GROUPS", "ORDERED", "group_names"]
+
+#: Ways to group the jobs.
+GROUPS = ("user", "project", "account", "partition", "qos", "size", "type", "week", "hour")
+#: Those that are shown in the order of time.
+ORDERED = ("week", "hour")
+#: Smallest share of the jobs in a size class.
+_CLASS = 20
+
+
+def group_names(
+    by: str, jobs: Sequence[Job], submits: np.ndarray, epoch: float | None = None, unit: str = "nodes"
+) -> list[str]:
+    """Name of the group of each job.
+
+    Parameters
+    ----------
+    by
+        One of :data:`GROUPS`. Slurm's account is the project of other logs.
+    jobs, submits
+        The jobs and when they were submitted [s], shape (jobs,).
+    epoch
+        Unix time at which the clock of ``submits`` is 0; None: unknown, so that hours are those of the log's clock.
+    unit
+        Unit of sizes: ``nodes`` or ``processors``.
+
+    Raises
+    ------
+    InputError
+        If the jobs lack the attribute that groups them.
+    """
+    if by == "type":
+        return [str(job.type) for job in jobs]
+    if by == "size":
+        return _sizes([job.nodes for job in jobs], unit)
+    if by == "week":
+        weeks = np.floor((submits - submits.min()) / WEEK).astype(int).tolist()
+        if epoch is None:
+            return [f"week {week + 1}" for week in weeks]
+        first = epoch + float(submits.min())
+        return [f"from {datetime.fromtimestamp(first + week * WEEK, UTC):%Y-%m-%d}" for week in weeks]
+    if by == "hour":
+        hours = np.floor((submits + (epoch or 0.0)) / 3600).astype(int) % 24
+        return [f"{hour:02}:00" for hour in hours.tolist()]
+    found = [getattr(job, "project" if by == "account" else by) for job in jobs]
+    if not any(found):
+        raise InputError(f"the jobs name no {by}: choose another group ({', '.join(GROUPS)})")
+    return [name or f"no {by}" for name in found]
+
+
+def _sizes(sizes: Sequence[int], unit: str) -> list[str]:
+    """Classes of sizes with about a twentieth of the jobs or more each."""
+    ends = size_classes(sizes, max(1, len(sizes) // _CLASS))
+    starts = [1, *(end + 1 for end in ends)]
+    words = [f"{start:,} to {end:,} {unit}" for start, end in zip(starts, ends, strict=False)]
+    words.append(f"{starts[-1]:,} to {max(sizes):,} {unit}")
+    return [words[int(place)] for place in np.searchsorted(ends, sizes)]
