@@ -12,7 +12,7 @@ from policies.planning.waits.fitting import size_classes
 from workloads.ground.errors import InputError
 from workloads.table.job import Job
 
-__all__ = ["GROUPS", "ORDERED", "group_names"]
+__all__ = ["GROUPS", "ORDERED", "group_names", "places_by_name"]
 
 #: Ways to group the jobs.
 GROUPS = ("user", "project", "account", "partition", "qos", "size", "type", "week", "hour")
@@ -60,6 +60,18 @@ def group_names(
     if not any(found):
         raise InputError(f"the jobs name no {by}: choose another group ({', '.join(GROUPS)})")
     return [name or f"no {by}" for name in found]
+
+
+def places_by_name(by: str, names: Sequence[str]) -> dict[str, Sequence[int]]:
+    """Places of the jobs of each group, in the order in which the groups appear; hours in the order of the day.
+
+    >>> places_by_name("user", ["b", "a", "b"]), list(places_by_name("hour", ["13:00", "02:00"]))
+    ({'b': [0, 2], 'a': [1]}, ['02:00', '13:00'])
+    """
+    groups: dict[str, list[int]] = {name: [] for name in (sorted(set(names)) if by == "hour" else ())}
+    for place, name in enumerate(names):
+        groups.setdefault(name, []).append(place)
+    return dict(groups)
 
 
 def _sizes(sizes: Sequence[int], unit: str) -> list[str]:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.recordings.archive import read_recording
-from experiments.recordings.job_groups import GROUPS, ORDERED, group_names
+from experiments.recordings.gain_rows import GAIN_COLUMNS, gain_rows
+from experiments.recordings.job_groups import GROUPS, ORDERED, group_names, places_by_name
 from experiments.recordings.run_file import open_run
 from experiments.recordings.summaries import starvation
 from experiments.recordings.variants import run_names
 from experiments.recordings.week_blocks import assign_clusters
-from experiments.statistics import Interval, clustered_interval, holm
+from experiments.statistics import Interval
 from experiments.tables import render
 from simulator.results.catalogue import metric
-from simulator.results.order_statistics import Ranked
 from simulator.results.overtaking import count_starved
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord, Records
@@ -32,7 +32,7 @@ from workloads.table.job import Job
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GAIN_COLUMNS", "MEASURES", "Gains", "gains", "read_pair", "shown_unit"]
+__all__ = ["MEASURES", "Gains", "gains", "read_pair", "shown_unit"]
 
 #: Values compared job by job, in the unit of the metric.
 MEASURES: Mapping[str, Callable[[JobRecord], float]] = {
@@ -40,15 +40,8 @@ MEASURES: Mapping[str, Callable[[JobRecord], float]] = {
     "turnaround_h": lambda record: record.turnaround / (3600 * SECOND),
     "bounded_slowdown": lambda record: record.bounded_slowdown,
 }
-GAIN_COLUMNS = (
-    *("group", "jobs", "metric", "first", "second", "difference", "low", "high"),
-    *("shorter", "longer", "p_value", "verdict", "first_longest", "second_longest", "first_p99", "second_p99"),
-)
-#: Group of all jobs.
-ALL = "all jobs"
 #: Largest number of groups to print.
 _PRINTED = 24
-_LEVEL = 0.05
 #: A job in both results, and its records.
 _Both = tuple[Job, Job, JobRecord, JobRecord]
 
@@ -222,18 +215,14 @@ def gains(first: Recording, second: Recording, by: str | None = None, names: tup
         raise InputError(f"no job started and ended in both {called[0]} and {called[1]}")
     submits = np.array([min(one.submit or 0, other.submit or 0) for _, one, other in pairs]) / SECOND
     cluster, clusters = assign_clusters(submits, "day" if by == "week" else "week")
-    groups: dict[str, list[int]] = {ALL: list(range(len(pairs)))}
+    groups: dict[str, Sequence[int]] = {}
     if by is not None:
-        members = group_names(by, [job for job, _, _ in pairs], submits, first.epoch, first.unit)
-        for name in sorted(set(members)) if by == "hour" else ():
-            groups[name] = []
-        for place, name in enumerate(members):
-            groups.setdefault(name, []).append(place)
+        groups = places_by_name(by, group_names(by, [job for job, _, _ in pairs], submits, first.epoch, first.unit))
     rows = []
     for name, value in MEASURES.items():
         a = np.array([value(record) for _, record, _ in pairs])
         b = np.array([value(record) for _, _, record in pairs])
-        rows += _judge([_row(group, name, a[places], b[places], clusters[places]) for group, places in groups.items()])
+        rows += gain_rows(name, a, b, clusters, groups)
     alone = len(first.table) - len(common), len(second.table) - len(common)
     starved = (
         count_starved(Records.of(record for _, record, _ in pairs)),
@@ -271,45 +260,6 @@ def _remark(common: Sequence[_Both], called: tuple[str, str]) -> str:
         if number
     ]
     return f"of the jobs of {called[1]}, {' and '.join(differences)} than in {called[0]}" if differences else ""
-
-
-def _row(group: str, name: str, a: np.ndarray, b: np.ndarray, clusters: np.ndarray) -> dict[str, Any]:
-    differences = b - a
-    row: dict[str, Any] = {
-        "group": group,
-        "jobs": len(a),
-        "metric": name,
-        "first": float(a.mean()),
-        "second": float(b.mean()),
-        "difference": float(differences.mean()),
-        "low": None,
-        "high": None,
-        "shorter": float((differences < 0).mean()),
-        "longer": float((differences > 0).mean()),
-        "p_value": 1.0 if not differences.any() else None,
-        "verdict": "undecided" if differences.any() else "equal",
-        "first_longest": float(a.max()),
-        "second_longest": float(b.max()),
-        "first_p99": Ranked(a).quantile(0.99),
-        "second_p99": Ranked(b).quantile(0.99),
-    }
-    if len(np.unique(clusters)) > 1:
-        mean = clustered_interval(differences, clusters)
-        row |= {"low": mean.low, "high": mean.high}
-        row["p_value"] = min(1.0, 2 * min(mean.p_above(0.0), mean.p_below(0.0)))
-    return row
-
-
-def _judge(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add p-values, adjusted for the number of groups, and verdicts to the rows of a metric, all jobs first."""
-    for family in (rows[:1], [row for row in rows[1:] if row["p_value"] is not None]):
-        for row, adjusted in zip(family, holm([row["p_value"] or 0.0 for row in family]), strict=True):
-            if row["p_value"] is None:
-                continue
-            row["p_value"] = adjusted
-            if row["verdict"] != "equal" and adjusted < _LEVEL:
-                row["verdict"] = "gains" if row["difference"] < 0 else "loses"
-    return rows
 
 
 def read_pair(places: Sequence[str], *, trust: bool = False) -> tuple[Recording, Recording, tuple[str, str]]:
