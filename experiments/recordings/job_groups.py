@@ -1,4 +1,4 @@
-"""Groups of jobs whose gains and losses are compared: by user, project, partition, QOS, size, type, week or hour."""
+"""Groups of jobs to compare: by user, project, partition, QOS, size, type, week or hour."""
 
 from __future__ import annotations
 
@@ -78,6 +78,16 @@ def _sizes(sizes: Sequence[int], unit: str) -> list[str]:
     """Classes of sizes with about a twentieth of the jobs or more each."""
     ends = size_classes(sizes, max(1, len(sizes) // _CLASS))
     starts = [1, *(end + 1 for end in ends)]
-    words = [f"{start:,} to {end:,} {unit}" for start, end in zip(starts, ends, strict=False)]
-    words.append(f"{starts[-1]:,} to {max(sizes):,} {unit}")
+    words = [_span(*pair, unit) for pair in zip(starts, [*ends, max(sizes)], strict=True)]
     return [words[int(place)] for place in np.searchsorted(ends, sizes)]
+
+
+def _span(start: int, end: int, unit: str) -> str:
+    """Sizes from ``start`` to ``end``.
+
+    >>> _span(1, 8, "nodes"), _span(1, 1, "nodes"), _span(64, 64, "processors")
+    ('1 to 8 nodes', '1 node', '64 processors')
+    """
+    if start < end:
+        return f"{start:,} to {end:,} {unit}"
+    return f"{start:,} {unit.removesuffix('s') if start == 1 else unit}"

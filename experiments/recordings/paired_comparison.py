@@ -20,7 +20,7 @@ from experiments.recordings.week_blocks import assign_clusters
 from experiments.statistics import Interval
 from experiments.tables import render
 from simulator.results.catalogue import metric
-from simulator.results.overtaking import count_starved
+from simulator.results.overtaking import starvation_count
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord, Records
 from workloads.ground.columns import Metric, Quantity
@@ -225,8 +225,8 @@ def gains(first: Recording, second: Recording, by: str | None = None, names: tup
         rows += gain_rows(name, a, b, clusters, groups)
     alone = len(first.table) - len(common), len(second.table) - len(common)
     starved = (
-        count_starved(Records.of(record for _, record, _ in pairs)),
-        count_starved(Records.of(record for _, _, record in pairs)),
+        starvation_count(Records.of(record for _, record, _ in pairs)),
+        starvation_count(Records.of(record for _, _, record in pairs)),
     )
     return Gains(*called, by or "", rows, cluster, _remark(common, called), alone, starved)
 

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from time import perf_counter
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tqdm import tqdm
 
 from experiments.terminal import escape
 
-__all__ = ["Bar", "Remaining", "RunBar", "follow"]
+__all__ = ["Bar", "CountBar", "Remaining", "RunBar", "follow"]
 
 #: Features of a run.
 Kind = tuple[str, ...]
@@ -87,6 +87,36 @@ class Bar:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bar.close()
+
+
+class CountBar:
+    """Progress over simulations on standard error, shown if they take more than a second."""
+
+    def __init__(self) -> None:
+        self._bar: tqdm[Any] | None = None
+
+    def advance(self, done: int, total: int) -> None:
+        """Show how many of all simulations are done."""
+        if self._bar is None:
+            terminal = sys.stderr.isatty()
+            self._bar = tqdm(
+                total=total,
+                unit="simulation",
+                bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} simulations [{elapsed}]",
+                mininterval=0.1 if terminal else 5.0,
+                leave=not terminal,
+                delay=1.0,
+            )
+        self._bar.update(done - self._bar.n)
+
+    def __enter__(self) -> CountBar:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
 
 
 class Remaining:

@@ -30,7 +30,7 @@ from simulator.results.metric_groups import (
     preemption_metric,
     turnaround_metric,
 )
-from simulator.results.overtaking import count_starved
+from simulator.results.overtaking import starvation_count
 from simulator.results.recording import NO_METRICS, Recording
 from simulator.results.reservations import STOCHASTIC_METRICS, StochasticJobs
 from workloads.ground.columns import Metric
@@ -95,7 +95,7 @@ SUMMARY_METRICS = (
     _over_all_jobs("wait_max_h"),
     _metric("starved", "starved", ALL_JOBS,
             "Jobs that started more than a week after the first start of a job that entered the queue later.",
-            lambda run: count_starved(run.records), source=MODEL),
+            lambda run: starvation_count(run.records), source=MODEL),
     _metric("makespan_h", "makespan", ALL_JOBS, "Time from the first submit to the last completion.",
             lambda run: run.machine.elapsed / HOUR, **HOURS),
     _metric("utilization", "utilisation", "machine",

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from simulator.results.records import Records
 from workloads.ground.units import SECOND
 
-__all__ = ["STARVED_AFTER", "count_starved", "overtaken_for"]
+__all__ = ["STARVED_AFTER", "overtaken_for", "starvation_count"]
 
 #: A job that is overtaken for longer than this has starved [ticks]. Under FCFS with backfilling wide jobs are overtaken
 #: for days as a rule: for more than one day, a tenth of Theta's jobs of 2022, and more than under SJF, which starves.
@@ -47,6 +47,6 @@ def overtaken_for(queued: NDArray[np.int64], starts: NDArray[np.int64]) -> NDArr
     return waited
 
 
-def count_starved(records: Records, threshold: int = STARVED_AFTER) -> int:
+def starvation_count(records: Records, threshold: int = STARVED_AFTER) -> int:
     """Number of jobs that were overtaken for longer than a threshold [ticks]; all of them must have started."""
     return int(np.count_nonzero(overtaken_for(records.queued, records.columns["start"]) > threshold))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from simulator import simulate
 from simulator.results.measured_simulation import MeasuredWindow
 from simulator.results.metrics import summarize
-from simulator.results.overtaking import STARVED_AFTER, count_starved, overtaken_for
+from simulator.results.overtaking import STARVED_AFTER, overtaken_for, starvation_count
 from tests.strategies.tables import Table, job_tables
 from tests.support.jobs import rigid
 
@@ -40,7 +40,7 @@ def test_records_of_simulations_say_the_same(table: Table, seconds: int) -> None
         )
         for record in records
     )
-    assert count_starved(result.records.part(result.records.ran), seconds * 10**6) == starved
+    assert starvation_count(result.records.part(result.records.ran), seconds * 10**6) == starved
 
 
 def test_a_week_is_the_limit() -> None:
