@@ -18,7 +18,7 @@ from experiments.whatif.conclusion import conclude
 from experiments.whatif.contrasts import METRICS, Contrast
 from experiments.whatif.operation import Operation
 from experiments.whatif.outcomes import ScheduleOutcome
-from experiments.whatif.wording import difference_text, hours_text
+from experiments.whatif.wording import TimeUnit
 from workloads.ground.columns import Quantity
 from workloads.ground.wording import in_unit
 
@@ -105,7 +105,12 @@ class WhatIf:
     def conclusion(self) -> str:
         """Two sentences: what the alternatives do, and what is undecided."""
         error = None if self.calibration is None else self.calibration.error
-        return conclude(self.contrasts, error, self.cluster)
+        return conclude(self.contrasts, error, self.cluster, self.time_unit)
+
+    @property
+    def time_unit(self) -> TimeUnit:
+        """Unit of the waits in words: hours, or minutes where all means are shorter."""
+        return TimeUnit.of(row["wait_h"] for row in self.rows)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -144,21 +149,23 @@ class WhatIf:
 
     def text(self) -> str:
         """The answer for a terminal."""
+        unit = self.time_unit
         lines = [
             {
                 **row,
-                "difference": difference_text(row.get("wait_difference_h"), row.get("low"), row.get("high")),
-                "p99_difference": difference_text(row.get("p99_difference_h"), row.get("p99_low"), row.get("p99_high")),
+                "difference": unit.difference(row.get("wait_difference_h"), row.get("low"), row.get("high")),
+                "p99_difference": unit.difference(row.get("p99_difference_h"), row.get("p99_low"), row.get("p99_high")),
             }
             for row in self.rows
         ]
         columns = [
             Quantity("run"),
-            metric_column("wait_h", "mean", "wait"),
-            metric_column("wait_p99_h", "p99", "wait"),
-            metric_column("wait_max_h", "longest", "wait"),
-            Quantity("difference", "mean wait", "h", group="difference from today's rule [95 %]"),
-            Quantity("p99_difference", "p99", "h", group="difference from today's rule [95 %]"),
+            *(
+                metric_column(name, head, "wait", unit=unit.name, scale=unit.scale)
+                for name, head in (("wait_h", "mean"), ("wait_p99_h", "p99"), ("wait_max_h", "longest"))
+            ),
+            Quantity("difference", "mean wait", unit.name, group="difference from today's rule [95 %]"),
+            Quantity("p99_difference", "p99", unit.name, group="difference from today's rule [95 %]"),
             metric_column("utilization_to_last_submit", "last submit", "util. until"),
             Quantity("verdict"),
         ]
@@ -180,6 +187,7 @@ class WhatIf:
 
     def _winners(self, contrast: Contrast) -> str:
         """The groups that gain and lose most under an alternative."""
+        unit = self.time_unit
         lines = [f"{contrast.operation.name}:"]
         for by, rows in contrast.groups.items():
             groups = rows[1:]
@@ -190,7 +198,7 @@ class WhatIf:
             if not gains and not loses:
                 continue
             most = [*loses[-_SHOWN:][::-1], *gains[-_SHOWN:][::-1]]
-            named = [f"{row['group']} {hours_text(row['difference'], '+')} h" for row in most]
+            named = [f"{row['group']} {unit.text(row['difference'], '+')} {unit.name}" for row in most]
             lines.append(
                 f"  by {by}: {len(gains):,} gain, {len(loses):,} lose, "
                 f"{len(groups) - len(gains) - len(loses):,} undecided or equal ({', '.join(named)})"

@@ -11,7 +11,7 @@ from experiments.output.csp import with_policy
 from experiments.output.page_templates import page_templates
 from experiments.whatif.charts import Scale, interval_picture, use_picture
 from experiments.whatif.contrasts import Contrast
-from experiments.whatif.wording import difference_text, hours_text
+from experiments.whatif.wording import TimeUnit, number_text
 from workloads.ground.files import atomic_open
 from workloads.ground.wording import in_unit
 
@@ -55,13 +55,13 @@ def render_page(answer: WhatIf, command: str = "") -> str:
         rows=list(_rows(answer)),
         use=list(_use(answer)),
         calibration=list(_calibration(answer)),
-        winners=[(one.operation.name, list(_winners(one))) for one in answer.contrasts],
+        winners=[(one.operation.name, list(_winners(one, answer.time_unit))) for one in answer.contrasts],
         draws=[one for one in answer.contrasts if one.draws],
         command=command,
         version=_version(),
         unit=answer.unit,
-        hours=hours_text,
-        difference=difference_text,
+        time=answer.time_unit,
+        number=number_text,
     )  # fmt: skip
     return with_policy(html, scripts=0)
 
@@ -110,7 +110,7 @@ def _calibration(answer: WhatIf) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield _WORDS[by], row
 
 
-def _winners(contrast: Contrast) -> Iterator[dict[str, Any]]:
+def _winners(contrast: Contrast, unit: TimeUnit) -> Iterator[dict[str, Any]]:
     """What each grouping says of an alternative: how many groups gain and lose, and which do most."""
     for by, rows in contrast.groups.items():
         groups = rows[1:]
@@ -119,14 +119,14 @@ def _winners(contrast: Contrast) -> Iterator[dict[str, Any]]:
             "groups": len(groups),
             "gain": sum(row["verdict"] == "gains" for row in groups),
             "lose": sum(row["verdict"] == "loses" for row in groups),
-            "most": _most(groups, "gains"),
-            "worst": _most(groups, "loses"),
+            "most": _most(groups, "gains", unit),
+            "worst": _most(groups, "loses", unit),
         }
 
 
-def _most(groups: Sequence[Mapping[str, Any]], verdict: str) -> str:
+def _most(groups: Sequence[Mapping[str, Any]], verdict: str, unit: TimeUnit) -> str:
     """The groups with this verdict and the largest total difference."""
     own = sorted(
         (row for row in groups if row["verdict"] == verdict), key=lambda row: -abs(row["difference"]) * row["jobs"]
     )
-    return ", ".join(f"{row['group']} {hours_text(row['difference'], '+')} h" for row in own[:_NAMED])
+    return ", ".join(f"{row['group']} {unit.text(row['difference'], '+')} {unit.name}" for row in own[:_NAMED])

@@ -77,3 +77,16 @@ def test_a_browser_shows_it_at_every_width_and_prints_two_pages(answer: Any, tmp
         assert len(re.findall(rb"/Type\s*/Page\b", printed)) <= 2
         assert browser.complaints == []
         assert browser.requests == [page.resolve().as_uri()] * 4
+
+
+def test_short_waits_are_in_minutes() -> None:
+    jobs = [replace(job, submit=4 * job.submit, runtime=job.runtime / 10) for job in LOG.jobs]
+    answer = hf.whatif(replace(LOG, jobs=jobs), order="sjf", nodes="-25%")
+    assert max(row["wait_h"] for row in answer.rows) < 1
+    shown = f"{60 * answer.rows[0]['wait_h']:.1f}"
+    assert [line.split()[:1] for line in str(answer).splitlines()[3:4]] == [["min"]]
+    assert f"today: fcfs, easy  {shown:>4}" in str(answer)
+    html = render_page(answer)
+    assert "Mean wait, min" in html
+    assert f">{shown}<" in html
+    assert answer.conclusion.count(" min") >= 1
