@@ -49,6 +49,7 @@ _GROUPS = {
     "study": {
         "verify": "check by their digests that results, archives, plans and costs are as they were written",
         "compare": "compare two results of the same jobs, group by group: gains and losses",
+        "whatif": "compare alternatives to today's order, rule, size or outages on a log, with one page for a meeting",
         "sweep": "run a grid of simulations, on this machine or a cluster, or continue an interrupted one",
         "policies": "list the plug-ins (orders, rules, strategies, readers), or check that one keeps its contract",
         "plan": "plan the reservations of a job, from the distribution of its runtime or from past runs",

@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from experiments.stories.story import explain as explain
     from experiments.sweeps import SweepResult
     from experiments.timelines.phases import use_of_time as use_of_time
+    from experiments.whatif.answer import WhatIf as WhatIf
+    from experiments.whatif.question import whatif as whatif
     from policies.arrival import ARRIVALS as ARRIVALS
     from policies.backfilling import BACKFILLING as BACKFILLING
     from policies.notice import NOTICES as NOTICES
@@ -128,6 +130,8 @@ _LAZY = {
     "write_gantt": "experiments.gantt.page:write_gantt",
     "Window": "experiments.recordings.time_windows:Window",
     "figures": "experiments.figures",
+    "whatif": "experiments.whatif.question:whatif",
+    "WhatIf": "experiments.whatif.answer:WhatIf",
     # policies
     "ORDERS": "policies.order:ORDERS",
     "Order": "policies.order:Order",
@@ -192,6 +196,7 @@ __all__ = [
     "SeenJob",
     "Stories",
     "Trace",
+    "WhatIf",
     "Window",
     "advise",
     "as_log",
@@ -228,6 +233,7 @@ __all__ = [
     "sweep",
     "trust",
     "use_of_time",
+    "whatif",
     "write_gantt",
     "write_job_table",
     "write_machine",

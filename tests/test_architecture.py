@@ -67,6 +67,7 @@ ROOMS = {
             "forecast",
             "slurm",
             "learning",
+            "whatif",
         ),
         *("stories", "figures", "exports", "gantt", "study", "papers", "beyond", "option_parser", "cli", "commands"),
     ),

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from experiments.terminal import escape
 
-__all__ = ["Bar", "Remaining", "RunBar", "follow"]
+__all__ = ["Bar", "CountBar", "Remaining", "RunBar", "follow"]
 
 #: Features of a run.
 Kind = tuple[str, ...]
@@ -93,6 +93,38 @@ class Bar:
         return bar
 
     def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+class CountBar:
+    """Progress over simulations on standard error, shown if they take more than a second."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+
+    def advance(self, done: int, total: int) -> None:
+        """Show how many of all simulations are done."""
+        if self._bar is None:
+            from tqdm import tqdm
+
+            terminal = sys.stderr.isatty()
+            self._bar = tqdm(
+                total=total,
+                unit="simulation",
+                bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} simulations [{elapsed}]",
+                mininterval=0.1 if terminal else 5.0,
+                leave=not terminal,
+                delay=1.0,
+            )
+        self._bar.update(done - self._bar.n)
+
+    def __enter__(self) -> CountBar:
         return self
 
     def __exit__(

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.output.csp import with_policy
+from experiments.output.page_templates import page_templates
 from experiments.study.cost_log import took
 from experiments.study.experiment import Experiment
 from experiments.study.parameters import data_files
@@ -158,15 +159,7 @@ def render_report(done: Sequence[Done], how: Reproduction, times: Mapping[str, f
     words
         Command that wrote the report.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("experiments.study.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = page_templates("experiments.study.report")
     environment.filters["sentence"] = sentence_html
     environment.filters["p"] = format_p
     known = how.catalogue()
