@@ -34,7 +34,7 @@ _SHARED = 3
 
 def page(paper: Publication, experiments: Sequence[Experiment], answers: Mapping[str, Answer]) -> str:
     """The page of a paper; experiments without an answer are marked as not measured yet."""
-    sizes = "the sizes of the paper" if paper.printed else "its own sizes"
+    sizes = "the sizes of the paper" if paper.printed else "their own sizes"
     how = (
         "`holdfast experiment ID -o DIR` runs one of these, `holdfast reproduce` all; `--quick` takes small sizes. "
         f"Measured with {sizes} and seed 0 where nothing else is said. † does not remain after Holm's correction. "
@@ -121,6 +121,8 @@ def _shorten_claims(claims: Sequence[str]) -> list[str]:
         most = min(len(words), len(other)) - 1
         begin = _count_equal(words, other, most)
         end = _count_equal(words[::-1], other[::-1], most - begin)
+        # A number stays with its unit.
+        end -= bool(end) and words[len(words) - end - 1][-1].isdigit()
         rest = " ".join(words[begin : len(words) - end])
         begin, end = (begin if begin >= _SHARED else 0), (end if min(begin, end) >= _SHARED else 0)
         if rest.count("(") != rest.count(")"):
