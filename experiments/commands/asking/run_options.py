@@ -103,7 +103,8 @@ class RunOptions:
         Parameter(
             "mechanisms, separated by commas: baseline, N-PAA, N-SPAA, CUA-PAA, CUA-SPAA, CUP-PAA, CUP-SPAA, or all "
             "of them",
-            default="all; baseline with --machine, or to compare orders, backfilling rules, machine sizes or outages",
+            default="baseline, a log as recorded; all for a job table with types, or with an option for types, notices "
+            "or mechanisms",
         ),
     ] = None
     simulation: SimulationOptions
