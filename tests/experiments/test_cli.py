@@ -116,6 +116,23 @@ def test_a_trace_under_the_baseline_alone_is_replayed_as_it_is(year: Path, tmp_p
     assert "preparation" not in json.loads((tmp_path / "run.json").read_text())
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["run"], ["run", "--order", "fcfs,sjf", "--against", "order=fcfs"], ["run", "--mechanism", "all"]],
+    ids=" ".join,
+)
+def test_without_a_directory_the_same_is_printed_and_nothing_is_stored(
+    year: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    assert cli.main([*words, str(year)]) == 0
+    printed = capsys.readouterr().out
+    assert not list(Path().iterdir())
+    assert cli.main([*words, str(year), "-o", "../out"]) == 0
+    assert capsys.readouterr().out == f"{printed}results are in ../out\n"
+
+
 @pytest.mark.system
 def test_the_same_run_writes_the_same_bytes(year: Path, tmp_path: Path) -> None:
     for name in ("first", "second"):
@@ -322,7 +339,16 @@ WRONG_WORDS = {
     ),
     "unknown command": (["replay", "x"], "replay"),
     "unknown option": (["run", "{table}", "-o", "{tmp}/out", "--node", "5"], "--node"),
-    "nothing to write to": (["run", "{table}"], "-o"),
+    "nothing to write to": (["prepare", "{table}"], "-o"),
+    "no place for events": (
+        ["run", "{table}", "--nodes", "16", "--events"],
+        "--events writes files: name their directory",
+    ),
+    "no place for figures": (
+        ["run", "{table}", "--nodes", "16", "--plot"],
+        "--plot writes files: name their directory",
+    ),
+    "no place for a stream": (["run", "{year}", "--stream"], "--stream writes files: name their directory with -o DIR"),
 }
 
 

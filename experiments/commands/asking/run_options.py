@@ -95,7 +95,9 @@ class RunOptions:
         The parsed words, including all values of lists.
     """
 
-    output: Annotated[str, Parameter("directory of the results", metavar="DIR", short="-o")]
+    output: Annotated[
+        str | None, Parameter("directory of the results", default="nothing is stored", metavar="DIR", short="-o")
+    ] = None
     force: Annotated[bool, Parameter("replace the results of an earlier run in DIR")] = False
     stream: Annotated[bool, Parameter("replay a long SWF log, and write its jobs as they end")] = False
     mechanism: Annotated[
