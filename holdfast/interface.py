@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import experiments.figures as figures
     import experiments.learning as gym
-    import workloads.laws as distributions
+    import workloads.distributions as distributions
     from experiments.exports import export_result as export
     from experiments.forecast.advice import Advice as Advice
     from experiments.forecast.advice import advise as advise
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from simulator import Options as Options
     from simulator import Result as Result
     from simulator.conformance import check_policy as check_policy
+    from workloads.distributions import Distribution as Distribution
     from workloads.ground.errors import HoldfastError as HoldfastError
     from workloads.ground.errors import InputError as InputError
     from workloads.ground.trust import trust as trust
@@ -65,7 +66,6 @@ if TYPE_CHECKING:
     from workloads.hybrid.assignment import assign as prepare
     from workloads.hybrid.checkpointing import checkpoint_cost as checkpoint_cost
     from workloads.hybrid.checkpointing import checkpoint_interval as checkpoint_interval
-    from workloads.laws import Law as Distribution
     from workloads.logs.one_pool import caveats as caveats
     from workloads.logs.readers import read_trace as read_trace
     from workloads.logs.swf import write_swf as write_swf
@@ -137,8 +137,8 @@ _LAZY = {
     "STRATEGIES": "policies.planning.strategies:STRATEGIES",
     "check_policy": "simulator.conformance:check_policy",
     # planning
-    "distributions": "workloads.laws",
-    "Distribution": "workloads.laws:Law",
+    "distributions": "workloads.distributions",
+    "Distribution": "workloads.distributions:Distribution",
     "CostModel": "policies.planning.costs:CostModel",
     "ReservationPlan": "policies.planning.plan:ReservationPlan",
     "Planner": "policies.planning.plan_book:Planner",

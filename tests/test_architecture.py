@@ -22,7 +22,7 @@ LAYERS = ("workloads", "policies", "simulator", "experiments")
 ROOMS = {
     "workloads": (
         "ground",
-        "laws",
+        "distributions",
         "chains",
         "fits",
         "machines",

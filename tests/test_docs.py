@@ -57,7 +57,7 @@ def test_blocks_run_and_print_what_the_page_shows(page: Path, tmp_path: Path, mo
     monkeypatch.chdir(tmp_path)
     provide(page)
     if page.name == "README.md":
-        # It shows nothing of the 27 usual laws that it fits.
+        # It shows nothing of the 27 usual distributions that it fits.
         two = partial(fit_usual, names=("lognorm", "norm"))
         monkeypatch.setattr(selection, "METHODS", {**selection.METHODS, "usual": two, "usual-least-squares": two})
     shows = any(block.kind == "picture" for block in blocks_of(page))

@@ -144,8 +144,8 @@ def test_parameters_that_do_not_exist_are_told() -> None:
 
 def test_a_plan_of_fitted_runs() -> None:
     runs = [1.0, 2.0, 2.0, 3.0, 8.0]
-    law = hf.fit(runs, "discrete")
-    plan = hf.plan(law, checkpoint=0.1, restart=0.1)
+    distribution = hf.fit(runs, "discrete")
+    plan = hf.plan(distribution, checkpoint=0.1, restart=0.1)
     assert plan.length.tolist() == hf.plan(runs, checkpoint=0.1, restart=0.1).length.tolist()
     assert hf.plan(runs, "maximum").length.tolist() == [8.0]
     # Without the time of a checkpoint there are none.

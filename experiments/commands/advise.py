@@ -15,7 +15,7 @@ from experiments.commands.asking.cluster_state_options import (
     write_document,
 )
 from experiments.commands.asking.site_snapshots import site_question
-from experiments.planning.plan_inputs import LAWS, LawOptions
+from experiments.planning.plan_inputs import DISTRIBUTIONS, DistributionOptions
 from experiments.terminal import warn
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.job_ids import job_id_text
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from policies.planning.waits.model import WaitModel
-    from workloads.laws.distribution import Law
+    from workloads.distributions.distribution import Distribution
 
 __all__ = ["Arguments", "main"]
 
@@ -134,8 +134,10 @@ class Arguments:
     column: Annotated[
         str | None, Parameter("column of the runtimes, FILE being CSV", default="none", group=_RUNTIME)
     ] = None
-    distribution: Annotated[str | None, Parameter(f"one of {', '.join(LAWS)}", default="none", group=_RUNTIME)] = None
-    of: Annotated[LawOptions, Group(_RUNTIME)]
+    distribution: Annotated[
+        str | None, Parameter(f"one of {', '.join(DISTRIBUTIONS)}", default="none", group=_RUNTIME)
+    ] = None
+    of: Annotated[DistributionOptions, Group(_RUNTIME)]
     rules: RuleOptions
     drawing: DrawingOptions
     json: Annotated[str | None, Parameter("write the advice as JSON", default="not written", metavar="FILE")] = None
@@ -232,9 +234,9 @@ def _sizes(arguments: Arguments) -> tuple[int, dict[int, float]]:
     return first, found
 
 
-def _runtimes(arguments: Arguments) -> Law | np.ndarray | None:
+def _runtimes(arguments: Arguments) -> Distribution | np.ndarray | None:
     """The distribution or the runs that the options name."""
-    from experiments.planning.plan_inputs import make_law, read_runs
+    from experiments.planning.plan_inputs import make_distribution, read_runs
 
     given = arguments.of.given
     if arguments.runs is not None and arguments.distribution is not None:
@@ -245,7 +247,7 @@ def _runtimes(arguments: Arguments) -> Law | np.ndarray | None:
         raise InputError("--column names a column of --runs FILE")
     if arguments.runs is not None:
         return read_runs(arguments.runs, arguments.column)
-    return None if arguments.distribution is None else make_law(arguments.distribution, given)
+    return None if arguments.distribution is None else make_distribution(arguments.distribution, given)
 
 
 def _prices(arguments: Arguments) -> WaitModel | None:

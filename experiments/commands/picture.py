@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from experiments.commands.asking.arguments import TrustOption, check_outputs, chosen_run
-from experiments.figures.recording.recording_figures import PORTRAITS
+from experiments.figures.recording.recording_figures import RECORDING_FIGURES
 from experiments.recordings.time_windows import Window
 from workloads.ground.parameters import Parameter, Positive
 
 __all__ = ["Arguments", "main"]
 
 
-_KINDS = "; ".join(f"{name}: {portrait.about}" for name, portrait in PORTRAITS.items())
+_KINDS = "; ".join(f"{name}: {entry.about}" for name, entry in RECORDING_FIGURES.items())
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -36,26 +36,28 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from pathlib import Path
 
-    from experiments.figures.recording.recording_figures import portrait_path, select_portraits
+    from experiments.figures.recording.recording_figures import figure_path, select_figures
     from experiments.figures.style import save
     from experiments.recordings.archive import read_recording
     from workloads.ground.errors import InputError
 
-    names = select_portraits(arguments.kind)
+    names = select_figures(arguments.kind)
     check_outputs(None, arguments.output)
-    events = any(PORTRAITS[name].events for name in names)
+    events = any(RECORDING_FIGURES[name].events for name in names)
     recording = read_recording(arguments.directory, arguments.mechanism, events=events, trust=arguments.trust)
     figures = {}
     for name in names:
         try:
-            figures[name] = PORTRAITS[name].draw(recording, arguments.window, arguments.quantile, arguments.color)
+            figures[name] = RECORDING_FIGURES[name].draw(
+                recording, arguments.window, arguments.quantile, arguments.color
+            )
         except InputError as error:
             if len(names) == 1:
                 raise
             # Of all pictures some may have nothing to show.
             print(f"no {name}: {error}")
     for name, figure in figures.items():
-        stem = arguments.output or str(portrait_path(Path(arguments.directory), name, recording.name))
+        stem = arguments.output or str(figure_path(Path(arguments.directory), name, recording.name))
         if arguments.output and len(names) > 1:
             stem = f"{arguments.output}-{name}"
         png, pdf = save(figure, stem, follow=arguments.output is not None)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from experiments.commands.asking.arguments import check_outputs
-from experiments.planning.plan_inputs import LAWS, LawOptions
+from experiments.planning.plan_inputs import DISTRIBUTIONS, DistributionOptions
 from workloads.ground.errors import ParameterError
 from workloads.ground.parameters import Group, Parameter, Positive, Seconds, Values, changed_parameters, number, wholes
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from experiments.planning.cost_file import Prices
     from policies.planning.costs import CostModel
-    from workloads.laws.distribution import Law
+    from workloads.distributions.distribution import Distribution
 
 __all__ = ["Arguments", "main"]
 
@@ -64,9 +64,9 @@ class PriceOptions:
 class Arguments:
     """Options of the command."""
 
-    law: Annotated[
+    distribution: Annotated[
         str | None,
-        Parameter(f"distribution of the runtime: {', '.join(LAWS)}", metavar="DISTRIBUTION", positional=True),
+        Parameter(f"distribution of the runtime: {', '.join(DISTRIBUTIONS)}", metavar="DISTRIBUTION", positional=True),
     ] = None
     runs: Annotated[
         str | None,
@@ -81,7 +81,7 @@ class Arguments:
             default="=auto",
         ),
     ] = None
-    of: Annotated[LawOptions, Group("the distribution")]
+    of: Annotated[DistributionOptions, Group("the distribution")]
     unit: Annotated[
         str, Parameter("unit of exp(mu), and of bare numbers in FILE", metavar="UNIT", group="the distribution")
     ] = "s"
@@ -166,26 +166,26 @@ def main(arguments: Arguments) -> None:
     strategy = strategy if saving else strategy_without_checkpoints(strategy)
     title = " ".join([name if saving else strategy_without_checkpoints(name), *words])
     grid = _grid_options(arguments)
-    law, runs, origin, fits = _law(arguments, costs, strategy, grid)
-    planning = Planning(law, costs, runs, grid)
+    distribution, runs, origin, fits = _distribution(arguments, costs, strategy, grid)
+    planning = Planning(distribution, costs, runs, grid)
     if not (arguments.compare or planning.cuts(strategy)):
         raise InputError(f"the strategy {arguments.strategy} does not use --{next(iter(grid))}")
     plan = planning.plan(strategy, **parameters)
     if not saving:
         refuse_checkpoints(plan, "--checkpoint TIME")
-    entry = document(plan, law)
+    entry = document(plan, distribution)
     if not math.isfinite(entry["expected_cost"]):
         raise InputError("the expected cost of this plan is too large for a number; use smaller costs")
     if not entry["omniscient_cost"] > 0:
         raise InputError("the expected cost of a known runtime is too small for a number; use larger runtimes or costs")
     others = planning.compare(plan, checkpoints=saving) if arguments.compare else []
-    compared = [comparison_row(other, law, runs) for other in others]
+    compared = [comparison_row(other, distribution, runs) for other in others]
     if arguments.plot:
         # Drawn before anything is written, so that a failure leaves nothing behind.
         from experiments.figures.planning.plans import plot_plan
         from experiments.figures.style import save
 
-        figure = plot_plan(entry, law, f"{title} plan for {origin}", runs)
+        figure = plot_plan(entry, distribution, f"{title} plan for {origin}", runs)
     if arguments.json:
         write_document(arguments.json, entry)
     drawn = save(figure, arguments.plot) if arguments.plot else ()
@@ -196,7 +196,7 @@ def main(arguments: Arguments) -> None:
         print(f"{fits}\n")
     if prices is not None:
         print(prices.describe())
-    print(outcome(entry, float(plan.expected_reservations(law))))
+    print(outcome(entry, float(plan.expected_reservations(distribution))))
     if plan.growth is not None:
         print(plan.growth.describe())
     print(f"\n{plan_table(entry)}")
@@ -213,8 +213,8 @@ def _check_words(arguments: Arguments) -> None:
     """Refuse words that do not go together."""
     from workloads.ground.errors import InputError
 
-    if (arguments.law is None) == (arguments.runs is None):
-        raise InputError(f"give either a distribution ({', '.join(LAWS)}) or --runs FILE")
+    if (arguments.distribution is None) == (arguments.runs is None):
+        raise InputError(f"give either a distribution ({', '.join(DISTRIBUTIONS)}) or --runs FILE")
     if arguments.runs is not None:
         strange = next(iter(arguments.of.given), None)
         if strange is not None:
@@ -251,19 +251,19 @@ def _read_costs(arguments: Arguments) -> tuple[CostModel, Prices | None]:
     return replace(costs, **arguments.prices.given), None
 
 
-def _law(
+def _distribution(
     arguments: Arguments, costs: CostModel, strategy: str, grid: dict[str, Any]
-) -> tuple[Law, np.ndarray | None, str, str]:
+) -> tuple[Distribution, np.ndarray | None, str, str]:
     """Distribution of the runtime, the past runs if it comes from them, its description, and a table of the fits."""
     from experiments.planning.plan_document import fit_table
-    from experiments.planning.plan_inputs import make_law, parse_unit, read_runs
+    from experiments.planning.plan_inputs import make_distribution, parse_unit, read_runs
     from policies.planning.planner import fit_runs
 
     unit = parse_unit(arguments.unit)
     if arguments.runs is None:
-        name, given = arguments.law or "", arguments.of.given
-        law = make_law(name, given, unit)
-        return law, None, " ".join([name, *(f"--{option} {text}" for option, text in given.items())]), ""
+        name, given = arguments.distribution or "", arguments.of.given
+        distribution = make_distribution(name, given, unit)
+        return distribution, None, " ".join([name, *(f"--{option} {text}" for option, text in given.items())]), ""
     how = arguments.fit or "auto"
     runs = read_runs(arguments.runs, arguments.column, unit)
     report = fit_runs(runs, how, costs, strategy, grid)

@@ -15,17 +15,17 @@ import numpy.typing as npt
 from experiments.forecast.forecasts import LEVELS
 from experiments.forecast.history import History
 from experiments.forecast.machine_state import MachineState, SeenJob
-from experiments.forecast.requests import LaterWaits, Request, candidate_walltimes, going_on, scale_law
+from experiments.forecast.requests import LaterWaits, Request, candidate_walltimes, going_on, scale_distribution
 from experiments.forecast.sampled_workloads import Drawing, Future
 from experiments.forecast.what_if import simulate_requests
 from experiments.statistics import Interval, interval
 from policies.planning.costs import CostModel
 from policies.planning.waits.model import WaitModel
 from simulator.options import Options
+from workloads.distributions import DiscreteDistribution, Distribution, discretise, from_samples
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.numbers import is_whole
 from workloads.ground.units import LARGEST_TIME
-from workloads.laws import DiscreteLaw, Law, discretise, from_samples
 from workloads.outages.failures import FailureRate
 
 __all__ = ["Advice", "Saving", "advise"]
@@ -162,7 +162,7 @@ def advise(
     nodes: int | None = None,
     walltime: float | None = None,
     job: int | None = None,
-    runtimes: Law | npt.ArrayLike | None = None,
+    runtimes: Distribution | npt.ArrayLike | None = None,
     walltimes: Sequence[float] | None = None,
     sizes: Mapping[int, float] | None = None,
     checkpoint: float | None = None,
@@ -234,17 +234,20 @@ def advise(
     if walltime is not None:
         _check_walltime(walltime, "walltime")
     settings = Options.of(**options)
-    law = _law(history, SeenJob(0, state.at, nodes, walltime or 1.0, user, project), runtimes)
+    distribution = _distribution(history, SeenJob(0, state.at, nodes, walltime or 1.0, user, project), runtimes)
     saving = checkpoint is not None
     costs = CostModel(checkpoint=checkpoint or 0.0, restart=restart)
     factors = {nodes: 1.0, **(sizes or {})}
-    past, tried, laws = {}, {}, {}
+    past, tried, distributions = {}, {}, {}
     for size, factor in sorted(factors.items()):
         _check_size(size, factor, state)
         given = walltimes if walltimes is None else [_check_walltime(time) * factor for time in walltimes]
         own = walltime if size == nodes else None
-        laws[size], past[size] = scale_law(law, factor), (prices or history.waits).apply(costs, size)
-        found = candidate_walltimes(laws[size], past[size], saving=saving, own=own, walltimes=given)
+        distributions[size], past[size] = (
+            scale_distribution(distribution, factor),
+            (prices or history.waits).apply(costs, size),
+        )
+        found = candidate_walltimes(distributions[size], past[size], saving=saving, own=own, walltimes=given)
         tried[size] = {time: names for time, names in found.items() if waits is None or time <= waits.walltime}
     longest = max(time for names in tried.values() for time in names)
     if waits is None:
@@ -267,17 +270,19 @@ def advise(
         line = LaterWaits(known.alpha, known.gamma) if prices else LaterWaits.longer(known, times, means, at)
         later[size], paid = line, line.apply(costs)
         for time in times:
-            plan = going_on(laws[size], time, paid, saving=saving)
-            requests.append(Request(size, time, names[time], plan, laws[size]))
-    drawn = np.asarray(law.isf(drawing.levels(tried_job)), dtype=float)
+            plan = going_on(distributions[size], time, paid, saving=saving)
+            requests.append(Request(size, time, names[time], plan, distributions[size]))
+    drawn = np.asarray(distribution.isf(drawing.levels(tried_job)), dtype=float)
     rests = np.column_stack([request.time_to_completion(drawn * factors[request.nodes]) for request in requests])
     return Advice(state, tuple(requests), delays, starts[:, :, 1] > 0, delays + rests, later)
 
 
-def _law(history: History, job: SeenJob, runtimes: Law | npt.ArrayLike | None) -> DiscreteLaw:
+def _distribution(
+    history: History, job: SeenJob, runtimes: Distribution | npt.ArrayLike | None
+) -> DiscreteDistribution:
     if runtimes is None:
-        return history.runtime_law(job)
-    return discretise(runtimes, _CELLS) if isinstance(runtimes, Law) else from_samples(runtimes)
+        return history.runtime_distribution(job)
+    return discretise(runtimes, _CELLS) if isinstance(runtimes, Distribution) else from_samples(runtimes)
 
 
 def _check_size(size: int, factor: float, state: MachineState) -> None:

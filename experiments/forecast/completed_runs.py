@@ -17,7 +17,7 @@ import numpy as np
 from workloads.fits import make_fits
 
 if TYPE_CHECKING:
-    from workloads.laws import Law
+    from workloads.distributions import Distribution
 
 __all__ = ["ALL", "Compared", "Group", "PastRun", "Runs", "job_groups", "request_group"]
 
@@ -114,7 +114,7 @@ class Runs:
         #: Ends of the runs of each group [s], where known.
         self._ends: dict[Group, list[float]] = {}
         #: Number of runs and fitted distribution, by group and kind of fit.
-        self._laws: dict[tuple[Group, str], tuple[int, Law]] = {}
+        self._distributions: dict[tuple[Group, str], tuple[int, Distribution]] = {}
         self._pairs: list[tuple[float, float, int]] = []
         #: Runs with known submit, wait and end, and their submits and ends.
         self._timed: list[PastRun] = []
@@ -157,14 +157,14 @@ class Runs:
         """Walltime [s], wait [s] and nodes of each run with a known wait."""
         return self._pairs
 
-    def law(self, group: Group, fit: str) -> Law:
+    def distribution(self, group: Group, fit: str) -> Distribution:
         """The distribution of the shares of a group's last runs, cached for the same runs."""
         count = self.count(group)
-        known = self._laws.get((group, fit))
+        known = self._distributions.get((group, fit))
         if known is None or known[0] != count:
             shares = self.shares(group, None if group == ALL else _RECENT)
             known = count, make_fits(fit, shares, 1.0).chosen.good()
-            self._laws[group, fit] = known
+            self._distributions[group, fit] = known
         return known[1]
 
     def trust(self, group: Group) -> float:
@@ -258,7 +258,7 @@ class _RunsUntil(Runs):
     def __init__(self, runs: Runs, at: float) -> None:
         super().__init__()
         self._all, self._at = runs, at
-        self._shares, self._ends, self._laws = runs._shares, runs._ends, runs._laws
+        self._shares, self._ends, self._distributions = runs._shares, runs._ends, runs._distributions
         self._timed, self._submits, self._ended = runs._timed, runs._submits, runs._ended
         self._there, self._compared = runs._there, runs._compared
 

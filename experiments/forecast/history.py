@@ -17,14 +17,14 @@ import numpy.typing as npt
 
 from experiments.forecast.completed_runs import ALL, Group, PastRun, Runs, job_groups
 from experiments.forecast.machine_state import SeenJob
-from experiments.forecast.runtime_correlation import Likeness, estimate_likeness
+from experiments.forecast.runtime_correlation import RuntimeCorrelation, estimate_correlation
 from policies.planning.waits.fitting import fit_waits
 from policies.planning.waits.model import LEAST_ALPHA, WaitFit, WaitModel
+from workloads.distributions import DiscreteDistribution, discretise, from_samples
+from workloads.distributions.batch import DistributionBatch
 from workloads.fits import METHODS
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.numbers import is_whole
-from workloads.laws import DiscreteLaw, discretise, from_samples
-from workloads.laws.batch import Bundle
 from workloads.logs.cancellations import keep_cancelled_jobs
 
 if TYPE_CHECKING:
@@ -82,12 +82,12 @@ class History:
         self._fit = fit
         self._least = least
         #: Distributions of submitted jobs, their indices by identity, and the index for each kind of job.
-        self._different = Bundle()
+        self._different = DistributionBatch()
         self._places: dict[int, int] = {}
         self._numbers: dict[tuple[object, ...], int] = {}
         #: Distributions of jobs by their groups, and distributions of groups.
-        self._mixed: dict[tuple[Group, ...], DiscreteLaw] = {}
-        self._grids: dict[Group, DiscreteLaw] = {}
+        self._mixed: dict[tuple[Group, ...], DiscreteDistribution] = {}
+        self._grids: dict[Group, DiscreteDistribution] = {}
         #: Cache by range of submitted jobs, because draws use the same weeks repeatedly.
         self._slices: dict[
             tuple[int, int], tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.int64]]
@@ -106,9 +106,9 @@ class History:
         return self.runs.count(ALL)
 
     @cached_property
-    def likeness(self) -> Likeness:
+    def runtime_correlation(self) -> RuntimeCorrelation:
         """Correlations of the runtimes of concurrent jobs in the past."""
-        return estimate_likeness(self.runs, self._least)
+        return estimate_correlation(self.runs, self._least)
 
     def runtimes(self, job: SeenJob, levels: npt.ArrayLike, elapsed: float = 0.0) -> npt.NDArray[np.float64]:
         """Runtimes of a job at given levels.
@@ -131,20 +131,20 @@ class History:
         given = np.maximum(np.asarray(levels, dtype=float), _TINY)
         if elapsed >= job.walltime:
             return np.full(given.shape, elapsed + 60.0)
-        law = self._law(job)
-        left = float(law.sf(elapsed / job.walltime)) if elapsed else 1.0
+        distribution = self._distribution(job)
+        left = float(distribution.sf(elapsed / job.walltime)) if elapsed else 1.0
         # If no past run was longer, assume that it runs until it is killed.
-        shares = np.asarray(law.isf(given * left), dtype=float) if left > 0 else np.ones(given.shape)
+        shares = np.asarray(distribution.isf(given * left), dtype=float) if left > 0 else np.ones(given.shape)
         least = min(job.walltime, elapsed + 1.0)
         return np.clip(shares * job.walltime, least, job.walltime)
 
-    def runtime_law(self, job: SeenJob) -> DiscreteLaw:
+    def runtime_distribution(self, job: SeenJob) -> DiscreteDistribution:
         """The distribution of the runtime of a job that has not started [s]."""
-        shares = self._law(job)
+        shares = self._distribution(job)
         least = min(job.walltime, 1.0)
         # Longer runtimes are cut at the walltime, where the job is killed.
         values, which = np.unique(np.clip(shares.values * job.walltime, least, job.walltime), return_inverse=True)
-        return DiscreteLaw(values, np.bincount(which, weights=shares.probabilities).astype(float))
+        return DiscreteDistribution(values, np.bincount(which, weights=shares.probabilities).astype(float))
 
     @cached_property
     def waits(self) -> WaitModel:
@@ -189,25 +189,25 @@ class History:
             jobs = self.submitted[first:last]
             nodes = np.array([job.nodes for job in jobs], dtype=np.int64)
             walltimes = np.array([job.walltime for job in jobs], dtype=float)
-            which = np.array([self._law_number(job) for job in jobs], dtype=np.int64)
+            which = np.array([self._distribution_number(job) for job in jobs], dtype=np.int64)
             if len(self._slices) >= _MOST_SLICES:
                 self._slices.clear()
             self._slices[first, last] = (nodes, walltimes, which)
         return self._slices[first, last]
 
-    def _law_number(self, job: SeenJob) -> int:
+    def _distribution_number(self, job: SeenJob) -> int:
         """Index of the distribution of a job that is submitted again."""
         kind = (job.user, job.project, job.walltime, math.frexp(job.nodes)[1])
         if kind not in self._numbers:
             # Only the finest group: future jobs are many, and each matters less.
-            law = self._cells(self._groups(job)[0])
-            place = self._places.setdefault(id(law), len(self._different))
+            distribution = self._cells(self._groups(job)[0])
+            place = self._places.setdefault(id(distribution), len(self._different))
             if place == len(self._different):
-                self._different.add(law)
+                self._different.add(distribution)
             self._numbers[kind] = place
         return self._numbers[kind]
 
-    def _law(self, job: SeenJob) -> DiscreteLaw:
+    def _distribution(self, job: SeenJob) -> DiscreteDistribution:
         """The distribution of a job's share: a mixture over its groups, weighted by trust."""
         groups = self._groups(job)
         if groups not in self._mixed:
@@ -219,7 +219,7 @@ class History:
         groups = job_groups(job.user, job.project, job.walltime, job.nodes)
         return tuple(group for group in groups if self.runs.count(group) >= self._least) or (ALL,)
 
-    def _mixture(self, groups: Sequence[Group]) -> DiscreteLaw:
+    def _mixture(self, groups: Sequence[Group]) -> DiscreteDistribution:
         values, probabilities, rest = [], [], 1.0
         for group in groups:
             shares = self._cells(group)
@@ -229,17 +229,17 @@ class History:
             probabilities.append(weight * shares.probabilities)
         ascending, which = np.unique(np.concatenate(values), return_inverse=True)
         mixed = np.bincount(which, weights=np.concatenate(probabilities))
-        return DiscreteLaw(ascending, mixed / mixed.sum())
+        return DiscreteDistribution(ascending, mixed / mixed.sum())
 
-    def _cells(self, group: Group) -> DiscreteLaw:
+    def _cells(self, group: Group) -> DiscreteDistribution:
         """The distribution of a group, discretised to a moderate number of values."""
         if group not in self._grids:
             # Fits need enough runs.
             fit = self._fit if self.runs.count(group) >= self._least else "discrete"
-            law = discretise(self.runs.law(group, fit), _CELLS)
-            if len(law) > _CELLS:
-                law = from_samples(law.ppf((np.arange(_CELLS) + 0.5) / _CELLS))
-            self._grids[group] = law
+            distribution = discretise(self.runs.distribution(group, fit), _CELLS)
+            if len(distribution) > _CELLS:
+                distribution = from_samples(distribution.ppf((np.arange(_CELLS) + 0.5) / _CELLS))
+            self._grids[group] = distribution
         return self._grids[group]
 
 

@@ -240,7 +240,7 @@ def advice_document(advice: Advice, **about: Any) -> dict[str, Any]:
             for size, waits in advice.later.items()
         ],
         "best": next(row for row in rows if row["best"]),
-        "plan": advice.best.plan.to_dict(advice.best.law),
+        "plan": advice.best.plan.to_dict(advice.best.distribution),
         "gains": gains,
         "requests": rows,
     }

@@ -19,9 +19,9 @@ from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
 from policies.planning.waits.lines import least_squares_above
 from policies.planning.waits.model import LEAST_ALPHA
-from workloads.laws import DiscreteLaw
+from workloads.distributions import DiscreteDistribution
 
-__all__ = ["LaterWaits", "Request", "candidate_walltimes", "coarse", "going_on", "scale_law"]
+__all__ = ["LaterWaits", "Request", "candidate_walltimes", "coarse", "going_on", "scale_distribution"]
 
 #: Numbers of values of the discretised distributions in plans: for the rest after a request, and for the whole job.
 _FEW, _MANY = 100, 250
@@ -46,7 +46,7 @@ class Request:
         Roles of the request: ``own``, ``planner``, ``reserved``; empty: a point of the grid.
     plan
         The reservations, the first of this walltime; its costs are response times [s].
-    law
+    distribution
         Distribution of the runtime at this size [s].
     """
 
@@ -54,12 +54,12 @@ class Request:
     walltime: float
     names: tuple[str, ...]
     plan: ReservationPlan
-    law: DiscreteLaw
+    distribution: DiscreteDistribution
 
     @property
     def completes(self) -> float:
         """Probability that the job completes within the request."""
-        return float(self.law.cdf(self.plan.milestones[0]))
+        return float(self.distribution.cdf(self.plan.milestones[0]))
 
     @property
     def saves(self) -> bool:
@@ -74,7 +74,7 @@ class Request:
     @cached_property
     def rest(self) -> float:
         """Expected time from start to completion, including the waits of later requests [s]."""
-        return self.plan.expected_cost(self.law) - self._wait
+        return self.plan.expected_cost(self.distribution) - self._wait
 
     def time_to_completion(self, runtimes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Time from start to completion for given runtimes, including the mean waits of later requests [s]."""
@@ -88,7 +88,7 @@ class Request:
 
 
 def candidate_walltimes(
-    law: DiscreteLaw,
+    distribution: DiscreteDistribution,
     costs: CostModel,
     *,
     saving: bool,
@@ -99,7 +99,7 @@ def candidate_walltimes(
 
     Parameters
     ----------
-    law
+    distribution
         Distribution of the runtime at this size [s].
     costs
         alpha and gamma of the mean waits of the past [s], beta = 1, and the times of checkpoint and restart [s].
@@ -115,10 +115,10 @@ def candidate_walltimes(
     if own is not None:
         named.setdefault(own, []).append("own")
     for name, paid in prices.items():
-        first = float(_make_plan(coarse(law, _MANY) or law, paid, saving).length[0])
+        first = float(_make_plan(coarse(distribution, _MANY) or distribution, paid, saving).length[0])
         named.setdefault(first, []).append(name)
     extra = float(costs.checkpoint_at(0.0)) if saving else 0.0
-    for walltime in _grid(law, extra) if walltimes is None else walltimes:
+    for walltime in _grid(distribution, extra) if walltimes is None else walltimes:
         named.setdefault(walltime, [])
     return {walltime: tuple(named[walltime]) for walltime in sorted(named)}
 
@@ -169,12 +169,12 @@ class LaterWaits:
         return replace(costs, alpha=self.alpha, beta=1.0, gamma=self.gamma)
 
 
-def going_on(law: DiscreteLaw, walltime: float, costs: CostModel, *, saving: bool) -> ReservationPlan:
+def going_on(distribution: DiscreteDistribution, walltime: float, costs: CostModel, *, saving: bool) -> ReservationPlan:
     """The plan of least expected cost among those that begin with a reservation of a given length.
 
     Parameters
     ----------
-    law
+    distribution
         Distribution of the runtime.
     walltime
         Length of the first reservation.
@@ -190,43 +190,45 @@ def going_on(law: DiscreteLaw, walltime: float, costs: CostModel, *, saving: boo
 
     Examples
     --------
-    >>> law = DiscreteLaw([1.0, 4.0], [0.5, 0.5])
-    >>> going_on(law, 2.0, CostModel(checkpoint=0.5, restart=0.25), saving=True).length
+    >>> distribution = DiscreteDistribution([1.0, 4.0], [0.5, 0.5])
+    >>> going_on(distribution, 2.0, CostModel(checkpoint=0.5, restart=0.25), saving=True).length
     array([2.  , 2.75])
-    >>> going_on(law, 2.0, CostModel(), saving=False).length
+    >>> going_on(distribution, 2.0, CostModel(), saving=False).length
     array([2., 4.])
     """
-    choices = [_continue_plan(law, walltime, costs, saved=False, saving=saving)]
+    choices = [_continue_plan(distribution, walltime, costs, saved=False, saving=saving)]
     work = walltime - float(costs.checkpoint_at(0.0))
-    if saving and 0 < work < law.upper:
-        choices.append(_continue_plan(law, work, costs, saved=True, saving=saving))
-    return min(choices, key=lambda plan: plan.expected_cost(law))
+    if saving and 0 < work < distribution.upper:
+        choices.append(_continue_plan(distribution, work, costs, saved=True, saving=saving))
+    return min(choices, key=lambda plan: plan.expected_cost(distribution))
 
 
-def _continue_plan(law: DiscreteLaw, first: float, costs: CostModel, *, saved: bool, saving: bool) -> ReservationPlan:
-    left = coarse(law, _FEW, above=first)
+def _continue_plan(
+    distribution: DiscreteDistribution, first: float, costs: CostModel, *, saved: bool, saving: bool
+) -> ReservationPlan:
+    left = coarse(distribution, _FEW, above=first)
     if left is None:
         return ReservationPlan([first], False, costs, "request")
     # After a checkpoint each further reservation reads one first, which counts like additional work.
     done = first - float(costs.restart_at(0.0)) if saved else 0.0
     work = left.values - done
-    later = _make_plan(DiscreteLaw(work, left.probabilities), costs, saving)
+    later = _make_plan(DiscreteDistribution(work, left.probabilities), costs, saving)
     places = np.searchsorted(work, later.milestones)
     milestones = np.concatenate(([first], left.values[places]))
     flags = np.concatenate(([saved], later.checkpointed))
     return ReservationPlan(milestones, flags, costs, "request", extension_checkpointed=saving)
 
 
-def _make_plan(law: DiscreteLaw, costs: CostModel, saving: bool) -> ReservationPlan:
-    return STRATEGIES["optimal" if saving else "no-ckpt"](law, costs)
+def _make_plan(distribution: DiscreteDistribution, costs: CostModel, saving: bool) -> ReservationPlan:
+    return STRATEGIES["optimal" if saving else "no-ckpt"](distribution, costs)
 
 
-def coarse(law: DiscreteLaw, cells: int, above: float = 0.0) -> DiscreteLaw | None:
+def coarse(distribution: DiscreteDistribution, cells: int, above: float = 0.0) -> DiscreteDistribution | None:
     """Discretised conditional distribution of the runtime: each value represents those below it.
 
     Parameters
     ----------
-    law
+    distribution
         The distribution.
     cells
         At most ``count`` values, of about equal probability.
@@ -235,16 +237,16 @@ def coarse(law: DiscreteLaw, cells: int, above: float = 0.0) -> DiscreteLaw | No
 
     Returns
     -------
-    DiscreteLaw
+    DiscreteDistribution
         None where no longer runtime is possible.
 
     Examples
     --------
-    >>> coarse(DiscreteLaw([1.0, 2.0, 3.0, 4.0], [0.25] * 4), 2).values
+    >>> coarse(DiscreteDistribution([1.0, 2.0, 3.0, 4.0], [0.25] * 4), 2).values
     array([2., 4.])
     """
-    beyond = (law.values > above) & (law.probabilities > 0)
-    values, weights = law.values[beyond], law.probabilities[beyond]
+    beyond = (distribution.values > above) & (distribution.probabilities > 0)
+    values, weights = distribution.values[beyond], distribution.probabilities[beyond]
     if not values.size:
         return None
     cumulated = np.cumsum(weights / weights.sum())
@@ -253,17 +255,19 @@ def coarse(law: DiscreteLaw, cells: int, above: float = 0.0) -> DiscreteLaw | No
         ends = np.append(ends[ends < values.size - 1], values.size - 1)
         values, cumulated = values[ends], cumulated[ends]
     shares = np.diff(cumulated, prepend=0.0)
-    return DiscreteLaw(values, shares / shares.sum())
+    return DiscreteDistribution(values, shares / shares.sum())
 
 
-def scale_law(law: DiscreteLaw, factor: float) -> DiscreteLaw:
+def scale_distribution(distribution: DiscreteDistribution, factor: float) -> DiscreteDistribution:
     """The distribution of a multiple of the runtime."""
-    return law if factor == 1 else DiscreteLaw(law.values * factor, law.probabilities)
+    return (
+        distribution if factor == 1 else DiscreteDistribution(distribution.values * factor, distribution.probabilities)
+    )
 
 
-def _grid(law: DiscreteLaw, extra: float) -> Iterable[float]:
+def _grid(distribution: DiscreteDistribution, extra: float) -> Iterable[float]:
     """Walltimes to try: quantiles of the runtime, and steps of equal ratio up to the longest, in whole minutes."""
-    low, high = float(law.isf(0.95)), law.upper
-    tried = [float(law.ppf(level)) for level in _LEVELS]
+    low, high = float(distribution.isf(0.95)), distribution.upper
+    tried = [float(distribution.ppf(level)) for level in _LEVELS]
     tried += np.geomspace(low, high, _STEPS).tolist() if high > low else []
     return {_MINUTE * max(1, math.ceil((time + extra) / _MINUTE - 1e-9)) for time in tried}

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from experiments.forecast.completed_runs import Compared, Group, PastRun, Runs, request_group
 
-__all__ = ["INDEPENDENT", "Likeness", "estimate_likeness", "similar_groups"]
+__all__ = ["INDEPENDENT", "RuntimeCorrelation", "estimate_correlation", "similar_groups"]
 
 #: Distance between past states, in runs, and number of past states used.
 _EVERY, _STATES = 100, 160
@@ -38,7 +38,7 @@ _USUAL = math.sqrt(2.0 / math.pi)
 State = Sequence[tuple[PastRun, Compared]]
 
 
-class Likeness(NamedTuple):
+class RuntimeCorrelation(NamedTuple):
     """Normal scores of runtimes: their correlations, their mean and their standard deviation.
 
     Attributes
@@ -63,7 +63,7 @@ class Likeness(NamedTuple):
 
 
 #: Independent runtimes.
-INDEPENDENT = Likeness(0.0, 0.0, 0.0)
+INDEPENDENT = RuntimeCorrelation(0.0, 0.0, 0.0)
 
 
 def similar_groups(user: str, walltime: float, nodes: int) -> tuple[Group, Group]:
@@ -76,7 +76,7 @@ def similar_groups(user: str, walltime: float, nodes: int) -> tuple[Group, Group
     return ("request", walltime, nodes), ("request", walltime, nodes)
 
 
-def estimate_likeness(runs: Runs, least: int = 10) -> Likeness:
+def estimate_correlation(runs: Runs, least: int = 10) -> RuntimeCorrelation:
     """Estimate the correlations from the past states of the last runs.
 
     Parameters
@@ -88,7 +88,7 @@ def estimate_likeness(runs: Runs, least: int = 10) -> Likeness:
 
     Returns
     -------
-    Likeness
+    RuntimeCorrelation
         The estimates; without known times, runtimes are independent.
     """
     states = list(_states(runs, least))
@@ -104,7 +104,7 @@ def estimate_likeness(runs: Runs, least: int = 10) -> Likeness:
     mean = _shift(states)
     found = _of_anyone(states, mean, spread, user, request)
     anyone = (len(states) * found + _PRIOR_STATES * _PRIOR) / (len(states) + _PRIOR_STATES)
-    return Likeness(anyone, max(anyone, user), max(anyone, request), mean, spread)
+    return RuntimeCorrelation(anyone, max(anyone, user), max(anyone, request), mean, spread)
 
 
 def _states(runs: Runs, least: int) -> Iterator[State]:

@@ -114,7 +114,7 @@ class Drawing:
 
         Their normal scores are correlated as in past states.
         """
-        alike = INDEPENDENT if self._history is None else self._history.likeness
+        alike = INDEPENDENT if self._history is None else self._history.runtime_correlation
         user, request = similar_groups(job.user, job.walltime, job.nodes)
         # Each job has a separate stream, so that its numbers do not depend on the other jobs.
         own = stream(self._seed, "forecast", "runtime", job.job_id).standard_normal(self.draws)

@@ -45,9 +45,9 @@ class PlanChoice(Environment[SteppedPlans]):
         Size of the machine.
     offers
         ``own``: the plan that the job table names; ``walltime``: one reservation as long as the walltime of the job
-        table; ``quantile q=0.9``: one as long as this quantile of the runtimes, by the fitted law; or a planning
-        strategy with its parameters. A job that outlives its plan asks for longer reservations, each half as long
-        again.
+        table; ``quantile q=0.9``: one as long as this quantile of the runtimes, by the fitted distribution; or a
+        planning strategy with its parameters. A job that outlives its plan asks for longer reservations, each half as
+        long again.
     length
         Jobs of an episode: a slice of consecutive jobs, which begins on an empty machine and with no past runs. Jobs
         that a function makes are one episode, however many there are.
@@ -153,15 +153,15 @@ class PlanChoice(Environment[SteppedPlans]):
     def _observe(self) -> Observation:
         simulation = self._running()
         view, job = simulation.view, simulation.job.job
-        fitted = next((item for item in simulation.offered if item is not None and item.law is not None), None)
+        fitted = next((item for item in simulation.offered if item is not None and item.distribution is not None), None)
         seen = self._blank()
         for row, planned in zip(seen, simulation.offered, strict=True):
             if planned is not None:
                 row[:5] = self._of_plan(planned, fitted)
         seen[:, 5] = job.nodes / view.nodes
         seen[:, 6:9] = [_scale(time) for time in (job.walltime, job.checkpoint_cost, job.restart_cost)]
-        if fitted is not None and fitted.law is not None:
-            seen[:, 9:11] = _scale(fitted.runs), min(_scale(fitted.law.mean()), _LARGEST)
+        if fitted is not None and fitted.distribution is not None:
+            seen[:, 9:11] = _scale(fitted.runs), min(_scale(fitted.distribution.mean()), _LARGEST)
         seen[:, 11] = view.free / view.nodes
         seen[:, 12] = _scale(len(view.queue))
         return seen
@@ -169,11 +169,11 @@ class PlanChoice(Environment[SteppedPlans]):
     def _of_plan(self, planned: Planned, fitted: Planned | None) -> tuple[float, ...]:
         """Features of a plan, cached by object because plans stay the same objects while the runs do."""
         if planned not in self._seen:
-            plan, law = planned.plan, fitted.law if fitted is not None else None
+            plan, distribution = planned.plan, fitted.distribution if fitted is not None else None
             number, cost = 1.0, 0.0
-            if law is not None:
+            if distribution is not None:
                 try:
-                    number, cost = plan.expected_reservations(law), plan.expected_cost(law)
+                    number, cost = plan.expected_reservations(distribution), plan.expected_cost(distribution)
                 except InputError:
                     # The distribution's tail is too heavy for an expectation.
                     number = cost = np.inf

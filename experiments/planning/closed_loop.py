@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from policies.planning.plan_book import Planner
     from policies.planning.waits.model import WaitModel
     from simulator.machine.prior_state import PriorState
-    from workloads.laws import Law
+    from workloads.distributions import Distribution
 
 __all__ = ["COLUMNS", "ROUNDS", "Loop", "Round", "check_strategies", "close_loop", "wait_samples"]
 
@@ -259,7 +259,7 @@ def _regret(result: Result, fitted: WaitModel, planner: Planner) -> float:
     regrets = []
     for course in result.stochastic:
         planned = course.planned
-        if planned.law is None:
+        if planned.distribution is None:
             continue
         prices = fitted.costs_for(nodes[course.job_id])
         key = (id(planned), prices)
@@ -267,16 +267,18 @@ def _regret(result: Result, fitted: WaitModel, planner: Planner) -> float:
             alpha, beta, gamma = prices
             costs = replace(planned.plan.costs, alpha=alpha, beta=beta, gamma=gamma)
             name, parameters = parse_strategy(course.strategy)
-            paid = replace(planned.plan, costs=costs).expected_cost(planned.law)
+            paid = replace(planned.plan, costs=costs).expected_cost(planned.distribution)
             # Rules of thumb use past runs but no costs, so they would make the same plan again.
-            again = paid if is_rule(name) else _cost_again(planned.law, costs, planner, name, parameters)
+            again = paid if is_rule(name) else _cost_again(planned.distribution, costs, planner, name, parameters)
             known[key] = max(0.0, paid / again - 1.0)
         regrets.append(known[key])
     return float(np.mean(regrets)) if regrets else 0.0
 
 
-def _cost_again(law: Law, costs: CostModel, planner: Planner, name: str, parameters: Mapping[str, Any]) -> float:
+def _cost_again(
+    distribution: Distribution, costs: CostModel, planner: Planner, name: str, parameters: Mapping[str, Any]
+) -> float:
     """Expected cost of a plan made for these costs."""
     from policies.planning.planner import Planning
 
-    return Planning(law, costs, None, planner.grid).plan(name, **parameters).expected_cost(law)
+    return Planning(distribution, costs, None, planner.grid).plan(name, **parameters).expected_cost(distribution)

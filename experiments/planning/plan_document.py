@@ -15,7 +15,7 @@ from workloads.ground.files import atomic_open
 
 if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
-    from workloads.laws.distribution import Law
+    from workloads.distributions.distribution import Distribution
 
 __all__ = [
     "clock",
@@ -30,14 +30,14 @@ __all__ = [
 ]
 
 
-def document(plan: ReservationPlan, law: Law) -> dict[str, Any]:
+def document(plan: ReservationPlan, distribution: Distribution) -> dict[str, Any]:
     """JSON document of a plan for ``--json``; times and costs in seconds.
 
     Parameters
     ----------
     plan
         The plan.
-    law
+    distribution
         Distribution of the runtime, for expected cost and probabilities.
     """
     columns = {
@@ -47,13 +47,13 @@ def document(plan: ReservationPlan, law: Law) -> dict[str, Any]:
         "restart": plan.restart,
         "work": plan.work,
         "checkpoint": plan.checkpoint,
-        "probability": plan.probabilities(law),
+        "probability": plan.probabilities(distribution),
     }
     values = {name: column.tolist() for name, column in columns.items()}
     return {
         "strategy": plan.strategy,
-        "expected_cost": float(plan.expected_cost(law)),
-        "omniscient_cost": float(plan.omniscient_cost(law)),
+        "expected_cost": float(plan.expected_cost(distribution)),
+        "omniscient_cost": float(plan.omniscient_cost(distribution)),
         "costs": plan.costs.to_dict(plan.milestones),
         "extension": plan.extension,
         "extension_checkpointed": plan.extension_checkpointed,
@@ -135,17 +135,17 @@ def outcome(plan: Mapping[str, Any], needed: float) -> str:
     )
 
 
-def comparison_row(plan: ReservationPlan, law: Law, runs: Any = None) -> dict[str, Any]:
+def comparison_row(plan: ReservationPlan, distribution: Distribution, runs: Any = None) -> dict[str, Any]:
     """A strategy's line in :func:`comparison_table`; ``runs``: runtimes of past runs, for their mean cost."""
-    cost = float(plan.expected_cost(law))
+    cost = float(plan.expected_cost(distribution))
     return {
         "strategy": plan.strategy,
         "cost": cost,
         "clock": clock(cost),
-        "normalised": cost / float(plan.omniscient_cost(law)),
+        "normalised": cost / float(plan.omniscient_cost(distribution)),
         "past": None if runs is None else float(plan.paid_cost(runs).mean()),
         "reservations": len(plan.milestones),
-        "expected": float(plan.expected_reservations(law)),
+        "expected": float(plan.expected_reservations(distribution)),
         "first": clock(float(plan.length[0])),
     }
 

@@ -20,9 +20,17 @@ if TYPE_CHECKING:
     import numpy as np
 
     from policies.planning.plan import ReservationPlan
-    from workloads.laws.distribution import Law
+    from workloads.distributions.distribution import Distribution
 
-__all__ = ["LAWS", "LawOptions", "make_law", "parse_unit", "read_plan", "read_plans", "read_runs"]
+__all__ = [
+    "DISTRIBUTIONS",
+    "DistributionOptions",
+    "make_distribution",
+    "parse_unit",
+    "read_plan",
+    "read_plans",
+    "read_runs",
+]
 
 
 #: Upper limit of a runtime [s], some 30,000 years: squares and sums of larger numbers would overflow.
@@ -80,7 +88,7 @@ def _about(text: str) -> Parameter:
 
 
 @dataclass(frozen=True)
-class LawOptions:
+class DistributionOptions:
     """Options of distributions, as texts."""
 
     mean: Annotated[str | None, _ABOVE_0, _about("mean, before truncation")] = None
@@ -99,7 +107,7 @@ class LawOptions:
         return {name: text for name, text in vars(self).items() if text is not None}
 
 
-_NUMBERS = {item.name: item.values for item in declared_parameters(LawOptions)}
+_NUMBERS = {item.name: item.values for item in declared_parameters(DistributionOptions)}
 
 
 @dataclass(frozen=True)
@@ -108,29 +116,29 @@ class _Words:
 
     needs: tuple[tuple[str, ...], ...]
     may: tuple[str, ...]
-    make: Callable[[Mapping[str, float]], Law]
+    make: Callable[[Mapping[str, float]], Distribution]
 
 
-def _exponential(of: Mapping[str, float]) -> Law:
-    from workloads.laws.named import exponential
+def _exponential(of: Mapping[str, float]) -> Distribution:
+    from workloads.distributions.named import exponential
 
     return _cut(exponential(of["mean"]), of)
 
 
-def _weibull(of: Mapping[str, float]) -> Law:
-    from workloads.laws.named import weibull
+def _weibull(of: Mapping[str, float]) -> Distribution:
+    from workloads.distributions.named import weibull
 
     return _cut(weibull(of["scale"], of["shape"]), of)
 
 
-def _gamma(of: Mapping[str, float]) -> Law:
-    from workloads.laws.named import gamma
+def _gamma(of: Mapping[str, float]) -> Distribution:
+    from workloads.distributions.named import gamma
 
     return _cut(gamma(of["shape"], of["scale"]), of)
 
 
-def _lognormal(of: Mapping[str, float]) -> Law:
-    from workloads.laws.named import lognormal, lognormal_from_moments
+def _lognormal(of: Mapping[str, float]) -> Distribution:
+    from workloads.distributions.named import lognormal, lognormal_from_moments
 
     if "mu" in of:
         # ln(seconds) = ln(unit) + ln(units)
@@ -138,17 +146,17 @@ def _lognormal(of: Mapping[str, float]) -> Law:
     return _cut(lognormal_from_moments(of["mean"], of["std"]), of)
 
 
-def _pareto(of: Mapping[str, float]) -> Law:
-    from workloads.laws.named import bounded_pareto, pareto
+def _pareto(of: Mapping[str, float]) -> Distribution:
+    from workloads.distributions.named import bounded_pareto, pareto
 
     if "max" in of:
         return bounded_pareto(of["min"], of["max"], of["shape"])
     return pareto(of["min"], of["shape"])
 
 
-def _make_truncated_normal(of: Mapping[str, float]) -> Law:
-    from workloads.laws.named import normal, truncated_normal
-    from workloads.laws.truncated import truncate
+def _make_truncated_normal(of: Mapping[str, float]) -> Distribution:
+    from workloads.distributions.named import normal, truncated_normal
+    from workloads.distributions.truncated import truncate
 
     least = of.get("min", 0.0)
     if "max" not in of:
@@ -156,29 +164,29 @@ def _make_truncated_normal(of: Mapping[str, float]) -> Law:
     return truncated_normal(of["mean"], of["std"], least, of["max"])
 
 
-def _uniform(of: Mapping[str, float]) -> Law:
-    from workloads.laws.named import uniform
+def _uniform(of: Mapping[str, float]) -> Distribution:
+    from workloads.distributions.named import uniform
 
     return uniform(of["min"], of["max"])
 
 
-def _beta(of: Mapping[str, float]) -> Law:
-    from workloads.laws.named import beta
+def _beta(of: Mapping[str, float]) -> Distribution:
+    from workloads.distributions.named import beta
 
     return beta(of["shape"], of["shape2"], of["max"])
 
 
-def _cut(law: Law, of: Mapping[str, float]) -> Law:
+def _cut(distribution: Distribution, of: Mapping[str, float]) -> Distribution:
     """Truncate the distribution at ``--min`` and ``--max``, where they are given."""
-    from workloads.laws.truncated import truncate
+    from workloads.distributions.truncated import truncate
 
     if "min" not in of and "max" not in of:
-        return law
-    return truncate(law, of.get("min"), of.get("max"))
+        return distribution
+    return truncate(distribution, of.get("min"), of.get("max"))
 
 
 #: The nine distributions of Table 1 of [R], by name.
-LAWS: dict[str, _Words] = {
+DISTRIBUTIONS: dict[str, _Words] = {
     "exponential": _Words((("mean",),), ("min", "max"), _exponential),
     "weibull": _Words((("scale", "shape"),), ("min", "max"), _weibull),
     "gamma": _Words((("shape", "scale"),), ("min", "max"), _gamma),
@@ -203,7 +211,7 @@ def parse_unit(word: str) -> float:
         raise ParameterError("--unit", "a unit of time such as s, m, h, d", word) from None
 
 
-def make_law(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
+def make_distribution(name: str, given: Mapping[str, str], unit: float = 1.0) -> Distribution:
     """Make a distribution from options of the command line.
 
     Parameters
@@ -211,13 +219,13 @@ def make_law(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
     name
         One of :data:`LAWS`.
     given
-        Values by the names of :class:`LawOptions`, as text.
+        Values by the names of :class:`DistributionOptions`, as text.
     unit
         Seconds in the unit of ``exp(mu)``.
 
     Returns
     -------
-    Law
+    Distribution
         Distribution of runtimes [s].
 
     Raises
@@ -229,12 +237,12 @@ def make_law(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
 
     Examples
     --------
-    >>> make_law("uniform", {"min": "1h", "max": "20h"}).mean()
+    >>> make_distribution("uniform", {"min": "1h", "max": "20h"}).mean()
     37800.0
     """
-    if name not in LAWS:
-        raise UnknownNameError("distribution", name, LAWS)
-    words = LAWS[name]
+    if name not in DISTRIBUTIONS:
+        raise UnknownNameError("distribution", name, DISTRIBUTIONS)
+    words = DISTRIBUTIONS[name]
     of = {option: _read(option, text) for option, text in given.items()}
     wanted = next((needs for needs in words.needs if set(needs) <= set(of)), None)
     usage = " or ".join(" ".join(f"--{option}" for option in needs) for needs in words.needs)
@@ -246,9 +254,9 @@ def make_law(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
         raise InputError(f"the distribution {name} takes {usage}{offered}, not --{strange[0]}")
     if of.get("max", math.inf) <= of.get("min", 0.0):
         raise ParameterError("--max", f"above --min ({given.get('min', '0')})", given["max"])
-    law = words.make({**of, "unit": unit})
+    distribution = words.make({**of, "unit": unit})
     try:
-        mean = law.mean()
+        mean = distribution.mean()
     except OverflowError:
         mean = math.inf
     if not mean < _LONGEST:
@@ -256,7 +264,7 @@ def make_law(name: str, given: Mapping[str, str], unit: float = 1.0) -> Law:
         raise InputError(
             f"this distribution {name} has {found}, so that every plan costs too much; bound it with --max"
         )
-    return law
+    return distribution
 
 
 def _read(option: str, text: str) -> float:

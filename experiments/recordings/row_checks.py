@@ -108,14 +108,14 @@ def sound_records(columns: Mapping[str, Any], runtimes: Any, path: Path, lines: 
     absent, cancelled = records.have("no_show"), records.have("cancelled")
     begun = np.where(start == ABSENT, end, start)
     counts = [_negative(records.columns[name]) for name in ("preemptions", "shrinks", "lost")]
-    laws = {
+    distributions = {
         "must have preemptions, shrinks and lost node-seconds of at least 0": counts[0] | counts[1] | counts[2],
         "did not arrive, but has a start or an end": absent & ((start != ABSENT) | (end != ABSENT)),
         "must have a submit, a start and an end": ~absent
         & ((submit == ABSENT) | (end == ABSENT) | ((start == ABSENT) & ~cancelled)),
         "must be submitted, then start, then end": ~absent & ~((submit <= begun) & (begun <= end)),
     }
-    for what, broken in laws.items():
+    for what, broken in distributions.items():
         if broken.any():
             raise refuse(int(np.argmax(broken)), what)
     return records

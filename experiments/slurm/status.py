@@ -14,7 +14,7 @@ from experiments.slurm.workdir import Record, Remains
 from experiments.tables import render
 from workloads.ground.columns import Quantity
 
-__all__ = ["Whereabouts", "locate_sequence"]
+__all__ = ["SequenceStatus", "locate_sequence"]
 
 _COLUMNS = (
     Quantity("number", "#"),
@@ -29,7 +29,7 @@ _WAITING = ("PENDING", "CONFIGURING", "REQUEUED")
 
 
 @dataclass(frozen=True)
-class Whereabouts:
+class SequenceStatus:
     """Status of a sequence at one time.
 
     Attributes
@@ -108,7 +108,7 @@ class Whereabouts:
         return "" if self.expected is None else f", and {self.expected:,.0f} s on average over all runtimes"
 
 
-def locate_sequence(sequence: Sequence, remains: Remains, entries: Mapping[int, AccountedJob]) -> Whereabouts:
+def locate_sequence(sequence: Sequence, remains: Remains, entries: Mapping[int, AccountedJob]) -> SequenceStatus:
     """Determine the status of a sequence.
 
     Parameters
@@ -148,7 +148,7 @@ def locate_sequence(sequence: Sequence, remains: Remains, entries: Mapping[int, 
     else:
         lengths = plan.extend(float(plan.milestones[-1]) * plan.extension ** len(over)).length[: len(over)]
         planned, number = float(plan.costs.price(lengths, lengths).sum()), None
-    return Whereabouts(
+    return SequenceStatus(
         name=sequence.name,
         state=_state(remains, rows),
         rows=rows,

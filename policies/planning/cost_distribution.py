@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from policies.planning.costs import CostModel
 
 if TYPE_CHECKING:
-    from workloads.laws import Law
+    from workloads.distributions import Distribution
 
 __all__ = ["Reservations", "Spending"]
 
@@ -39,41 +39,41 @@ class Reservations(Protocol):
     def extension(self) -> float: ...
     def extend(self, runtime: float) -> Reservations: ...
     def paid_cost(self, runtimes: ArrayLike) -> Floats: ...
-    def expected_cost(self, law: Law) -> float: ...
+    def expected_cost(self, distribution: Distribution) -> float: ...
 
 
 @dataclass(frozen=True)
 class Spending:
     """The distribution of the cost of a plan for jobs of random runtime.
 
-    It is a :class:`~workloads.laws.distribution.Law`. The cost increases with the runtime, so a quantile of the cost
-    is the cost of the same quantile of the runtime.
+    It is a :class:`~workloads.distributions.distribution.Distribution`. The cost increases with the runtime, so a
+    quantile of the cost is the cost of the same quantile of the runtime.
 
     Parameters
     ----------
     plan
         The reservations.
-    law
+    distribution
         Distribution of the runtime.
     """
 
     plan: Reservations
-    law: Law
+    distribution: Distribution
 
     @property
     def name(self) -> str:
         """Name of the plan and of the runtime distribution."""
-        return f"cost of {self.plan.strategy or 'a plan'} for {self.law.name}"
+        return f"cost of {self.plan.strategy or 'a plan'} for {self.distribution.name}"
 
     @property
     def lower(self) -> float:
         """Least cost."""
-        return float(self.plan.paid_cost(self.law.lower))
+        return float(self.plan.paid_cost(self.distribution.lower))
 
     @property
     def upper(self) -> float:
         """Greatest cost, inf where the runtime has no bound."""
-        return float(self.plan.paid_cost(self.law.upper)) if np.isfinite(self.law.upper) else np.inf
+        return float(self.plan.paid_cost(self.distribution.upper)) if np.isfinite(self.distribution.upper) else np.inf
 
     def _longest(self, cost: ArrayLike) -> Floats:
         """Longest runtime with a cost not above each given one; -1 where there is none."""
@@ -98,20 +98,20 @@ class Spending:
     def cdf(self, x: ArrayLike) -> Floats:
         """P(cost <= x)."""
         runtime = self._longest(x)
-        return np.where(runtime < 0, 0.0, self.law.cdf(runtime))
+        return np.where(runtime < 0, 0.0, self.distribution.cdf(runtime))
 
     def sf(self, x: ArrayLike) -> Floats:
         """P(cost > x)."""
         runtime = self._longest(x)
-        return np.where(runtime < 0, 1.0, self.law.sf(runtime))
+        return np.where(runtime < 0, 1.0, self.distribution.sf(runtime))
 
     def ppf(self, q: ArrayLike) -> Floats:
         """Cost that is not exceeded with probability q."""
-        return self._paid_costs(self.law.ppf(np.asarray(q, float)))
+        return self._paid_costs(self.distribution.ppf(np.asarray(q, float)))
 
     def isf(self, q: ArrayLike) -> Floats:
         """Cost that is exceeded with probability q."""
-        return self._paid_costs(self.law.isf(np.asarray(q, float)))
+        return self._paid_costs(self.distribution.isf(np.asarray(q, float)))
 
     def _paid_costs(self, runtimes: ArrayLike) -> Floats:
         times = np.asarray(runtimes, float)
@@ -120,8 +120,8 @@ class Spending:
 
     def mean(self) -> float:
         """Expected cost."""
-        return self.plan.expected_cost(self.law)
+        return self.plan.expected_cost(self.distribution)
 
     def sample(self, rng: np.random.Generator, size: int) -> Floats:
         """Costs of ``size`` jobs; shape (size,)."""
-        return self.plan.paid_cost(self.law.sample(rng, size))
+        return self.plan.paid_cost(self.distribution.sample(rng, size))

@@ -8,12 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from policies.planning.costs import CostModel
+from workloads.distributions import (
+    DiscreteDistribution,
+    Distribution,
+    algorithm_1_size,
+    bound_support,
+    discretise,
+    from_samples,
+)
+from workloads.distributions.grids import MOST_CELLS
 from workloads.ground.errors import ParameterError
 from workloads.ground.numbers import check_whole
-from workloads.laws import DiscreteLaw, Law, algorithm_1_size, bound_support, discretise, from_samples
-from workloads.laws.grids import MOST_CELLS
 
-__all__ = ["GRID", "MOST_OPTIMAL", "SIZE", "as_discrete", "as_law", "last_runs"]
+__all__ = ["GRID", "MOST_OPTIMAL", "SIZE", "as_discrete", "as_distribution", "last_runs"]
 
 #: Default grid and number of its cells: within 0.1 % of the converged cost for the nine distributions of [R]
 #: (table printed by ``python -m tests.benchmarks.planner``).
@@ -23,7 +30,7 @@ SIZE = 500
 MOST_OPTIMAL = 20_000
 
 
-def as_law(law_or_runs: Law | ArrayLike) -> Law:
+def as_distribution(distribution_or_runs: Distribution | ArrayLike) -> Distribution:
     """The distribution, truncated at 0 and in an infinite tail; for runs, their discrete distribution.
 
     Raises
@@ -31,24 +38,24 @@ def as_law(law_or_runs: Law | ArrayLike) -> Law:
     ParameterError
         If it is neither a distribution nor a sequence of runtimes.
     """
-    if isinstance(law_or_runs, Law):
-        return bound_support(law_or_runs)
-    return from_samples(_runs(law_or_runs))
+    if isinstance(distribution_or_runs, Distribution):
+        return bound_support(distribution_or_runs)
+    return from_samples(_runs(distribution_or_runs))
 
 
 def as_discrete(
-    law_or_runs: Law | ArrayLike,
+    distribution_or_runs: Distribution | ArrayLike,
     costs: CostModel,
     n: int | None = None,
     grid: str | None = None,
     epsilon: float | None = None,
     most: int = MOST_CELLS,
-) -> DiscreteLaw:
+) -> DiscreteDistribution:
     """Discretise a distribution for planning.
 
     Parameters
     ----------
-    law_or_runs
+    distribution_or_runs
         A continuous distribution is cut where its support is infinite, and discretised; a discrete distribution stands
         as it is; runs are a distribution of their own.
     costs
@@ -67,23 +74,23 @@ def as_discrete(
     ParameterError
         If epsilon is given together with n or another grid, or more cells are asked for.
     """
-    law = as_law(law_or_runs)
-    if isinstance(law, DiscreteLaw):
-        if len(law) > most * 5 // 2:
+    distribution = as_distribution(distribution_or_runs)
+    if isinstance(distribution, DiscreteDistribution):
+        if len(distribution) > most * 5 // 2:
             legal = f"at most {most * 5 // 2:,} for this strategy: fit a distribution, or take all-ckpt or no-ckpt"
-            raise ParameterError("the number of different runtimes", legal, len(law))
-        return law
+            raise ParameterError("the number of different runtimes", legal, len(distribution))
+        return distribution
     if n is not None and n > most:
         raise ParameterError("n", f"a whole number of cells from 1 to {most:,} for this strategy", n)
     if epsilon is None:
-        return discretise(law, SIZE if n is None else n, GRID if grid is None else grid)
+        return discretise(distribution, SIZE if n is None else n, GRID if grid is None else grid)
     if n is not None or grid not in {None, "equal-time"}:
         raise ParameterError("epsilon", "given without n, and with no other grid than 'equal-time'", epsilon)
-    checkpoint, restart = _least(costs.checkpoint_at, law), _least(costs.restart_at, law)
+    checkpoint, restart = _least(costs.checkpoint_at, distribution), _least(costs.restart_at, distribution)
 
     def size(error: float) -> int:
         prices = {"alpha": costs.alpha, "beta": costs.beta, "gamma": costs.gamma}
-        return algorithm_1_size(law, error, **prices, checkpoint=checkpoint, restart=restart)
+        return algorithm_1_size(distribution, error, **prices, checkpoint=checkpoint, restart=restart)
 
     cells = size(epsilon)
     if cells > most:
@@ -92,12 +99,12 @@ def as_discrete(
         while least < 1e300 and size(least) > most:
             least *= 1.05
         raise ParameterError("epsilon", f"at least {least:.3g} here, which takes {most:,} cells", epsilon)
-    return discretise(law, cells, "equal-time")
+    return discretise(distribution, cells, "equal-time")
 
 
-def _least(duration: Callable[[NDArray[np.float64]], NDArray[np.float64]], law: Law) -> float:
+def _least(duration: Callable[[NDArray[np.float64]], NDArray[np.float64]], distribution: Distribution) -> float:
     """The least checkpoint or restart time over the support, from a thousand samples."""
-    return float(duration(np.linspace(law.lower, law.upper, 1001)[1:]).min())
+    return float(duration(np.linspace(distribution.lower, distribution.upper, 1001)[1:]).min())
 
 
 def last_runs(runs: ArrayLike, k: int | None) -> NDArray[np.float64]:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from policies.planning.costs import CostModel
 
 if TYPE_CHECKING:
-    from workloads.laws import Law
+    from workloads.distributions import Distribution
 
 __all__ = ["ENOUGH", "Growth", "grow_grid"]
 
 
 class _Plan(Protocol):
     def __len__(self) -> int: ...
-    def expected_cost(self, law: Law, /) -> float: ...
+    def expected_cost(self, distribution: Distribution, /) -> float: ...
 
 
 PlanT = TypeVar("PlanT", bound=_Plan)
@@ -67,7 +67,7 @@ class Growth:
 
 
 def grow_grid(
-    plan_of: Callable[[int], tuple[PlanT, int]], law: Law, costs: CostModel, first: int
+    plan_of: Callable[[int], tuple[PlanT, int]], distribution: Distribution, costs: CostModel, first: int
 ) -> tuple[PlanT, Growth | None]:
     """Make a plan on a grid that is fine enough.
 
@@ -75,7 +75,7 @@ def grow_grid(
     ----------
     plan_of
         Makes the plan on a given number of cells, and returns how many of these have any probability.
-    law
+    distribution
         Distribution of the runtime, with a bounded support; the cost is the expectation under it.
     costs
         Prices and durations. If neither a reservation nor a checkpoint costs anything, the plan has a reservation for
@@ -96,11 +96,11 @@ def grow_grid(
     plan, used = plan_of(first)
     if len(plan) < USED_UP * used or _free(costs):
         return plan, None
-    coarse, cost, gain, cells = plan, plan.expected_cost(law), 1.0, first
+    coarse, cost, gain, cells = plan, plan.expected_cost(distribution), 1.0, first
     while gain >= SETTLED and 2 * cells <= ENOUGH:
         cells *= 2
         plan, _ = plan_of(cells)
-        cheaper = plan.expected_cost(law)
+        cheaper = plan.expected_cost(distribution)
         gain, cost = (cost - cheaper) / cost, cheaper
         if not gain > NOTHING:
             # Nothing to gain: the distribution has few values, or the cost overflows.

@@ -5,24 +5,24 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from policies.planning.costs import CostModel
-from policies.planning.discretisation import as_law, last_runs
+from policies.planning.discretisation import as_distribution, last_runs
 from policies.planning.plan import ReservationPlan
 from policies.planning.sequence import FACTOR
+from workloads.distributions import Distribution
 from workloads.ground.ranges import legal
-from workloads.laws import Law
 
 __all__ = ["masi", "maximum", "neuro", "neuro_average"]
 
 
 @legal(factor=FACTOR)
 def maximum(
-    law_or_runs: Law | ArrayLike, costs: CostModel, *, k: int | None = None, factor: float = 1.5
+    distribution_or_runs: Distribution | ArrayLike, costs: CostModel, *, k: int | None = None, factor: float = 1.5
 ) -> ReservationPlan:
     """Plan one reservation as long as the longest past run, without a checkpoint.
 
     Parameters
     ----------
-    law_or_runs
+    distribution_or_runs
         Past runs, newest last; a distribution represents all possible runs.
     costs
         Prices and durations.
@@ -35,12 +35,14 @@ def maximum(
     -----
     The "HPC" strategy of "Making Speculative Scheduling Robust to Incomplete Data", section VI.
     """
-    _, longest = _mean_and_longest(law_or_runs, k)
+    _, longest = _mean_and_longest(distribution_or_runs, k)
     return _geometric("maximum", longest, longest, costs, factor, checkpointed=False)
 
 
 @legal(factor=FACTOR)
-def masi(law_or_runs: Law | ArrayLike, costs: CostModel, *, k: int | None = 5, factor: float = 1.5) -> ReservationPlan:
+def masi(
+    distribution_or_runs: Distribution | ArrayLike, costs: CostModel, *, k: int | None = 5, factor: float = 1.5
+) -> ReservationPlan:
     """The mean of the last k runs, then longer by a factor each time, without checkpoints.
 
     Parameters are those of :func:`maximum`.
@@ -50,13 +52,13 @@ def masi(law_or_runs: Law | ArrayLike, costs: CostModel, *, k: int | None = 5, f
     The "HPC" strategy of [R], section 5.1, with k = 5 and factor 1.5; [S] describes k = 10 and factor 2. The plan
     lists reservations up to the longest of the runs; beyond, the extension goes on by the same factor.
     """
-    mean, longest = _mean_and_longest(law_or_runs, k)
+    mean, longest = _mean_and_longest(distribution_or_runs, k)
     return _geometric("masi", mean, longest, costs, factor, checkpointed=False)
 
 
 @legal(factor=FACTOR)
 def neuro(
-    law_or_runs: Law | ArrayLike, costs: CostModel, *, k: int | None = None, factor: float = 1.5
+    distribution_or_runs: Distribution | ArrayLike, costs: CostModel, *, k: int | None = None, factor: float = 1.5
 ) -> ReservationPlan:
     """The longest of the last k runs, then longer by a factor each time, always with a checkpoint.
 
@@ -67,24 +69,24 @@ def neuro(
     "Neuro" of "Profiles of upcoming HPC Applications and their Impact on Reservation Strategies", section 4.1.1:
     the second reservation works half as long as the first, so that both together reach 1.5 times the first.
     """
-    _, longest = _mean_and_longest(law_or_runs, k)
+    _, longest = _mean_and_longest(distribution_or_runs, k)
     return _geometric("neuro", longest, longest, costs, factor, checkpointed=True)
 
 
 @legal(factor=FACTOR)
 def neuro_average(
-    law_or_runs: Law | ArrayLike, costs: CostModel, *, k: int | None = None, factor: float = 1.5
+    distribution_or_runs: Distribution | ArrayLike, costs: CostModel, *, k: int | None = None, factor: float = 1.5
 ) -> ReservationPlan:
     """Like :func:`neuro`, but beginning with the mean of the last k runs."""
-    mean, longest = _mean_and_longest(law_or_runs, k)
+    mean, longest = _mean_and_longest(distribution_or_runs, k)
     return _geometric("neuro-avg", mean, longest, costs, factor, checkpointed=True)
 
 
-def _mean_and_longest(law_or_runs: Law | ArrayLike, k: int | None) -> tuple[float, float]:
-    if isinstance(law_or_runs, Law):
-        law = as_law(law_or_runs)
-        return law.mean(), float(law.upper)
-    runs = last_runs(law_or_runs, k)
+def _mean_and_longest(distribution_or_runs: Distribution | ArrayLike, k: int | None) -> tuple[float, float]:
+    if isinstance(distribution_or_runs, Distribution):
+        distribution = as_distribution(distribution_or_runs)
+        return distribution.mean(), float(distribution.upper)
+    runs = last_runs(distribution_or_runs, k)
     # Rounding must not put the mean above the longest run.
     return min(float(runs.mean()), float(runs.max())), float(runs.max())
 

@@ -20,9 +20,9 @@ from policies.planning.plan import ReservationPlan
 from workloads.chains.chain import TaskChain
 from workloads.chains.device import CheckpointDevice
 from workloads.chains.runs import TaskRuns
-from workloads.chains.task_fits import fit_law
+from workloads.chains.task_fits import fit_distribution
+from workloads.distributions import Distribution
 from workloads.ground.errors import ParameterError
-from workloads.laws import Law
 
 __all__ = ["MemoryModel", "flat_costs", "mem_all_ckpt", "mem_all_ckpt_v2", "with_flat_memory"]
 
@@ -119,7 +119,7 @@ def with_flat_memory(plan: ReservationPlan, model: MemoryModel) -> ReservationPl
 
 
 def mem_all_ckpt(
-    law_or_runs: TaskRuns | TaskChain | Law | npt.ArrayLike,
+    distribution_or_runs: TaskRuns | TaskChain | Distribution | npt.ArrayLike,
     costs: CostModel,
     *,
     chain: TaskChain | None = None,
@@ -135,14 +135,14 @@ def mem_all_ckpt(
 
     Parameters
     ----------
-    law_or_runs
+    distribution_or_runs
         Runs with their tasks, from which both are made as in [P]: normal walltime, normal tasks; or a chain; its own
         walltime counts; or a distribution of the walltime, or past walltimes, with ``chain``. Without a chain the
         application is one task of unknown memory, and the plan is that of ALL-CKPT (section 4.2.2 of [P]).
     costs
         Prices; checkpoint and restart are replaced by those of the device where there is a chain.
     chain
-        The application where ``law_or_runs`` gives its walltime.
+        The application where ``distribution_or_runs`` gives its walltime.
     device
         What a checkpoint of a given volume takes.
     tau, granularity, of_running
@@ -171,15 +171,15 @@ def mem_all_ckpt(
     >>> mem_all_ckpt(runs, CostModel()).memory.tolist()[:2]
     [52.0, 11.0]
     """
-    walltime, model = _make_model(law_or_runs, chain, MemorySettings(device, tau, granularity, of_running))
+    walltime, model = _make_model(distribution_or_runs, chain, MemorySettings(device, tau, granularity, of_running))
     whole = costs if model is None else model.costs(costs, restart_varies=restart_varies)
-    law = as_discrete(walltime, whole, n, grid)
-    found = cheapest(law.values, law.probabilities, whole, "all", law.survival)
+    distribution = as_discrete(walltime, whole, n, grid)
+    found = cheapest(distribution.values, distribution.probabilities, whole, "all", distribution.survival)
     return _make_plan(found.milestones, whole, model, "mem-all-ckpt")
 
 
 def mem_all_ckpt_v2(
-    law_or_runs: TaskRuns | TaskChain | Law | npt.ArrayLike,
+    distribution_or_runs: TaskRuns | TaskChain | Distribution | npt.ArrayLike,
     costs: CostModel,
     *,
     start_tau: float | None = None,
@@ -198,7 +198,7 @@ def mem_all_ckpt_v2(
     ----------
     start_tau
         The first reservation ends at the time by which that task has begun with this probability; ``tau`` by default.
-    law_or_runs, costs, chain, device, tau, granularity, of_running, restart_varies, n, grid
+    distribution_or_runs, costs, chain, device, tau, granularity, of_running, restart_varies, n, grid
         As in :func:`mem_all_ckpt`.
 
     Returns
@@ -213,21 +213,21 @@ def mem_all_ckpt_v2(
     for a job that was checkpointed there. A job with a heavy task that begins earlier stops before it; see
     :func:`policies.planning.memory_execution.execute`.
     """
-    walltime, model = _make_model(law_or_runs, chain, MemorySettings(device, tau, granularity, of_running))
+    walltime, model = _make_model(distribution_or_runs, chain, MemorySettings(device, tau, granularity, of_running))
     whole = costs if model is None else model.costs(costs, restart_varies=restart_varies)
-    law = as_discrete(walltime, whole, n, grid)
+    distribution = as_discrete(walltime, whole, n, grid)
     heavy = 0 if model is None else model.chain.peak_task
     first = 0.0 if model is None else model.chain.start_quantile(heavy, tau if start_tau is None else start_tau)
-    later = law.values > first
-    alive = float(law.sf(first))
+    later = distribution.values > first
+    alive = float(distribution.sf(first))
     if model is None or not (first > 0 and alive > 0):
-        found = cheapest(law.values, law.probabilities, whole, "all", law.survival)
+        found = cheapest(distribution.values, distribution.probabilities, whole, "all", distribution.survival)
         return _make_plan(found.milestones, whole, model, "mem-all-ckpt-v2")
     # What is left is the same problem from a later zero; that its first reservation begins with a restart, too, costs
     # every plan the same.
     rest = replace(whole, checkpoint=_later(whole.checkpoint, first), restart=_later(whole.restart, first))
-    left = law.probabilities[later] / law.probabilities[later].sum()
-    found = cheapest(law.values[later] - first, left, rest, "all", law.survival[later] / alive)
+    left = distribution.probabilities[later] / distribution.probabilities[later].sum()
+    found = cheapest(distribution.values[later] - first, left, rest, "all", distribution.survival[later] / alive)
     plan = _make_plan(np.concatenate(([first], found.milestones + first)), whole, model, "mem-all-ckpt-v2")
     # Before the heavy task only the tasks before it count, whatever M_tau says at the last instant.
     before = float(model.round_up(model.chain.memory[:heavy].max()))
@@ -252,16 +252,18 @@ def _later(duration: Any, shift: float) -> Any:
 
 
 def _make_model(
-    law_or_runs: TaskRuns | TaskChain | Law | npt.ArrayLike, chain: TaskChain | None, settings: MemorySettings
-) -> tuple[Law | npt.ArrayLike, MemoryModel | None]:
+    distribution_or_runs: TaskRuns | TaskChain | Distribution | npt.ArrayLike,
+    chain: TaskChain | None,
+    settings: MemorySettings,
+) -> tuple[Distribution | npt.ArrayLike, MemoryModel | None]:
     """The walltime and the memory over time; None if the memory is unknown."""
-    walltime: Any = law_or_runs
-    if isinstance(law_or_runs, TaskRuns):
-        chain = chain or TaskChain.from_runs(law_or_runs)
-        walltime = fit_law(law_or_runs.walltimes)
-    elif isinstance(law_or_runs, TaskChain):
-        chain = chain or law_or_runs
-        walltime = law_or_runs.walltime
+    walltime: Any = distribution_or_runs
+    if isinstance(distribution_or_runs, TaskRuns):
+        chain = chain or TaskChain.from_runs(distribution_or_runs)
+        walltime = fit_distribution(distribution_or_runs.walltimes)
+    elif isinstance(distribution_or_runs, TaskChain):
+        chain = chain or distribution_or_runs
+        walltime = distribution_or_runs.walltime
     if chain is None:
         return walltime, None
     device = settings.device or CheckpointDevice()

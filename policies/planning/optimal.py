@@ -79,7 +79,7 @@ def cheapest(
     >>> found.milestones, found.checkpointed, round(found.cost, 6)
     (array([ 1.,  2., 10.]), array([ True,  True, False]), 2.39)
     """
-    v, f, s = _check_law(values, probabilities, survival)
+    v, f, s = _check_distribution(values, probabilities, survival)
     mean = float(v @ f)
     v, s = _useful(v, f, s, costs)
     ckpt = costs.checkpoint_at(v)
@@ -96,7 +96,7 @@ def cheapest(
     return Solution(v[at], np.array(saved, bool), costs.beta * mean + cost)
 
 
-def _check_law(
+def _check_distribution(
     values: ArrayLike, probabilities: ArrayLike, survival: ArrayLike | None
 ) -> tuple[Floats, Floats, Floats]:
     v, f = np.asarray(values, float), np.asarray(probabilities, float)

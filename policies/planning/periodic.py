@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from policies.planning.costs import CostModel
-from policies.planning.discretisation import as_law
+from policies.planning.discretisation import as_distribution
 from policies.planning.plan import ReservationPlan
+from workloads.distributions import Distribution
+from workloads.distributions.grids import MOST_CELLS
 from workloads.ground.errors import ParameterError
 from workloads.ground.numbers import is_whole
-from workloads.laws import Law
-from workloads.laws.grids import MOST_CELLS
 
 __all__ = ["all_checkpoint_periodic", "no_checkpoint_periodic", "periodic_costs"]
 
@@ -21,13 +21,13 @@ _MOST_SEARCHED = 2000
 
 
 def all_checkpoint_periodic(
-    law_or_runs: Law | ArrayLike, costs: CostModel, *, tau: int | None = None, most: int = 1000
+    distribution_or_runs: Distribution | ArrayLike, costs: CostModel, *, tau: int | None = None, most: int = 1000
 ) -> ReservationPlan:
     """ALL-CKPT-PER: equidistant milestones over the support, all checkpointed but the last.
 
     Parameters
     ----------
-    law_or_runs
+    distribution_or_runs
         Distribution of the runtime, cut where its support is infinite; or past runs, taken as a discrete distribution.
     costs
         Prices and durations.
@@ -45,31 +45,31 @@ def all_checkpoint_periodic(
     "Reservation and Checkpointing Strategies for Stochastic Jobs", section 4.1. The costs compared are exact, by
     Theorem 1 on the distribution itself; ties go to the smallest tau.
     """
-    return _periodic(law_or_runs, costs, tau, most, checkpointed=True)
+    return _periodic(distribution_or_runs, costs, tau, most, checkpointed=True)
 
 
 def no_checkpoint_periodic(
-    law_or_runs: Law | ArrayLike, costs: CostModel, *, tau: int | None = None, most: int = 1000
+    distribution_or_runs: Distribution | ArrayLike, costs: CostModel, *, tau: int | None = None, most: int = 1000
 ) -> ReservationPlan:
     """NO-CKPT-PER: like :func:`all_checkpoint_periodic`, without checkpoints."""
-    return _periodic(law_or_runs, costs, tau, most, checkpointed=False)
+    return _periodic(distribution_or_runs, costs, tau, most, checkpointed=False)
 
 
 def _periodic(
-    law_or_runs: Law | ArrayLike, costs: CostModel, tau: int | None, most: int, *, checkpointed: bool
+    distribution_or_runs: Distribution | ArrayLike, costs: CostModel, tau: int | None, most: int, *, checkpointed: bool
 ) -> ReservationPlan:
-    law = as_law(law_or_runs)
+    distribution = as_distribution(distribution_or_runs)
     for name, value, limit in (("tau", tau, MOST_CELLS), ("most", most, _MOST_SEARCHED)):
         if value is not None and not (is_whole(value, 1, numpy=True) and value <= limit):
             raise ParameterError(name, f"a whole number >= 1 and <= {limit:,}", value)
-    if law.lower >= law.upper:
+    if distribution.lower >= distribution.upper:
         tau = 1  # one runtime only: there is nothing to divide
     if tau is None:
-        tau = 1 + int(np.argmin(periodic_costs(law, costs, np.arange(1, most + 1), checkpointed=checkpointed)))
+        tau = 1 + int(np.argmin(periodic_costs(distribution, costs, np.arange(1, most + 1), checkpointed=checkpointed)))
     flags = np.full(tau, checkpointed)
     flags[-1] = False
     return ReservationPlan(
-        _milestones(law, np.array([tau])),
+        _milestones(distribution, np.array([tau])),
         flags,
         costs,
         strategy="all-ckpt-periodic" if checkpointed else "no-ckpt-periodic",
@@ -77,12 +77,12 @@ def _periodic(
     )
 
 
-def periodic_costs(law: Law, costs: CostModel, taus: ArrayLike, *, checkpointed: bool) -> Floats:
+def periodic_costs(distribution: Distribution, costs: CostModel, taus: ArrayLike, *, checkpointed: bool) -> Floats:
     """Expected cost of the periodic plan of each tau (Theorem 1 of [R]), all at once.
 
     Parameters
     ----------
-    law
+    distribution
         With a bounded support.
     costs
         Prices and durations.
@@ -99,9 +99,9 @@ def periodic_costs(law: Law, costs: CostModel, taus: ArrayLike, *, checkpointed:
     numbers = np.asarray(taus, np.int64)
     first = np.concatenate(([0], np.cumsum(numbers)[:-1]))
     last = np.cumsum(numbers) - 1
-    ends = _milestones(law, numbers)
+    ends = _milestones(distribution, numbers)
     # One call for all plans; each plan's first reservation is always needed, its last one never fails.
-    failed = np.asarray(law.sf(ends), float)
+    failed = np.asarray(distribution.sf(ends), float)
     failed[last] = 0.0
     needed = np.roll(failed, 1)
     needed[first] = 1.0
@@ -116,13 +116,18 @@ def periodic_costs(law: Law, costs: CostModel, taus: ArrayLike, *, checkpointed:
         work, lost = ends, ends
     terms = (costs.alpha * (restart + work + checkpoint) + costs.beta * restart + costs.gamma) * needed
     terms += costs.beta * (lost + checkpoint) * failed
-    return np.asarray(costs.beta * law.mean() + np.add.reduceat(terms, first), float)
+    return np.asarray(costs.beta * distribution.mean() + np.add.reduceat(terms, first), float)
 
 
-def _milestones(law: Law, taus: NDArray[np.int64]) -> Floats:
+def _milestones(distribution: Distribution, taus: NDArray[np.int64]) -> Floats:
     """Milestones of all plans, one plan behind the other; shape (sum of taus,)."""
     tau = np.repeat(taus, taus)
     first = np.repeat(np.cumsum(taus) - taus, taus)
     i = np.arange(tau.size) - first + 1
     # The last one is the end of the support itself, whatever rounding does.
-    return np.asarray(np.where(i == tau, law.upper, law.lower + i * ((law.upper - law.lower) / tau)), float)
+    return np.asarray(
+        np.where(
+            i == tau, distribution.upper, distribution.lower + i * ((distribution.upper - distribution.lower) / tau)
+        ),
+        float,
+    )

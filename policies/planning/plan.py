@@ -16,7 +16,7 @@ from workloads.ground.checksums import seal_json
 from workloads.ground.errors import InputError, ParameterError
 
 if TYPE_CHECKING:
-    from workloads.laws import Law
+    from workloads.distributions import Distribution
 
 __all__ = ["ReservationPlan"]
 
@@ -64,7 +64,7 @@ class ReservationPlan(ReservationSequence):
     def __hash__(self) -> int:
         return hash((self.milestones.tobytes(), self.checkpointed.tobytes(), self.strategy))
 
-    def covering(self, law: Law) -> Self:
+    def covering(self, distribution: Distribution) -> Self:
         """The plan, extended until further reservations add nothing to an expectation over the distribution.
 
         Raises
@@ -72,31 +72,31 @@ class ReservationPlan(ReservationSequence):
         InputError
             If the expectation is infinite, as that of a distribution with an infinite mean.
         """
-        if math.isfinite(law.upper):
-            return self.extend(float(law.upper))
+        if math.isfinite(distribution.upper):
+            return self.extend(float(distribution.upper))
         plan = self
         while True:
-            beyond = float(law.sf(np.array([plan.milestones[-1]]))[0])
+            beyond = float(distribution.sf(np.array([plan.milestones[-1]]))[0])
             # The reservations to come are longer by a constant factor: the first shows when the rest is nothing.
             if beyond * plan.milestones[-1] * plan.extension <= NEGLIGIBLE * plan.milestones[0]:
                 return plan
             if plan.milestones[-1] >= HORIZON:
-                raise InputError(f"the tail of {law.name} is too heavy for an expected cost")
+                raise InputError(f"the tail of {distribution.name} is too heavy for an expected cost")
             # A few at a time, so that the plan is not copied for each.
             plan = plan.extend(min(float(plan.milestones[-1]) * plan.extension**7.9, HORIZON))
 
     # -- cost --
 
-    def probabilities(self, law: Law) -> Floats:
+    def probabilities(self, distribution: Distribution) -> Floats:
         """Probability that each reservation is needed, P(X > t_(k-1)); shape (m,)."""
-        return np.concatenate(([1.0], np.asarray(law.sf(self.milestones[:-1]), float)))
+        return np.concatenate(([1.0], np.asarray(distribution.sf(self.milestones[:-1]), float)))
 
-    def expected_cost(self, law: Law) -> float:
+    def expected_cost(self, distribution: Distribution) -> float:
         """Expected cost (Theorem 1 of [R]), with the extension where the distribution goes beyond the last milestone.
 
         Parameters
         ----------
-        law
+        distribution
             Distribution of the runtime, discrete or not.
 
         Returns
@@ -104,19 +104,19 @@ class ReservationPlan(ReservationSequence):
         float
             In units of cost.
         """
-        plan = self.covering(law)
+        plan = self.covering(distribution)
         costs = self.costs
-        needed = plan.probabilities(law)
-        failed = np.append(needed[1:], float(law.sf(plan.milestones[-1:])[0]))
+        needed = plan.probabilities(distribution)
+        failed = np.append(needed[1:], float(distribution.sf(plan.milestones[-1:])[0]))
         lost = np.where(plan.checkpointed, 0.0, plan.work)
         asked = (costs.alpha * plan.length + costs.beta * plan.restart + costs.gamma) * needed
         used = costs.beta * (lost + plan.checkpoint) * failed
-        mean = costs.beta * law.mean() if costs.beta else 0.0  # which may be infinite
+        mean = costs.beta * distribution.mean() if costs.beta else 0.0  # which may be infinite
         return float(mean + math.fsum(asked) + math.fsum(used))
 
-    def expected_reservations(self, law: Law) -> float:
+    def expected_reservations(self, distribution: Distribution) -> float:
         """Expected number of reservations, the sum of P(X > t_(k-1)), with the extension."""
-        return math.fsum(self.covering(law).probabilities(law))
+        return math.fsum(self.covering(distribution).probabilities(distribution))
 
     def count_reservations(self, runtimes: ArrayLike) -> NDArray[np.intp]:
         """Number of reservations of jobs with these runtimes, with the extension; in the shape of the runtimes."""
@@ -156,21 +156,21 @@ class ReservationPlan(ReservationSequence):
     def _reaching(self, times: Floats) -> Self:
         return self.extend(float(times.max())) if times.size else self
 
-    def cost_distribution(self, law: Law) -> Spending:
+    def cost_distribution(self, distribution: Distribution) -> Spending:
         """The distribution of the cost, with quantiles, tails and samples."""
-        return Spending(self, law)
+        return Spending(self, distribution)
 
-    def omniscient_cost(self, law: Law) -> float:
+    def omniscient_cost(self, distribution: Distribution) -> float:
         """Expected cost of an omniscient scheduler: one reservation of exactly each runtime."""
-        return float(self.costs.omniscient(law.mean()))
+        return float(self.costs.omniscient(distribution.mean()))
 
-    def normalised_cost(self, law: Law) -> float:
+    def normalised_cost(self, distribution: Distribution) -> float:
         """Expected cost in multiples of the omniscient scheduler's; >= 1."""
-        return self.expected_cost(law) / self.omniscient_cost(law)
+        return self.expected_cost(distribution) / self.omniscient_cost(distribution)
 
     # -- output --
 
-    def rows(self, law: Law | None = None) -> list[dict[str, Any]]:
+    def rows(self, distribution: Distribution | None = None) -> list[dict[str, Any]]:
         """One row per reservation: milestone, checkpointed, length, restart, work, checkpoint, memory if known;
         and with a distribution the probability that the reservation is needed."""
         columns: dict[str, list[Any]] = {
@@ -181,31 +181,31 @@ class ReservationPlan(ReservationSequence):
             "work": self.work.tolist(),
             "checkpoint": self.checkpoint.tolist(),
         }
-        if law is not None:
-            columns["probability"] = self.probabilities(law).tolist()
+        if distribution is not None:
+            columns["probability"] = self.probabilities(distribution).tolist()
         if self.memory is not None:
             columns["memory"] = self.memory.tolist()
         return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
-    def to_dict(self, law: Law | None = None) -> dict[str, Any]:
+    def to_dict(self, distribution: Distribution | None = None) -> dict[str, Any]:
         """The plan as plain Python values; with a distribution also expected values."""
         shown: dict[str, Any] = {"strategy": self.strategy}
-        if law is not None:
+        if distribution is not None:
             shown |= {
-                "expected_cost": self.expected_cost(law),
-                "omniscient_cost": self.omniscient_cost(law),
-                "expected_reservations": self.expected_reservations(law),
+                "expected_cost": self.expected_cost(distribution),
+                "omniscient_cost": self.omniscient_cost(distribution),
+                "expected_reservations": self.expected_reservations(distribution),
             }
         shown["costs"] = self.costs.to_dict(self.milestones)
         shown |= {"extension": self.extension, "extension_checkpointed": self.extension_checkpointed}
         if self.growth is not None:
             shown["growth"] = self.growth.to_dict()
-        shown["reservations"] = self.rows(law)
+        shown["reservations"] = self.rows(distribution)
         return shown
 
-    def to_json(self, law: Law | None = None) -> str:
+    def to_json(self, distribution: Distribution | None = None) -> str:
         """The plan as JSON text with a digest; times in the plan's own unit. Costs that are functions become tables."""
-        return seal_json(self.to_dict(law))
+        return seal_json(self.to_dict(distribution))
 
     @classmethod
     def from_json(cls, text: str) -> Self:

@@ -16,11 +16,11 @@ from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from policies.planning.plan_progress import Schedule
 from policies.planning.planner import Planning, fit_runs, parse_strategy
+from workloads.distributions import Distribution, from_samples
 from workloads.fits import METHODS
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.numbers import check_whole
 from workloads.ground.units import to_seconds, to_ticks
-from workloads.laws import Law, from_samples
 
 __all__ = ["PlanBook", "Planned", "Planner", "reserved_time"]
 
@@ -82,14 +82,14 @@ class Planned:
         Expected cost under that distribution; None if there was none.
     runs
         Number of completed runs that it was made from.
-    law
+    distribution
         The distribution that it was made for.
     """
 
     plan: ReservationPlan
     expected_cost: float | None = None
     runs: int = 0
-    law: Law | None = None
+    distribution: Distribution | None = None
 
     @cached_property
     def schedule(self) -> Schedule:
@@ -100,12 +100,12 @@ class Planned:
 class _History:
     """Completed runs of an application, and the plans made from them."""
 
-    __slots__ = ("fitted", "law", "plans", "runtimes")
+    __slots__ = ("distribution", "fitted", "plans", "runtimes")
 
     def __init__(self) -> None:
         self.runtimes: list[float] = []
         self.fitted = 0
-        self.law: Law | None = None
+        self.distribution: Distribution | None = None
         self.plans: dict[tuple[Any, ...], Planned] = {}
 
 
@@ -182,9 +182,11 @@ class PlanBook:
             return Planned(ReservationPlan([walltime], False, costs, "walltime"))
         # 55 runs are 10 % more than 50, although 1.1 * 50 is a little more than 55.
         enough = (1.0 + planner.growth) * history.fitted * (1.0 - 1e-12)
-        if history.law is None or len(history.runtimes) >= enough:
+        if history.distribution is None or len(history.runtimes) >= enough:
             strategy, _ = self._strategies[name]
-            history.law = fit_runs(np.array(history.runtimes), planner.fit, costs, strategy, planner.grid).chosen.good()
+            history.distribution = fit_runs(
+                np.array(history.runtimes), planner.fit, costs, strategy, planner.grid
+            ).chosen.good()
             history.fitted = len(history.runtimes)
             history.plans.clear()
         key = (name, alpha, beta, gamma, checkpoint, restart)
@@ -192,18 +194,18 @@ class PlanBook:
         if found is None:
             runs = np.array(history.runtimes[: history.fitted])
             try:
-                found = self._make(name, history.law, costs, runs)
+                found = self._make(name, history.distribution, costs, runs)
             except InputError:
                 # A distribution with an infinite mean has no plan of finite cost; the runs themselves have.
-                history.law = from_samples(runs)
-                found = self._make(name, history.law, costs, runs)
+                history.distribution = from_samples(runs)
+                found = self._make(name, history.distribution, costs, runs)
             history.plans[key] = found
         return found
 
-    def _make(self, name: str, law: Law, costs: CostModel, runs: np.ndarray) -> Planned:
+    def _make(self, name: str, distribution: Distribution, costs: CostModel, runs: np.ndarray) -> Planned:
         strategy, parameters = self._strategies[name]
-        plan = Planning(law, costs, runs, self._planner.grid).plan(strategy, **parameters)
-        return Planned(plan, plan.expected_cost(law), runs.size, law)
+        plan = Planning(distribution, costs, runs, self._planner.grid).plan(strategy, **parameters)
+        return Planned(plan, plan.expected_cost(distribution), runs.size, distribution)
 
     def _history(self, application: str) -> _History:
         return self._histories.setdefault(application, _History())

@@ -98,12 +98,12 @@ class OfferingBook(PlanBook):
         for text, level in self._offers:
             if text == OWN:
                 found.append(own)
-            elif fitted.law is None:
+            elif fitted.distribution is None:
                 # Too few runs: with any strategy, a job requests its walltime.
                 found.append(fitted if text == WALLTIME else None)
             elif text == WALLTIME:
                 plan = ReservationPlan([asked.walltime], False, fitted.plan.costs, WALLTIME)
-                found.append(Planned(plan, plan.expected_cost(fitted.law), fitted.runs, fitted.law))
+                found.append(Planned(plan, plan.expected_cost(fitted.distribution), fitted.runs, fitted.distribution))
             elif level is not None:
                 found.append(self._quantile(fitted, level))
             else:
@@ -113,13 +113,13 @@ class OfferingBook(PlanBook):
     def _quantile(self, fitted: Planned, level: float) -> Planned:
         key = (fitted, level)
         if key not in self._at_quantile:
-            law = fitted.law
-            if law is None:
+            distribution = fitted.distribution
+            if distribution is None:
                 raise InputError("a quantile needs a fitted distribution, and there is none yet")
             plan = ReservationPlan(
-                [float(law.ppf(np.array([level]))[0])], False, fitted.plan.costs, f"quantile {level:g}"
+                [float(distribution.ppf(np.array([level]))[0])], False, fitted.plan.costs, f"quantile {level:g}"
             )
-            self._at_quantile[key] = Planned(plan, plan.expected_cost(law), fitted.runs, law)
+            self._at_quantile[key] = Planned(plan, plan.expected_cost(distribution), fitted.runs, distribution)
         return self._at_quantile[key]
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from policies.planning.costs import CostModel
     from policies.planning.plan import ReservationPlan
+    from workloads.distributions.distribution import Distribution
     from workloads.fits import FitReport
-    from workloads.laws.distribution import Law
 
 __all__ = ["Planning", "fit_runs", "is_rule", "parse_strategy", "refuse_checkpoints", "strategy_without_checkpoints"]
 
@@ -31,7 +31,7 @@ class Planning:
 
     Attributes
     ----------
-    law
+    distribution
         Distribution of the runtime [s].
     costs
         Prices, and durations of checkpoint and restart [s].
@@ -41,7 +41,7 @@ class Planning:
         Discretisation (``n``, ``grid``, ``epsilon``), for the strategies that discretise.
     """
 
-    law: Law
+    distribution: Distribution
     costs: CostModel
     runs: np.ndarray | None = None
     grid: Mapping[str, Any] = field(default_factory=dict)
@@ -64,7 +64,7 @@ class Planning:
             raise InputError(f"the strategy {name} also needs {' and '.join(more)}, which this command does not have")
         known = inspect.signature(strategy).parameters
         # Heuristics use the last k runs.
-        source = self.runs if self.runs is not None and "k" in known else self.law
+        source = self.runs if self.runs is not None and "k" in known else self.distribution
         grid = {key: value for key, value in self.grid.items() if key in known}
         return strategy(source, self.costs, **{**grid, **parameters})
 
@@ -89,7 +89,7 @@ class Planning:
         names = [name for name in STRATEGIES if name != chosen.strategy and _needs_no_chain(STRATEGIES[name])]
         plans = [self.plan(name) for name in names if checkpoints or strategy_without_checkpoints(name) == name]
         shown = [chosen, *(plan for plan in plans if checkpoints or not _saves(plan))]
-        return sorted(shown, key=lambda plan: plan.expected_cost(self.law))
+        return sorted(shown, key=lambda plan: plan.expected_cost(self.distribution))
 
 
 def strategy_without_checkpoints(strategy: str) -> str:
@@ -166,7 +166,7 @@ def is_rule(name: str) -> bool:
 def _try(strategy: Any, parameters: Mapping[str, Any]) -> None:
     """Reject illegal values now, not when the first job is planned in the middle of a simulation."""
     from policies.planning.costs import CostModel
-    from workloads.laws.named import uniform
+    from workloads.distributions.named import uniform
 
     if not parameters:
         return
@@ -237,7 +237,7 @@ def fit_runs(runs: np.ndarray, how: str, costs: CostModel, strategy: str, grid: 
     # One grid without refinement for all candidates: it is evaluated some hundred times.
     cells = grid or {"n": SIZE}
 
-    def planner(law: Law, costs: CostModel) -> ReservationPlan:
-        return Planning(law, costs, grid=cells).plan(name)
+    def planner(distribution: Distribution, costs: CostModel) -> ReservationPlan:
+        return Planning(distribution, costs, grid=cells).plan(name)
 
     return choose(runs, costs, planner, rng=stream(0, "plan", "folds"))

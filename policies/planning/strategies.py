@@ -10,17 +10,17 @@ from typing import Any, Literal
 from numpy.typing import ArrayLike
 
 from policies.planning.costs import CostModel
-from policies.planning.discretisation import MOST_OPTIMAL, SIZE, as_discrete, as_law
+from policies.planning.discretisation import MOST_OPTIMAL, SIZE, as_discrete, as_distribution
 from policies.planning.grid_refinement import grow_grid
 from policies.planning.heuristics import masi, maximum, neuro, neuro_average
 from policies.planning.memory_plan import mem_all_ckpt, mem_all_ckpt_v2
 from policies.planning.optimal import cheapest
 from policies.planning.periodic import all_checkpoint_periodic, no_checkpoint_periodic
 from policies.planning.plan import ReservationPlan
+from workloads.distributions import DiscreteDistribution, Distribution
+from workloads.distributions.grids import MOST_CELLS
 from workloads.ground.errors import ParameterError
 from workloads.ground.registry import Registry, function_adapter
-from workloads.laws import DiscreteLaw, Law
-from workloads.laws.grids import MOST_CELLS
 
 __all__ = ["STRATEGIES", "Strategy", "all_checkpoint", "no_checkpoint", "optimal", "plans"]
 
@@ -30,7 +30,7 @@ Strategy = Callable[..., ReservationPlan]
 
 
 def optimal(
-    law_or_runs: Law | ArrayLike,
+    distribution_or_runs: Distribution | ArrayLike,
     costs: CostModel,
     *,
     n: int | None = None,
@@ -41,7 +41,7 @@ def optimal(
 
     Parameters
     ----------
-    law_or_runs
+    distribution_or_runs
         Distribution of the runtime, or past runs, taken as a discrete distribution.
     costs
         Prices and durations.
@@ -64,11 +64,11 @@ def optimal(
     >>> optimal([1.0, 1.0, 1.0, 9.0], CostModel(checkpoint=0.1, restart=0.1)).length
     array([1.1, 8.1])
     """
-    return _cheapest("optimal", "best", None, law_or_runs, costs, n, grid, epsilon)
+    return _cheapest("optimal", "best", None, distribution_or_runs, costs, n, grid, epsilon)
 
 
 def all_checkpoint(
-    law_or_runs: Law | ArrayLike,
+    distribution_or_runs: Distribution | ArrayLike,
     costs: CostModel,
     *,
     n: int | None = None,
@@ -76,11 +76,11 @@ def all_checkpoint(
     epsilon: float | None = None,
 ) -> ReservationPlan:
     """ALL-CKPT: the cheapest plan that checkpoints every reservation but the last; parameters as :func:`optimal`."""
-    return _cheapest("all-ckpt", "all", True, law_or_runs, costs, n, grid, epsilon)
+    return _cheapest("all-ckpt", "all", True, distribution_or_runs, costs, n, grid, epsilon)
 
 
 def no_checkpoint(
-    law_or_runs: Law | ArrayLike,
+    distribution_or_runs: Distribution | ArrayLike,
     costs: CostModel,
     *,
     n: int | None = None,
@@ -88,14 +88,14 @@ def no_checkpoint(
     epsilon: float | None = None,
 ) -> ReservationPlan:
     """NO-CKPT: the cheapest plan without any checkpoint; parameters as :func:`optimal`."""
-    return _cheapest("no-ckpt", "none", False, law_or_runs, costs, n, grid, epsilon)
+    return _cheapest("no-ckpt", "none", False, distribution_or_runs, costs, n, grid, epsilon)
 
 
 def _cheapest(
     strategy: str,
     checkpoints: Literal["best", "all", "none"],
     extension_checkpointed: bool | None,
-    law_or_runs: Law | ArrayLike,
+    distribution_or_runs: Distribution | ArrayLike,
     costs: CostModel,
     n: int | None,
     grid: str | None,
@@ -105,22 +105,22 @@ def _cheapest(
     most = MOST_OPTIMAL if checkpoints == "best" else MOST_CELLS
 
     def plan_on_grid(cells: int | None) -> tuple[ReservationPlan, int]:
-        law = as_discrete(whole, costs, cells, grid, epsilon, most)
-        found = cheapest(law.values, law.probabilities, costs, checkpoints, law.survival)
+        distribution = as_discrete(whole, costs, cells, grid, epsilon, most)
+        found = cheapest(distribution.values, distribution.probabilities, costs, checkpoints, distribution.survival)
         plan = ReservationPlan(
             found.milestones, found.checkpointed, costs, strategy, extension_checkpointed=extension_checkpointed
         )
-        return plan, len(law)
+        return plan, len(distribution)
 
-    whole = as_law(law_or_runs)
-    if isinstance(whole, DiscreteLaw) or (n, grid, epsilon) != (None, None, None):
+    whole = as_distribution(distribution_or_runs)
+    if isinstance(whole, DiscreteDistribution) or (n, grid, epsilon) != (None, None, None):
         return plan_on_grid(n)[0]
     plan, growth = grow_grid(plan_on_grid, whole, costs, SIZE)
     return plan if growth is None else replace(plan, growth=growth)
 
 
 STRATEGIES: Registry[Strategy] = Registry(
-    "planning strategy", "holdfast.strategies", function_adapter("a law or past runs", "costs")
+    "planning strategy", "holdfast.strategies", function_adapter("a distribution or past runs", "costs")
 )
 STRATEGIES.add("optimal", optimal, "the cheapest plan of all, with a checkpoint where it pays")
 STRATEGIES.add("all-ckpt", all_checkpoint, "the cheapest plan with all checkpoints but the last")
@@ -136,7 +136,7 @@ STRATEGIES.add("mem-all-ckpt-v2", mem_all_ckpt_v2, "the same, but the first ends
 
 
 def plans(
-    law_or_runs: Law | ArrayLike, costs: CostModel, names: Iterable[str], **parameters: Any
+    distribution_or_runs: Distribution | ArrayLike, costs: CostModel, names: Iterable[str], **parameters: Any
 ) -> dict[str, ReservationPlan]:
     """Make plans of several strategies, each with those of the parameters that it accepts.
 
@@ -151,9 +151,11 @@ def plans(
     known = {name: set(inspect.signature(strategy).parameters) for name, strategy in chosen.items()}
     for parameter in parameters:
         if not any(parameter in names for names in known.values()):
-            legal = sorted(set().union(*known.values()) - {"law_or_runs", "costs"})
+            legal = sorted(set().union(*known.values()) - {"distribution_or_runs", "costs"})
             raise ParameterError("parameters", f"of {', '.join(legal)}", parameter)
     return {
-        name: strategy(law_or_runs, costs, **{key: value for key, value in parameters.items() if key in known[name]})
+        name: strategy(
+            distribution_or_runs, costs, **{key: value for key, value in parameters.items() if key in known[name]}
+        )
         for name, strategy in chosen.items()
     }

@@ -150,7 +150,7 @@ def _find_kind(policy: Any) -> str:
     by_names = {"job now": "order", "view request": "notice", "view promises": "expansion"}
     if " ".join(names[:2]) in by_names:
         return by_names[" ".join(names[:2])]
-    if names[:1] and names[0].startswith("law") and len(names) > 1:
+    if names[:1] and names[0].startswith("distribution") and len(names) > 1:
         return "strategy"
     raise InputError(f"the kind of this policy cannot be guessed: give kind, one of {', '.join(KINDS)}")
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simulator.conformance.contract import Problem
+from workloads.distributions import Distribution
 from workloads.ground.errors import InputError
-from workloads.laws import Law
 
 if TYPE_CHECKING:
     from policies.planning.costs import CostModel
@@ -47,8 +47,8 @@ def plan_cases(strategy: Any) -> Iterator[PlanCase]:
     from inspect import signature
 
     from policies.planning.costs import CostModel
-    from workloads.laws import from_samples
-    from workloads.laws.named import lognormal, uniform
+    from workloads.distributions import from_samples
+    from workloads.distributions.named import lognormal, uniform
 
     sources: list[tuple[str, Any, float]] = []
     runs = np.array([1800.0, 3600.0, 3600.0, 5400.0, 900.0])
@@ -98,7 +98,7 @@ def judge_plan(case: PlanCase, plan: Any) -> Iterator[Problem]:
     try:
         whole = plan.extend(case.longest)
         paid = plan.paid_cost([case.longest])
-        expected = plan.expected_cost(case.source) if isinstance(case.source, Law) else 0.0
+        expected = plan.expected_cost(case.source) if isinstance(case.source, Distribution) else 0.0
     except (InputError, ArithmeticError, ValueError) as error:
         yield "cover", f"the plan does not reach a runtime of {case.longest:g} s: {error}"
         return

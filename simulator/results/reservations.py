@@ -56,9 +56,9 @@ def stochastic_rows(result: Recording) -> Iterator[dict[str, Any]]:
     """A row for each stochastic job; seconds, and costs in the seconds that its prices make of them.
 
     ``strategy`` is what made the plan (``walltime`` while too few runs were known), ``expected_cost`` what the plan
-    costs on average under the law that it was made for, ``planned_cost`` what it costs for this runtime where nothing
-    goes wrong, and ``paid_cost`` what was paid: a preempted reservation costs as if it had been asked for no longer
-    than it lasted.
+    costs on average under the distribution that it was made for, ``planned_cost`` what it costs for this runtime where
+    nothing goes wrong, and ``paid_cost`` what was paid: a preempted reservation costs as if it had been asked for no
+    longer than it lasted.
     """
     responses = {record.job_id: record for record in result.records}
     planned = _planned_costs(result.stochastic)

@@ -17,7 +17,7 @@ from policies.planning.costs import CostModel
 from policies.planning.discretisation import GRID, SIZE
 from policies.planning.optimal import cheapest
 from policies.planning.strategies import optimal
-from workloads.laws import GRIDS, TABLE_1, Law, bound_support, discretise, exponential
+from workloads.distributions import GRIDS, TABLE_1, Distribution, bound_support, discretise, exponential
 
 COSTS = CostModel(checkpoint=0.1, restart=0.1)
 SIZES = (100, 200, 500, 1000)
@@ -40,16 +40,16 @@ def speed(quick: bool) -> None:
     """Print how long plans take after warm-up."""
     print("time of a plan after warm-up [s]")
     for n in (1000, 5000) if quick else (1000, 5000, 20_000):
-        law = discretise(bound_support(exponential(1.0)), n, "equal-time")
-        v, f = law.values, law.probabilities
+        distribution = discretise(bound_support(exponential(1.0)), n, "equal-time")
+        v, f = distribution.values, distribution.probabilities
         took = seconds(lambda v=v, f=f: cheapest(v, f, COSTS), repeats=3 if n < 20_000 else 1)  # type: ignore[misc]
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(f"  optimal   n = {n:7,}  {took:8.4f}   peak memory of the process {memory:.0f} MB")
     for label, restart in (("", 0.1), (" restart varies", lambda t: 0.1 + 0.001 * t)):
         for which in ("all", "none"):
             costs = CostModel(checkpoint=0.1, restart=restart)
-            law = discretise(bound_support(exponential(1.0)), 100_000, "equal-time")
-            v, f = law.values, law.probabilities
+            distribution = discretise(bound_support(exponential(1.0)), 100_000, "equal-time")
+            v, f = distribution.values, distribution.probabilities
             took = seconds(lambda v=v, f=f, c=costs, w=which: cheapest(v, f, c, w))  # type: ignore[misc]
             print(f"  {which:9} n = {v.size:7,}  {took:8.4f}  {label}")
 
@@ -59,10 +59,14 @@ def threshold() -> None:
     print("plain source against compiled [s]")
     usual = kernel.COMPILE_FROM
     for n in (100, 200, 500, 1000):
-        law = discretise(bound_support(exponential(1.0)), n, "equal-time")
+        distribution = discretise(bound_support(exponential(1.0)), n, "equal-time")
         took = []
         for kernel.COMPILE_FROM in (10**18, 0):
-            took.append(seconds(lambda law=law: cheapest(law.values, law.probabilities, COSTS)))  # type: ignore[misc]
+            took.append(
+                seconds(
+                    lambda distribution=distribution: cheapest(distribution.values, distribution.probabilities, COSTS)
+                )
+            )  # type: ignore[misc]
         print(f"  n = {n:5}  {took[0]:8.4f} {took[1]:8.4f}")
     kernel.COMPILE_FROM = usual
     code = (
@@ -76,23 +80,23 @@ def threshold() -> None:
 
 
 def accuracy(quick: bool) -> None:
-    """Print the relative excess of each grid and size over the converged cost, in per cent, on the nine laws."""
+    """Print the excess over the converged cost [%] of each grid and size on the nine distributions."""
     print(f"cost above the converged cost [%], C = R = 0.1 h, alpha = 1; the default is {GRID}, n = {SIZE}")
     print(f"{'':18}" + "".join(f"{grid:^{9 * len(SIZES)}}" for grid in GRIDS))
     print(f"{'':18}" + "".join(f"{n:9}" for _ in GRIDS for n in SIZES) + f"{'cost':>12}{'default':>9}")
     worst = 0.0
     for name, given in TABLE_1.items():
-        law = bound_support(given)
-        best = min(_cost(law, 4000 if quick else CONVERGED, grid) for grid in GRIDS)
-        excess = [100 * (_cost(law, n, grid) / best - 1) for grid in GRIDS for n in SIZES]
-        default = 100 * (optimal(law, COSTS).expected_cost(law) / best - 1)
+        distribution = bound_support(given)
+        best = min(_cost(distribution, 4000 if quick else CONVERGED, grid) for grid in GRIDS)
+        excess = [100 * (_cost(distribution, n, grid) / best - 1) for grid in GRIDS for n in SIZES]
+        default = 100 * (optimal(distribution, COSTS).expected_cost(distribution) / best - 1)
         worst = max(worst, default)
         print(f"{name:18}" + "".join(f"{value:9.4f}" for value in excess) + f"{best:12.6f}{default:9.4f}")
     print(f"the default grid and size: at most {worst:.4f} % above")
 
 
-def _cost(law: Law, n: int, grid: str) -> float:
-    return optimal(law, COSTS, n=n, grid=grid).expected_cost(law)
+def _cost(distribution: Distribution, n: int, grid: str) -> float:
+    return optimal(distribution, COSTS, n=n, grid=grid).expected_cost(distribution)
 
 
 def main() -> None:

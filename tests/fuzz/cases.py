@@ -630,7 +630,7 @@ _PLAUSIBLE: Mapping[str, tuple[str, ...]] = {
     "--runs": ("runs.txt",),
     "--plan": ("optimal", "plan.json", "median-by-median"),
 }
-_LAWS = (
+_DISTRIBUTIONS = (
     "exponential",
     "weibull",
     "gamma",
@@ -671,7 +671,7 @@ def _option_case(rng: Random) -> Case:
     command = rng.choice((*_BASE, "run", "run", "plan", "plan", "prepare"))
     words = list(_BASE[command])
     if command == "plan" and rng.random() < 0.6:
-        words[0] = rng.choice(_LAWS)
+        words[0] = rng.choice(_DISTRIBUTIONS)
         words[1:3] = []
         for name in rng.sample(
             ("--mean", "--std", "--min", "--max", "--scale", "--shape", "--shape2", "--mu", "--sigma"), 2

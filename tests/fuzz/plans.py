@@ -1,4 +1,4 @@
-"""Random command lines of ``holdfast plan``: laws, costs and grids with numbers at and beyond what a double holds.
+"""Random command lines of ``holdfast plan``: distributions, costs and grids at and beyond the limits of a double.
 
 Run with ``python -m tests.fuzz.plans 10000 --seed 1``: it prints every command line that ended in anything but a plan
 or one sentence, or took longer than 20 s, and how much memory the process has had.
@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from experiments import cli
-from experiments.planning.plan_inputs import LAWS, LawOptions
+from experiments.planning.plan_inputs import DISTRIBUTIONS, DistributionOptions
 from policies.planning.strategies import STRATEGIES
 from workloads.ground.parameters import declared_parameters
 
@@ -53,8 +53,10 @@ _EXTREMES = (
 )
 _CELLS = ("1", "2", "3", "17", "60", "0", "-1", "1e3", "20001", "100000000", "9" * 30, "9" * 5000, "inf", "nan", "1.5")
 #: Options of distributions, and whether each is a duration.
-_OPTIONS = {item.name: item.metavar == "TIME" for item in declared_parameters(LawOptions)}
-_NEEDED = {name: [option for needs in law.needs for option in needs] for name, law in LAWS.items()}
+_OPTIONS = {item.name: item.metavar == "TIME" for item in declared_parameters(DistributionOptions)}
+_NEEDED = {
+    name: [option for needs in distribution.needs for option in needs] for name, distribution in DISTRIBUTIONS.items()
+}
 
 
 class Slow(BaseException):
@@ -95,10 +97,10 @@ def command_line(rng: np.random.Generator, folder: Path) -> list[str]:
         how = str(rng.choice(["discrete", "polynomial", "interpolated", "kernel"]))
         words += ["--runs", str(folder / "runs.txt"), "--fit", how]
     else:
-        name = str(rng.choice([*LAWS]))
+        name = str(rng.choice([*DISTRIBUTIONS]))
         words.append(name)
         for option, timed in _OPTIONS.items():
-            if rng.random() < (0.97 if option in _NEEDED[name] else 0.3 if option in LAWS[name].may else 0.01):
+            if rng.random() < (0.97 if option in _NEEDED[name] else 0.3 if option in DISTRIBUTIONS[name].may else 0.01):
                 words += [f"--{option}", _value(rng, wild, timed)]
     for option, often in (("checkpoint", 0.6), ("restart", 0.6), ("gamma", 0.4)):
         if rng.random() < often:

@@ -26,8 +26,8 @@ from policies.planning.strategies import STRATEGIES
 from simulator import simulate
 from tests.places import ROOT
 from tests.strategies.tables import random_job_table
+from workloads.distributions import uniform
 from workloads.ground.errors import HoldfastError, InputError
-from workloads.laws import uniform
 
 PACKAGE = ROOT / "docs" / "examples" / "holdfast-example"
 PAGE = ROOT / "docs" / "plugins.md"

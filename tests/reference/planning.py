@@ -16,7 +16,7 @@ __all__ = ["Prices", "best", "best_plans", "pay", "simulate", "theorem_2"]
 
 
 class Prices(NamedTuple):
-    """Prices, and what checkpoint and restart take at each value v_1, ..., v_n of a law."""
+    """Prices, and what checkpoint and restart take at each value v_1, ..., v_n of a distribution."""
 
     alpha: float
     beta: float

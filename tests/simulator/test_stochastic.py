@@ -31,10 +31,10 @@ from tests.strategies.mixes import ONLY_RIGID, Mix, mixes, random_mix
 from tests.support.jobs import on_demand, rigid, stochastic
 from workloads.chains.device import CheckpointDevice
 from workloads.chains.runs import TaskRuns
+from workloads.distributions import Distribution, lognormal_from_moments, truncate, uniform
+from workloads.distributions.named import gamma
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import SECOND, to_ticks
-from workloads.laws import Law, lognormal_from_moments, truncate, uniform
-from workloads.laws.named import gamma
 from workloads.table.job import Job, JobType
 
 EVERY = ("baseline", *MECHANISMS)
@@ -411,7 +411,7 @@ def test_alone_a_job_pays_what_the_planner_says(case: tuple[ReservationPlan, flo
     assert float(str(result.summary()["paid_cost_h"])) == pytest.approx(paid / 3600, rel=1e-12)
 
 
-LAWS: dict[str, Law] = {
+DISTRIBUTIONS: dict[str, Distribution] = {
     "uniform": uniform(60.0, 3600.0),
     "lognormal": truncate(lognormal_from_moments(1200.0, 900.0), upper=20_000.0),
     "gamma": truncate(gamma(2.0, 400.0), upper=9_000.0),
@@ -426,31 +426,31 @@ STRATEGIES: dict[str, Any] = {
 }
 
 
-def assert_the_mean_is_expected(law: Law, strategy: str, count: int, seed: int) -> None:
+def assert_the_mean_is_expected(distribution: Distribution, strategy: str, count: int, seed: int) -> None:
     costs = CostModel(1.0, 0.5, 60.0, checkpoint=120.0, restart=45.0)
-    plan = STRATEGIES[strategy](law, costs)
-    runtimes = np.round(law.sample(np.random.default_rng(seed), count), 6)
+    plan = STRATEGIES[strategy](distribution, costs)
+    runtimes = np.round(distribution.sample(np.random.default_rng(seed), count), 6)
     jobs = [stochastic(number, 10.0 * number, 2, float(x), "p") for number, x in enumerate(runtimes, 1)]
     result = simulate(jobs, 2 * count, plans={"p": plan}, events=False)
     paid = np.array([row["paid_cost"] for row in stochastic_rows(result)], float)
     error = paid.std(ddof=1) / math.sqrt(count)
-    assert abs(paid.mean() - plan.expected_cost(law)) < 3 * error
+    assert abs(paid.mean() - plan.expected_cost(distribution)) < 3 * error
 
 
 @pytest.mark.system
 @pytest.mark.parametrize(
-    ("law", "strategy"),
+    ("distribution", "strategy"),
     [("uniform", "optimal"), ("lognormal", "all-ckpt"), ("gamma", "masi"), ("lognormal", "neuro-avg")],
 )
-def test_the_mean_over_many_jobs_is_the_expected_cost(law: str, strategy: str) -> None:
-    assert_the_mean_is_expected(LAWS[law], strategy, 800, seed=11)
+def test_the_mean_over_many_jobs_is_the_expected_cost(distribution: str, strategy: str) -> None:
+    assert_the_mean_is_expected(DISTRIBUTIONS[distribution], strategy, 800, seed=11)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_the_mean_over_very_many_jobs_is_the_expected_cost(law: str, strategy: str) -> None:
-    assert_the_mean_is_expected(LAWS[law], strategy, 20_000, seed=5)
+def test_the_mean_over_very_many_jobs_is_the_expected_cost(distribution: str, strategy: str) -> None:
+    assert_the_mean_is_expected(DISTRIBUTIONS[distribution], strategy, 20_000, seed=5)
 
 
 # -- nothing that decides reads the true runtime --

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from workloads.chains.convolution import partial_sums
 from workloads.chains.runs import TaskRuns
-from workloads.chains.task_fits import fit_law
+from workloads.chains.task_fits import fit_distribution
+from workloads.distributions import Distribution
 from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.laws import Law
 
 __all__ = ["Task", "TaskChain"]
 
@@ -26,15 +26,15 @@ class Task:
 
     Attributes
     ----------
-    law
-        Distribution of its duration [s]; see :class:`workloads.laws.distribution.Law`.
+    distribution
+        Distribution of its duration [s]; see :class:`workloads.distributions.distribution.Distribution`.
     memory
         Its peak, which no input changes ([P], section 3.1) [GB].
     average
         Memory that it uses on average [GB]; None if unknown.
     """
 
-    law: Law
+    distribution: Distribution
     memory: float
     average: float | None = None
 
@@ -70,7 +70,7 @@ class TaskChain:
     """
 
     tasks: tuple[Task, ...]
-    observed_ends: tuple[Law, ...] | None = None
+    observed_ends: tuple[Distribution, ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.tasks:
@@ -114,19 +114,19 @@ class TaskChain:
             weights = np.where(weights > 0, weights, 1.0)
             averages = [float(value) for value in (runs.averages * runs.durations).sum(axis=0) / weights]
         tasks = tuple(
-            Task(fit_law(durations, fit), float(peaks.max()), average)
+            Task(fit_distribution(durations, fit), float(peaks.max()), average)
             for durations, peaks, average in zip(runs.durations.T, runs.peaks.T, averages, strict=True)
         )
-        observed = tuple(fit_law(column, fit) for column in runs.ends.T) if ends == "observed" else None
+        observed = tuple(fit_distribution(column, fit) for column in runs.ends.T) if ends == "observed" else None
         return cls(tasks, observed)
 
     @cached_property
-    def ends(self) -> tuple[Law, ...]:
+    def ends(self) -> tuple[Distribution, ...]:
         """Distributions of the times at which the tasks end."""
-        return self.observed_ends or partial_sums([task.law for task in self.tasks])
+        return self.observed_ends or partial_sums([task.distribution for task in self.tasks])
 
     @property
-    def walltime(self) -> Law:
+    def walltime(self) -> Distribution:
         """Distribution of the whole run."""
         return self.ends[-1]
 
@@ -150,7 +150,7 @@ class TaskChain:
         """
         at = np.asarray(times, dtype=float)
         # Nothing has ended at time 0; a normal distribution says otherwise.
-        rows = np.array([np.where(at > 0, law.cdf(at), 0.0) for law in self.ends])
+        rows = np.array([np.where(at > 0, distribution.cdf(at), 0.0) for distribution in self.ends])
         # Normals of different widths cross far out in their tails.
         return np.minimum.accumulate(rows, axis=0)
 
@@ -175,7 +175,7 @@ class TaskChain:
         ParameterError
             If averages are asked for and a task has none.
         """
-        means = np.array([task.law.mean() for task in self.tasks])
+        means = np.array([task.distribution.mean() for task in self.tasks])
         levels = [task.memory if peaks else task.average for task in self.tasks]
         if any(level is None for level in levels):
             raise ParameterError("peaks", "true where a task has no average memory", peaks)
@@ -254,5 +254,5 @@ class TaskChain:
         TaskRuns
             ``size`` runs, each task with its own memory.
         """
-        durations = np.column_stack([np.maximum(task.law.sample(rng, size), 0.0) for task in self.tasks])
+        durations = np.column_stack([np.maximum(task.distribution.sample(rng, size), 0.0) for task in self.tasks])
         return TaskRuns(durations, np.tile(self.memory, (size, 1)))

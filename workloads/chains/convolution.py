@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from workloads.chains.task_fits import Normal
-from workloads.laws import ContinuousLaw, Law
+from workloads.distributions import ContinuousDistribution, Distribution
 
-__all__ = ["GridLaw", "partial_sums"]
+__all__ = ["GridDistribution", "partial_sums"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -22,7 +22,7 @@ _TAIL = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class GridLaw(ContinuousLaw):
+class GridDistribution(ContinuousDistribution):
     """A distribution by its CDF on a grid, linear between the points.
 
     Attributes
@@ -62,12 +62,12 @@ class GridLaw(ContinuousLaw):
         return float(cells @ ((self.points[1:] + self.points[:-1]) / 2) / cells.sum())
 
 
-def partial_sums(laws: Sequence[Law], cells: int = _CELLS) -> tuple[Law, ...]:
+def partial_sums(distributions: Sequence[Distribution], cells: int = _CELLS) -> tuple[Distribution, ...]:
     """The distributions of X_1, X_1 + X_2, ..., for independent durations.
 
     Parameters
     ----------
-    laws
+    distributions
         Distributions of the durations, in order.
     cells
         Parameters of the grid, where one is needed.
@@ -83,37 +83,37 @@ def partial_sums(laws: Sequence[Law], cells: int = _CELLS) -> tuple[Law, ...]:
     >>> partial_sums([Normal(100.0, 3.0), Normal(50.0, 4.0)])[1].sigma
     5.0
     """
-    sums: list[Law] = []
-    normal = [law for law in laws if isinstance(law, Normal)]
-    if len(normal) == len(laws):
+    sums: list[Distribution] = []
+    normal = [distribution for distribution in distributions if isinstance(distribution, Normal)]
+    if len(normal) == len(distributions):
         for last in range(1, len(normal) + 1):
-            sigma = math.sqrt(math.fsum(law.sigma**2 for law in normal[:last]))
-            sums.append(Normal(math.fsum(law.mu for law in normal[:last]), sigma))
+            sigma = math.sqrt(math.fsum(distribution.sigma**2 for distribution in normal[:last]))
+            sums.append(Normal(math.fsum(distribution.mu for distribution in normal[:last]), sigma))
         return tuple(sums)
-    lows = [float(law.ppf(_TAIL)) for law in laws]
-    highs = [float(law.isf(_TAIL)) for law in laws]
+    lows = [float(distribution.ppf(_TAIL)) for distribution in distributions]
+    highs = [float(distribution.isf(_TAIL)) for distribution in distributions]
     step = (math.fsum(highs) - math.fsum(lows)) / cells
     masses = np.ones(1)
     start = 0.0
-    for law, low, high in zip(laws, lows, highs, strict=True):
+    for distribution, low, high in zip(distributions, lows, highs, strict=True):
         count = max(2, math.ceil((high - low) / step) + 1)
         # The mass of a cell sits at its middle: the mean of a sum is then the sum of the means.
         edges: Floats = np.arange(-0.5, count) * step + low
-        masses = _convolve(masses, _cell_masses(law, edges))
+        masses = _convolve(masses, _cell_masses(distribution, edges))
         start += low
         points: Floats = np.arange(-0.5, masses.size) * step + start
         total = masses.sum()
         below = np.concatenate(([0.0], np.cumsum(masses))) / total
         above = np.concatenate((np.cumsum(masses[::-1])[::-1], [0.0])) / total
-        sums.append(GridLaw(points, np.minimum(below, 1.0), np.minimum(above, 1.0)))
+        sums.append(GridDistribution(points, np.minimum(below, 1.0), np.minimum(above, 1.0)))
     return tuple(sums)
 
 
-def _cell_masses(law: Law, edges: Floats) -> Floats:
+def _cell_masses(distribution: Distribution, edges: Floats) -> Floats:
     """Probability of each cell, from the CDF below the median and from the survival above."""
-    rising = np.diff(law.cdf(edges))
-    falling = -np.diff(law.sf(edges))
-    masses: Floats = np.where(law.cdf(edges[1:]) < 0.5, rising, falling)
+    rising = np.diff(distribution.cdf(edges))
+    falling = -np.diff(distribution.sf(edges))
+    masses: Floats = np.where(distribution.cdf(edges[1:]) < 0.5, rising, falling)
     return np.maximum(masses, 0.0)
 
 

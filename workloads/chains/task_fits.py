@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from workloads.distributions import Array, ContinuousDistribution, Distribution, gamma, lognormal_from_moments
 from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.laws import Array, ContinuousLaw, Law, gamma, lognormal_from_moments
 
-__all__ = ["FITS", "Kernel", "Normal", "choose_fit", "fit_law", "leave_one_out_score"]
+__all__ = ["FITS", "Kernel", "Normal", "choose_fit", "fit_distribution", "leave_one_out_score"]
 
 #: Durations that differ by less than this part of their mean are equal: clocks of such runs tick every two seconds.
 _LEAST_SPREAD = 1e-6
@@ -23,7 +23,7 @@ _FLOOR = 1e-6
 
 
 @dataclass(frozen=True)
-class Normal(ContinuousLaw):
+class Normal(ContinuousDistribution):
     """A normal distribution on the whole line, with its parameters in the open: normal durations add up.
 
     Attributes
@@ -38,8 +38,8 @@ class Normal(ContinuousLaw):
 
     Examples
     --------
-    >>> law = Normal(100.0, 10.0)
-    >>> float(law.cdf(100.0)), law.mean()
+    >>> distribution = Normal(100.0, 10.0)
+    >>> float(distribution.cdf(100.0)), distribution.mean()
     (0.5, 100.0)
     """
 
@@ -83,7 +83,7 @@ class Normal(ContinuousLaw):
 
 
 @dataclass(frozen=True, eq=False)
-class Kernel(ContinuousLaw):
+class Kernel(ContinuousDistribution):
     """The runs themselves, each smoothed by a normal of one width: for tasks with several peaks.
 
     Attributes
@@ -95,8 +95,8 @@ class Kernel(ContinuousLaw):
 
     Examples
     --------
-    >>> law = Kernel(np.array([10.0, 30.0]), 1.0)
-    >>> law.mean(), round(float(law.cdf(20.0)), 6)
+    >>> distribution = Kernel(np.array([10.0, 30.0]), 1.0)
+    >>> distribution.mean(), round(float(distribution.cdf(20.0)), 6)
     (20.0, 0.5)
     """
 
@@ -144,20 +144,20 @@ class Kernel(ContinuousLaw):
         return float(self._sorted.mean())
 
 
-def _normal(samples: Array) -> Law:
+def _normal(samples: Array) -> Distribution:
     return Normal(*_mean_and_std(samples))
 
 
-def _gamma(samples: Array) -> Law:
+def _gamma(samples: Array) -> Distribution:
     mean, std = _mean_and_std(samples)
     return gamma((mean / std) ** 2, std**2 / mean)
 
 
-def _lognormal(samples: Array) -> Law:
+def _lognormal(samples: Array) -> Distribution:
     return lognormal_from_moments(*_mean_and_std(samples))
 
 
-def _kernel(samples: Array) -> Law:
+def _kernel(samples: Array) -> Distribution:
     # Silverman's rule with the smaller of two spreads: the plain one smears two peaks into one.
     _, std = _mean_and_std(samples)
     quartiles = np.quantile(samples, [0.25, 0.75])
@@ -166,7 +166,7 @@ def _kernel(samples: Array) -> Law:
 
 
 #: Ways to fit a distribution to durations, by name; all but the kernel by mean and standard deviation.
-FITS: dict[str, Callable[[Array], Law]] = {
+FITS: dict[str, Callable[[Array], Distribution]] = {
     "normal": _normal,
     "gamma": _gamma,
     "lognormal": _lognormal,
@@ -174,7 +174,7 @@ FITS: dict[str, Callable[[Array], Law]] = {
 }
 
 
-def fit_law(samples: npt.ArrayLike, fit: str = "normal") -> Law:
+def fit_distribution(samples: npt.ArrayLike, fit: str = "normal") -> Distribution:
     """A distribution fitted to durations.
 
     Parameters
@@ -193,8 +193,8 @@ def fit_law(samples: npt.ArrayLike, fit: str = "normal") -> Law:
 
     Examples
     --------
-    >>> law = fit_law([90.0, 110.0])
-    >>> law.name, law.mean()
+    >>> distribution = fit_distribution([90.0, 110.0])
+    >>> distribution.name, distribution.mean()
     ('normal', 100.0)
     """
     values = np.asarray(samples, dtype=float)
@@ -216,8 +216,11 @@ def leave_one_out_score(samples: npt.ArrayLike, fit: str) -> float:
     """
     values = np.asarray(samples, dtype=float)
     half = _WINDOW * max(float(values.mean()), _LEAST_SPREAD) / 2
-    laws = [fit_law(np.delete(values, place), fit) for place in range(values.size)]
-    chances = [float(law.cdf(at + half) - law.cdf(at - half)) for law, at in zip(laws, values, strict=True)]
+    distributions = [fit_distribution(np.delete(values, place), fit) for place in range(values.size)]
+    chances = [
+        float(distribution.cdf(at + half) - distribution.cdf(at - half))
+        for distribution, at in zip(distributions, values, strict=True)
+    ]
     return float(np.mean(np.log(np.maximum(chances, _FLOOR))))
 
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from workloads.distributions import Array
 from workloads.fits.fit import Samples
-from workloads.laws import Array
 
 __all__ = ["ESTIMATORS", "EXPONENTIALS", "NORMALS", "Between", "Family", "Point"]
 

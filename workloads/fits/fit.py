@@ -12,9 +12,9 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from workloads.distributions import Array, DiscreteDistribution, Distribution, bound_support, discretise, has_mean
+from workloads.distributions.checks import runtimes
 from workloads.ground.errors import ParameterError
-from workloads.laws import Array, DiscreteLaw, Law, bound_support, discretise, has_mean
-from workloads.laws.checks import runtimes
 
 __all__ = ["FARTHEST", "Fit", "Samples", "check_fit", "quiet"]
 
@@ -31,7 +31,7 @@ class Fit:
     ----------
     name
         E.g. ``"gamma"`` or ``"polynomial-10"``.
-    law
+    distribution
         The distribution; None if every attempt failed.
     error
         Mean squared difference between the CDF of the distribution and the empirical one at the samples; infinite
@@ -45,13 +45,13 @@ class Fit:
     """
 
     name: str
-    law: Law | None
+    distribution: Distribution | None
     error: float
     parameters: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     reason_refused: str | None = None
     method: str = ""
 
-    def good(self) -> Law:
+    def good(self) -> Distribution:
         """The distribution of a fit that is not rejected.
 
         Raises
@@ -59,9 +59,9 @@ class Fit:
         ParameterError
             If it is refused.
         """
-        if self.law is None or self.reason_refused is not None:
+        if self.distribution is None or self.reason_refused is not None:
             raise ParameterError(f"the fit {self.name}", "one that is not refused", self.reason_refused)
-        return self.law
+        return self.distribution
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,12 +146,12 @@ class Samples:
         picked: Array = runs[np.round(np.linspace(0, runs.size - 1, most)).astype(np.intp)]
         return picked
 
-    def error(self, law: Law) -> float:
+    def error(self, distribution: Distribution) -> float:
         """Mean squared difference between the CDF of a distribution and the empirical one, over the samples."""
-        if isinstance(law, DiscreteLaw):
-            middle = 0.5 * (1.0 - law.sf(self.values) + law.cdf(np.nextafter(self.values, 0.0)))
+        if isinstance(distribution, DiscreteDistribution):
+            middle = 0.5 * (1.0 - distribution.sf(self.values) + distribution.cdf(np.nextafter(self.values, 0.0)))
         else:
-            middle = law.cdf(self.values)
+            middle = distribution.cdf(self.values)
         return float(np.average((middle - self.levels) ** 2, weights=self.counts))
 
 
@@ -169,12 +169,12 @@ def check_fit(fit: Fit, samples: Samples) -> Fit:
     A good distribution has a finite mean and gives a finite plan: its CDF rises, has no holes, and its support, cut
     where it is infinite, reaches the largest sample.
     """
-    if fit.law is None or fit.reason_refused is not None:
+    if fit.distribution is None or fit.reason_refused is not None:
         return replace(fit, error=math.inf, reason_refused=fit.reason_refused or "no parameters fit")
     with quiet():
         try:
-            reason = _reason(fit.law, samples)
-            error = samples.error(fit.law)
+            reason = _reason(fit.distribution, samples)
+            error = samples.error(fit.distribution)
         except (ParameterError, ArithmeticError, ValueError, RuntimeError) as failure:
             reason, error = f"it cannot be evaluated ({failure})", math.inf
     if reason is None and not math.isfinite(error):
@@ -182,19 +182,21 @@ def check_fit(fit: Fit, samples: Samples) -> Fit:
     return replace(fit, error=error if math.isfinite(error) else math.inf, reason_refused=reason)
 
 
-def _reason(law: Law, samples: Samples) -> str | None:
+def _reason(distribution: Distribution, samples: Samples) -> str | None:
     largest = float(samples.values[-1])
-    if math.isinf(samples.limit) and FARTHEST * largest < law.upper < math.inf:
-        return f"its support ends at {law.upper:.3g}, over {FARTHEST:g} times the largest sample, {largest:.6g}"
+    if math.isinf(samples.limit) and FARTHEST * largest < distribution.upper < math.inf:
+        return (
+            f"its support ends at {distribution.upper:.3g}, over {FARTHEST:g} times the largest sample, {largest:.6g}"
+        )
     # Checked first, because other checks would take long for a distribution without a mean.
-    if not has_mean(law):
+    if not has_mean(distribution):
         return "its mean is infinite"
-    cut = bound_support(law)
+    cut = bound_support(distribution)
     if not math.isfinite(cut.upper):
         return "no finite plan covers it"
     if cut.upper < largest:
         return f"it ends at {cut.upper:.6g}, before the largest sample, {largest:.6g}"
-    heights = law.cdf(np.linspace(cut.lower, cut.upper, 257))
+    heights = distribution.cdf(np.linspace(cut.lower, cut.upper, 257))
     if not np.all(np.isfinite(heights)):
         return "its CDF is not a number"
     if np.any(np.diff(heights) < -1e-9) or heights[0] < -1e-9 or heights[-1] > 1.0 + 1e-9:

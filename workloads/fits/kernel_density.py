@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workloads.distributions import Array, truncate
+from workloads.distributions.distribution import SmoothDistribution
 from workloads.fits.fit import Fit, Samples, check_fit, quiet
 from workloads.ground.errors import ParameterError
-from workloads.laws import Array, truncate
-from workloads.laws.distribution import SmoothLaw
 
 __all__ = [
     "MAX_DEGREE",
-    "InterpolatedLaw",
-    "KernelLaw",
-    "PolynomialLaw",
+    "InterpolatedDistribution",
+    "KernelDistribution",
+    "PolynomialDistribution",
     "fit_interpolation",
     "fit_kernel",
     "fit_polynomial",
@@ -34,7 +34,7 @@ _CENTRES = 500
 _HALVINGS = 60
 
 
-class _Inverted(SmoothLaw):
+class _Inverted(SmoothDistribution):
     """A distribution with a CDF and a survival; quantiles are found by bisection."""
 
     def _inverse(self, reached: Callable[[Array], npt.NDArray[np.bool_]], q: Array, low: float, high: float) -> Array:
@@ -54,7 +54,7 @@ class _Inverted(SmoothLaw):
 
 
 @dataclass(frozen=True, eq=False)
-class PolynomialLaw(_Inverted):
+class PolynomialDistribution(_Inverted):
     """A distribution with a polynomial CDF on [lower, upper], by Bernstein coefficients 0 = c_0 <= ... <= c_d = 1.
 
     Coefficients that rise make a polynomial that rises, and survival is a sum of terms >= 0: accurate in the tail.
@@ -113,7 +113,7 @@ def fit_polynomial(samples: Samples, degree: int = MAX_DEGREE) -> Fit:
     Examples
     --------
     >>> fit = fit_polynomial(Samples.of([1.0, 2.0, 3.0, 4.0]), degree=1)
-    >>> fit.law.lower, fit.law.upper, fit.error < 1e-12
+    >>> fit.distribution.lower, fit.distribution.upper, fit.error < 1e-12
     (0.0, 5.0, False)
     """
     from scipy import optimize
@@ -139,13 +139,13 @@ def fit_polynomial(samples: Samples, degree: int = MAX_DEGREE) -> Fit:
     coefficients[-1] = 1.0
     # Rounding may not let them fall.
     coefficients = np.minimum(np.maximum.accumulate(coefficients), 1.0)
-    law = PolynomialLaw(coefficients, samples.lower, samples.upper, name)
+    distribution = PolynomialDistribution(coefficients, samples.lower, samples.upper, name)
     parameters = {f"c{number}": float(value) for number, value in enumerate(coefficients)}
-    return check_fit(Fit(name, law, math.inf, MappingProxyType(parameters), method="polynomial"), samples)
+    return check_fit(Fit(name, distribution, math.inf, MappingProxyType(parameters), method="polynomial"), samples)
 
 
 @dataclass(frozen=True, eq=False)
-class InterpolatedLaw(_Inverted):
+class InterpolatedDistribution(_Inverted):
     """A distribution with a CDF through given points, by monotone cubics (PCHIP)."""
 
     curve: Any
@@ -171,7 +171,7 @@ def fit_interpolation(samples: Samples) -> Fit:
     Examples
     --------
     >>> fit = fit_interpolation(Samples.of([1.0, 2.0, 4.0]))
-    >>> fit.error < 1e-20, fit.law.upper
+    >>> fit.error < 1e-20, fit.distribution.upper
     (True, 5.5)
     """
     from scipy.interpolate import PchipInterpolator
@@ -189,13 +189,17 @@ def fit_interpolation(samples: Samples) -> Fit:
     else:
         heights[-1] = 1.0
     knots = np.array(heights)
-    law = InterpolatedLaw(PchipInterpolator(at, knots), PchipInterpolator(at, 1.0 - knots), float(at[0]), float(at[-1]))
-    fit = Fit("interpolated", law, math.inf, MappingProxyType({"knots": float(len(at))}), method="interpolated")
+    distribution = InterpolatedDistribution(
+        PchipInterpolator(at, knots), PchipInterpolator(at, 1.0 - knots), float(at[0]), float(at[-1])
+    )
+    fit = Fit(
+        "interpolated", distribution, math.inf, MappingProxyType({"knots": float(len(at))}), method="interpolated"
+    )
     return check_fit(fit, samples)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KernelLaw(_Inverted):
+class KernelDistribution(_Inverted):
     """A mixture of lognormal distributions around the samples: positive, with a tail that scales with the data."""
 
     centres: Array
@@ -245,7 +249,7 @@ def fit_kernel(samples: Samples) -> Fit:
     Examples
     --------
     >>> fit = fit_kernel(Samples.of([1.0, 2.0, 4.0]))
-    >>> 1.0 < float(fit.law.ppf(0.5)) < 4.0
+    >>> 1.0 < float(fit.distribution.ppf(0.5)) < 4.0
     True
     """
     if samples.spread == 0.0:
@@ -264,7 +268,7 @@ def fit_kernel(samples: Samples) -> Fit:
         inner = np.interp((np.arange(_CENTRES) + 0.5) / _CENTRES, levels, logarithms)
         logarithms = np.concatenate((ends[:1], inner, ends[1:]))
         weights = np.concatenate(([share], np.full(_CENTRES, (1.0 - 2.0 * share) / _CENTRES), [share]))
-    law = KernelLaw(logarithms, weights, float(bandwidth))
-    limited = truncate(law, upper=samples.limit) if math.isfinite(samples.limit) else law
+    distribution = KernelDistribution(logarithms, weights, float(bandwidth))
+    limited = truncate(distribution, upper=samples.limit) if math.isfinite(samples.limit) else distribution
     fit = Fit("kernel", limited, math.inf, MappingProxyType({"bandwidth": float(bandwidth)}), method="kernel")
     return check_fit(fit, samples)

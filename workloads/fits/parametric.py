@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from workloads.distributions import TAIL, Distribution, from_scipy, truncate
 from workloads.fits.estimation import ESTIMATORS, EXPONENTIALS, NORMALS, Family, Point
 from workloads.fits.fit import FARTHEST, Fit, Samples, check_fit, quiet
 from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.laws import TAIL, Law, from_scipy, truncate
 
 __all__ = ["ESTIMATORS", "USUAL", "Family", "fit_usual"]
 
@@ -115,11 +115,11 @@ def _fit(name: str, samples: Samples, estimator: str, refined: int) -> Fit:
         if found is None:
             return refusal("no parameters fit")
         try:
-            law = _law(family, found, samples, name)
+            distribution = _distribution(family, found, samples, name)
         except ParameterError:
             # A scale that is nothing beside the location leaves no support; or no runtime has any probability.
-            return refusal("the parameters found make no law of a runtime")
-        fit = Fit(name, law, math.inf, _name_parameters(family, found), method=method)
+            return refusal("the parameters found make no distribution of a runtime")
+        fit = Fit(name, distribution, math.inf, _name_parameters(family, found), method=method)
         if family.verified and not _density_agrees(family, found, samples):
             fit = replace(fit, reason_refused="its CDF does not agree with its PDF")
     return check_fit(fit, samples)
@@ -131,18 +131,18 @@ def _name_parameters(family: Family, point: Point) -> Mapping[str, float]:
     return MappingProxyType(dict(zip(names, point, strict=True)))
 
 
-def _law(family: Family, point: Point, samples: Samples, name: str) -> Law | None:
-    law = from_scipy(family.distribution(*point), name)
-    lower = 0.0 if law.lower < 0.0 else None
+def _distribution(family: Family, point: Point, samples: Samples, name: str) -> Distribution | None:
+    distribution = from_scipy(family.distribution(*point), name)
+    lower = 0.0 if distribution.lower < 0.0 else None
     limit = samples.limit
     if math.isinf(limit):
-        runtime = truncate(law, lower)
+        runtime = truncate(distribution, lower)
         # A fitted end in the far tail is no knowledge of a limit: it is cut as an infinite tail is, but not where the
         # parameters have run away, which is refused.
         quantile = float(runtime.isf(TAIL))
         far = 2.0 * quantile < runtime.upper <= FARTHEST * samples.values[-1]
         return truncate(runtime, upper=quantile) if far else runtime
-    cut = truncate(law, lower, limit if law.upper > limit else None)
+    cut = truncate(distribution, lower, limit if distribution.upper > limit else None)
     # A known limit is where the plan must end, even if this distribution ends before.
     return replace(cut, upper=limit) if cut.upper < limit else cut  # type: ignore[type-var]
 

@@ -12,12 +12,12 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from workloads.distributions import Array, DiscreteDistribution, Distribution
+from workloads.distributions.checks import runtimes
 from workloads.fits.fit import Fit, Samples
 from workloads.fits.kernel_density import fit_interpolation, fit_kernel, fit_polynomial
 from workloads.fits.parametric import fit_usual
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.laws import Array, DiscreteLaw, Law
-from workloads.laws.checks import runtimes
 
 __all__ = ["METHODS", "Candidate", "FitReport", "Priced", "choose", "fit_all", "fit_discrete", "make_fits"]
 
@@ -41,7 +41,7 @@ class Priced(Protocol):
 
 
 class _Planner(Protocol[CostsT]):
-    def __call__(self, law: Law, costs: CostsT, /) -> Priced: ...
+    def __call__(self, distribution: Distribution, costs: CostsT, /) -> Priced: ...
 
 
 @dataclass(frozen=True)
@@ -97,16 +97,16 @@ class FitReport:
 def fit_discrete(samples: Samples) -> Fit:
     """The samples themselves as a distribution ([S] section IV, the discrete method); never refused.
 
-    >>> fit_discrete(Samples.of([2.0, 2.0])).law.values
+    >>> fit_discrete(Samples.of([2.0, 2.0])).distribution.values
     array([2.])
     """
     values, probabilities = samples.values, samples.counts / samples.size
     if values[-1] < samples.limit < math.inf:
         # A known limit is where the plan must end, though no sample came near.
         values, probabilities = np.append(values, samples.limit), np.append(probabilities, 0.0)
-    law = DiscreteLaw(values, probabilities)
+    distribution = DiscreteDistribution(values, probabilities)
     parameters = MappingProxyType({"values": float(samples.values.size)})
-    return Fit("discrete", law, 0.0, parameters, method="discrete")
+    return Fit("discrete", distribution, 0.0, parameters, method="discrete")
 
 
 #: Every method returns its fits, the preferred one first. The parametric distributions have their parameters by maximum
@@ -193,9 +193,9 @@ def choose(
     costs
         Handed to the planner.
     planner
-        Called as ``planner(law, costs)``, e.g. a strategy of ``policies.planning.strategies``; a plan of it knows what
-        given runtimes cost. It is called some hundred times; a coarse grid (200 cubic cells) suffices to rank the
-        distributions.
+        Called as ``planner(distribution, costs)``, e.g. a strategy of ``policies.planning.strategies``; a plan of it
+        knows what given runtimes cost. It is called some hundred times; a coarse grid (200 cubic cells) suffices to
+        rank the distributions.
     rng
         Deals the samples into folds.
     folds
@@ -218,8 +218,8 @@ def choose(
     Examples
     --------
     >>> class Once:
-    ...     def __init__(self, law, costs):
-    ...         self.length = float(law.isf(0.0)) if np.isfinite(law.upper) else float(law.isf(1e-3))
+    ...     def __init__(self, distribution, costs):
+    ...         self.length = float(distribution.isf(0.0 if np.isfinite(distribution.upper) else 1e-3))
     ...     def paid_cost(self, runtimes):
     ...         return np.where(np.asarray(runtimes) <= self.length, self.length, 3 * self.length)
     >>> report = choose([3.0, 3.0, 3.0, 3.0, 3.0], None, Once, rng=np.random.default_rng(1))
@@ -306,7 +306,7 @@ def _cross_validate(
     fit: Fit,
     times: Array,
     splits: Sequence[npt.NDArray[np.intp]],
-    planner: Callable[[Law, CostsT], Priced],
+    planner: Callable[[Distribution, CostsT], Priced],
     costs: CostsT,
     upper: float | None,
 ) -> Array | str:
@@ -315,10 +315,10 @@ def _cross_validate(
     for held in splits:
         rest = np.delete(times, held)
         again = _refit(fit, Samples.of(rest, upper))
-        if again.law is None or again.reason_refused is not None:
+        if again.distribution is None or again.reason_refused is not None:
             return f"refused without {held.size} of the samples: {again.reason_refused}"
         try:
-            fold = np.asarray(planner(again.law, costs).paid_cost(times[held]), float)
+            fold = np.asarray(planner(again.distribution, costs).paid_cost(times[held]), float)
         except InputError as error:
             return f"no plan: {error}"
         if not np.all(np.isfinite(fold)):

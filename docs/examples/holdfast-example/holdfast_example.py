@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike
 
 from policies.arrival import PreemptAtArrival
 from policies.planning.costs import CostModel
-from policies.planning.discretisation import as_law
+from policies.planning.discretisation import as_distribution
 from policies.planning.plan import ReservationPlan
 from policies.port import Preempt, Request, Shrink, SystemView, WaitingJob
-from workloads.laws import Law
+from workloads.distributions import Distribution
 from workloads.table.job import JobType
 
 
@@ -42,8 +42,8 @@ class YoungestFirst(PreemptAtArrival):
         return actions
 
 
-def halving(law_or_runs: Law | ArrayLike, costs: CostModel, *, steps: int = 4) -> ReservationPlan:
+def halving(distribution_or_runs: Distribution | ArrayLike, costs: CostModel, *, steps: int = 4) -> ReservationPlan:
     """To the median runtime, then to the median of those that are left, and so on; each with a checkpoint."""
-    law = as_law(law_or_runs)
-    milestones = law.ppf(1 - 0.5 ** np.arange(1, steps + 1))
+    distribution = as_distribution(distribution_or_runs)
+    milestones = distribution.ppf(1 - 0.5 ** np.arange(1, steps + 1))
     return ReservationPlan(np.unique(milestones), True, costs, "halving")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from workloads.laws.distribution import Law
+    from workloads.distributions.distribution import Distribution
 
 __all__ = ["PARTS", "plot_plan"]
 
@@ -30,19 +30,21 @@ _MOST = 24
 _UNLIKELY = 1e-4
 
 
-def plot_plan(document: Mapping[str, Any], law: Law, title: str = "", runs: np.ndarray | None = None) -> Figure:
+def plot_plan(
+    document: Mapping[str, Any], distribution: Distribution, title: str = "", runs: np.ndarray | None = None
+) -> Figure:
     """Draw a plan.
 
     Parameters
     ----------
     document
         The plan as ``holdfast plan --json`` writes it [s].
-    law
+    distribution
         Distribution of the runtime [s].
     title
         Title of the figure; empty: the strategy.
     runs
-        Past runs [s] that the law was fitted to, shape (runs,).
+        Past runs [s] that the distribution was fitted to, shape (runs,).
 
     Returns
     -------
@@ -63,7 +65,7 @@ def plot_plan(document: Mapping[str, Any], law: Law, title: str = "", runs: np.n
     long = choose_unit(shown[-1]["milestone"] / 3)
     if runs is not None:
         _past(top, runs, long.seconds)
-    _survival(top, rows, shown, law, long.seconds)
+    _survival(top, rows, shown, distribution, long.seconds)
     dress(top, x=f"runtime ({long.symbol})", y="P(still running)", title=title or f"{document['strategy']} plan")
     _anatomy(bars, shown, unit.seconds)
     heading = "what to ask for"
@@ -109,11 +111,15 @@ def _past(axes: Axes, runs: np.ndarray, seconds: float) -> None:
 
 
 def _survival(
-    axes: Axes, rows: list[Mapping[str, Any]], shown: list[Mapping[str, Any]], law: Law, seconds: float
+    axes: Axes,
+    rows: list[Mapping[str, Any]],
+    shown: list[Mapping[str, Any]],
+    distribution: Distribution,
+    seconds: float,
 ) -> None:
     last = shown[-1]["milestone"]
     times = np.linspace(0.0, last, 600)
-    axes.plot(times / seconds, law.sf(times), color=INK, linewidth=1.2)
+    axes.plot(times / seconds, distribution.sf(times), color=INK, linewidth=1.2)
     ends = np.array([row["milestone"] for row in rows])
     saved = np.array([row["checkpointed"] for row in rows], dtype=bool)
     inside = ends <= last
@@ -125,7 +131,7 @@ def _survival(
             continue
         axes.plot(
             ends[mask] / seconds,
-            law.sf(ends[mask]),
+            distribution.sf(ends[mask]),
             linestyle="none",
             marker="o",
             markersize=4.5,

@@ -7,7 +7,7 @@ import io
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.recording.recording_figures import PORTRAITS
+from experiments.figures.recording.recording_figures import RECORDING_FIGURES
 from experiments.figures.style import relabel
 from experiments.recordings.time_windows import Window
 from experiments.tables import cell_text
@@ -25,7 +25,7 @@ __all__ = ["KINDS", "plot_result", "result_html"]
 #: Figures of one result that take no window.
 _WHOLE = ("machine", "accounting")
 #: All figures of one result.
-KINDS = (*_WHOLE, *PORTRAITS)
+KINDS = (*_WHOLE, *RECORDING_FIGURES)
 #: Metrics in the order of the console; a wall-clock time would differ from run to run.
 _SHOWN = (
     *("jobs", "wait_h", "wait_median_h", "wait_p95_h", "bounded_slowdown", "turnaround_h", "turnaround_on_demand_h"),
@@ -66,10 +66,12 @@ def plot_result(
     """
     if kind not in KINDS:
         raise UnknownNameError("picture", kind, KINDS)
-    if kind in PORTRAITS:
-        return PORTRAITS[kind].draw(result, Window(start, end), quantile)
+    if kind in RECORDING_FIGURES:
+        return RECORDING_FIGURES[kind].draw(result, Window(start, end), quantile)
     if start is not None or end is not None:
-        raise InputError(f"start and end are for {', '.join(PORTRAITS)}; the picture {kind} shows the whole result")
+        raise InputError(
+            f"start and end are for {', '.join(RECORDING_FIGURES)}; the picture {kind} shows the whole result"
+        )
     from experiments.figures.study.machine import plot_accounting, plot_machine
 
     return relabel(plot_machine(result) if kind == "machine" else plot_accounting(result), result.unit)

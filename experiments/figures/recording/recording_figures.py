@@ -19,11 +19,11 @@ from workloads.ground.files import is_plain_file
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PORTRAITS", "Portrait", "existing_pictures", "portrait_path", "select_portraits"]
+__all__ = ["RECORDING_FIGURES", "FigureEntry", "existing_pictures", "figure_path", "select_figures"]
 
 
 @dataclass(frozen=True)
-class Portrait:
+class FigureEntry:
     """A figure of a simulation.
 
     Attributes
@@ -54,24 +54,24 @@ class Portrait:
         return relabel(figure, recording.unit)
 
 
-PORTRAITS: Mapping[str, Portrait] = {
-    "gantt": Portrait("nodes of each job over time", "experiments.figures.recording.gantt:plot_gantt", color=True),
-    "use": Portrait("use of the nodes over time", "experiments.figures.recording.node_use:plot_use"),
-    "queue": Portrait(
+RECORDING_FIGURES: Mapping[str, FigureEntry] = {
+    "gantt": FigureEntry("nodes of each job over time", "experiments.figures.recording.gantt:plot_gantt", color=True),
+    "use": FigureEntry("use of the nodes over time", "experiments.figures.recording.node_use:plot_use"),
+    "queue": FigureEntry(
         "waiting jobs, their nodes and node-hours, and the wait of the first job",
         "experiments.figures.recording.queue:plot_queue",
     ),
-    "on-demand": Portrait(
+    "on-demand": FigureEntry(
         "notice, arrival and start of on-demand jobs, and the jobs that made room",
         "experiments.figures.recording.on_demand_jobs:plot_on_demand",
     ),
-    "waits": Portrait(
+    "waits": FigureEntry(
         "waits by size and walltime", "experiments.figures.recording.heat:plot_wait_map", events=False, quantile=True
     ),
 }
 
 
-def select_portraits(name: str) -> list[str]:
+def select_figures(name: str) -> list[str]:
     """Select a figure by name, or ``all``.
 
     Raises
@@ -80,19 +80,19 @@ def select_portraits(name: str) -> list[str]:
         If there is no such picture.
     """
     if name == "all":
-        return list(PORTRAITS)
-    if name not in PORTRAITS:
-        raise UnknownNameError("picture", name, [*PORTRAITS, "all"])
+        return list(RECORDING_FIGURES)
+    if name not in RECORDING_FIGURES:
+        raise UnknownNameError("picture", name, [*RECORDING_FIGURES, "all"])
     return [name]
 
 
-def portrait_path(directory: Path, kind: str, mechanism: str) -> Path:
+def figure_path(directory: Path, kind: str, mechanism: str) -> Path:
     """Path of a figure beside its results, without suffix."""
     return directory / f"{kind}-{file_part(mechanism)}"
 
 
 def existing_pictures(directory: Path) -> list[Path]:
-    """Existing figures of the result in a directory, at :func:`portrait_path`; empty without a result."""
+    """Existing figures of the result in a directory, at :func:`figure_path`; empty without a result."""
     if not holds_run(directory):
         return []
     try:
@@ -100,5 +100,10 @@ def existing_pictures(directory: Path) -> list[Path]:
     except InputError:  # a damaged result can be replaced, too
         return []
     parts = [name.removeprefix("jobs").removesuffix(".csv") for name in tables if name.startswith("jobs-")]
-    paths = (directory / f"{kind}{part}.{suffix}" for part in parts for kind in PORTRAITS for suffix in ("png", "pdf"))
+    paths = (
+        directory / f"{kind}{part}.{suffix}"
+        for part in parts
+        for kind in RECORDING_FIGURES
+        for suffix in ("png", "pdf")
+    )
     return [path for path in paths if is_plain_file(path)]

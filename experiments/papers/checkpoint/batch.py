@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.papers.checkpoint.published_values import APPLICATIONS
-from experiments.papers.checkpoint.workload import application_law
+from experiments.papers.checkpoint.workload import application_distribution
 from experiments.study.experiment import Tables
 from experiments.study.metrics import BATCH
 from experiments.study.verdicts import Verdict
@@ -28,9 +28,9 @@ from simulator.machine.actual_outcomes import UNSAVED
 from simulator.results.metrics import summarize
 from simulator.results.reservations import stochastic_rows
 from simulator.simulation import simulate
+from workloads.distributions import Distribution
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.ground.streams import stream
-from workloads.laws import Law
 from workloads.table.job import Job, JobType
 
 __all__ = [
@@ -47,7 +47,7 @@ __all__ = [
     "Instance",
     "check_batch",
     "draw_instance",
-    "find_law",
+    "find_distribution",
     "judge_on",
     "plan_for",
     "run_batch",
@@ -101,9 +101,9 @@ class Instance:
 
 
 @cache
-def find_law(application: str) -> Law:
+def find_distribution(application: str) -> Distribution:
     """The runtime distribution of an application of Table 3 [s]."""
-    return application_law(APPLICATIONS[application])
+    return application_distribution(APPLICATIONS[application])
 
 
 def check_batch(applications: Sequence[str], **numbers: int) -> None:
@@ -139,11 +139,13 @@ def draw_instance(counts: Mapping[str, int], past: int, seed: int, repetition: i
     """
     names = [name for name, count in counts.items() for _ in range(count)]
     drawn = [
-        find_law(name).sample(stream(seed, "batch", name, "runtimes", repetition), count)
+        find_distribution(name).sample(stream(seed, "batch", name, "runtimes", repetition), count)
         for name, count in counts.items()
     ]
     order = stream(seed, "batch", "order", repetition).permutation(len(names))
-    known = {name: find_law(name).sample(stream(seed, "batch", name, "past", repetition), past) for name in counts}
+    known = {
+        name: find_distribution(name).sample(stream(seed, "batch", name, "past", repetition), past) for name in counts
+    }
     return Instance(
         tuple(names[place] for place in order),
         np.concatenate(drawn)[order],
@@ -159,8 +161,8 @@ def _costs(application: str, overhead: float) -> CostModel:
 
 
 @cache
-def _of_law(strategy: str, application: str, overhead: float) -> ReservationPlan:
-    return STRATEGIES[strategy](find_law(application), _costs(application, overhead))
+def _of_distribution(strategy: str, application: str, overhead: float) -> ReservationPlan:
+    return STRATEGIES[strategy](find_distribution(application), _costs(application, overhead))
 
 
 def plan_for(strategy: str, application: str, past: npt.NDArray[np.float64], overhead: float = 1.0) -> ReservationPlan:
@@ -179,7 +181,7 @@ def plan_for(strategy: str, application: str, past: npt.NDArray[np.float64], ove
     """
     if strategy == "masi":
         return STRATEGIES["masi"](past, _costs(application, overhead), k=past.size, factor=_FACTOR)
-    return _of_law(strategy, application, overhead)
+    return _of_distribution(strategy, application, overhead)
 
 
 def judge_on(where: str, judge: Callable[[Tables], Sequence[Verdict]]) -> Callable[[Tables], list[Verdict]]:
@@ -271,6 +273,6 @@ def _plans(instance: Instance, strategy: str, overhead: float) -> tuple[dict[str
         costs = CostModel()
         runtimes = enumerate(instance.runtimes.tolist())
         own = {f"job {row}": ReservationPlan([runtime], False, costs, OMNISCIENT) for row, runtime in runtimes}
-        return own, {name: find_law(name).mean() for name in names}
+        return own, {name: find_distribution(name).mean() for name in names}
     plans = {name: plan_for(strategy, name, instance.past[name], overhead) for name in names}
-    return plans, {name: plan.expected_cost(find_law(name)) for name, plan in plans.items()}
+    return plans, {name: plan.expected_cost(find_distribution(name)) for name, plan in plans.items()}

@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from experiments.papers.checkpoint.batch import Instance, find_law, plan_for
+from experiments.papers.checkpoint.batch import Instance, find_distribution, plan_for
 from experiments.planning.reservation_series import RELEASES, REQUEUES, Release, Requeue, replay_series, series
 from policies.planning.plan_progress import Schedule
 from workloads.ground.streams import stream
@@ -145,7 +145,9 @@ def _schedules(instance: Instance, strategy: str, past: Past) -> list[Schedule]:
     if strategy == "masi" and past == "own":
         found = []
         for job, name in enumerate(instance.applications):
-            runs = find_law(name).sample(stream(instance.seed, "batch", "own past", job), instance.past[name].size)
+            runs = find_distribution(name).sample(
+                stream(instance.seed, "batch", "own past", job), instance.past[name].size
+            )
             found.append(Schedule(plan_for(strategy, name, runs)))
         return found
     known = {name: Schedule(plan_for(strategy, name, runs)) for name, runs in instance.past.items()}

@@ -16,8 +16,8 @@ from experiments.study.rules import Digits
 from experiments.study.verdicts import Statement, Verdict, reference, text
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
+from workloads.distributions import lognormal, lognormal_from_moments, truncate
 from workloads.ground.streams import stream
-from workloads.laws import lognormal, lognormal_from_moments, truncate
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -71,23 +71,28 @@ _OPTIMUM = 38.697
 
 
 def _measure(parameters: IntroParameters, seed: int) -> Tables:
-    law = truncate(lognormal(parameters.mu, parameters.sigma), 0.0, parameters.maximum)
+    distribution = truncate(lognormal(parameters.mu, parameters.sigma), 0.0, parameters.maximum)
     costs = equal_costs(parameters.overhead)
     plans = {
         name: ReservationPlan(np.multiply(ends, parameters.maximum), np.array(flags), costs, name)
         for name, (ends, flags) in _SEQUENCES.items()
     }
-    plans["optimal"] = STRATEGIES["optimal"](law, costs, n=parameters.cells, grid="cubic")
+    plans["optimal"] = STRATEGIES["optimal"](distribution, costs, n=parameters.cells, grid="cubic")
     ends = np.array([0.25, 0.5, 1.0]) * parameters.maximum
     stated = truncate(lognormal_from_moments(parameters.mean, parameters.std), 0.0, parameters.maximum)
-    shares, own = (np.diff(np.concatenate(([0.0], np.asarray(item.cdf(ends))))) for item in (stated, law))
+    shares, own = (np.diff(np.concatenate(([0.0], np.asarray(item.cdf(ends))))) for item in (stated, distribution))
     printed_shares = np.array([share for _, share in _PRINTED_PROBABILITIES])
     rows: list[dict[str, Any]] = []
     for name, plan in plans.items():
         # The paper sums with its rounded probabilities.
         rounded = float(printed_shares @ plan.paid_cost(ends)) if name != "optimal" else None
         rows.append(
-            {"sequence": name, "cost": plan.expected_cost(law), "cost_rounded": rounded, "printed": _PRINTED.get(name)}
+            {
+                "sequence": name,
+                "cost": plan.expected_cost(distribution),
+                "cost_rounded": rounded,
+                "printed": _PRINTED.get(name),
+            }
         )
     anatomy = [{"sequence": name, **row} for name, plan in plans.items() for row in parts(plan)]
     probabilities = [
@@ -95,8 +100,8 @@ def _measure(parameters: IntroParameters, seed: int) -> Tables:
         for (runtime, printed), share, used in zip(_PRINTED_PROBABILITIES, shares.tolist(), own.tolist(), strict=True)
     ]
     edges = np.linspace(0.0, parameters.maximum, 41)
-    drawn = np.histogram(law.sample(stream(seed, "checkpoint-intro"), parameters.jobs), edges)[0]
-    expected = parameters.jobs * np.diff(np.asarray(law.cdf(edges)))
+    drawn = np.histogram(distribution.sample(stream(seed, "checkpoint-intro"), parameters.jobs), edges)[0]
+    expected = parameters.jobs * np.diff(np.asarray(distribution.cdf(edges)))
     histogram = [
         {"from": a, "to": b, "jobs": jobs, "expected": mean}
         for a, b, jobs, mean in zip(

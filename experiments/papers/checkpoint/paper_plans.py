@@ -12,8 +12,8 @@ from policies.planning.costs import CostModel
 from policies.planning.optimal import cheapest
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
+from workloads.distributions import GRIDS, TABLE_1, Distribution, algorithm_1_size, bound_support, discretise
 from workloads.ground.errors import UnknownNameError
-from workloads.laws import GRIDS, TABLE_1, Law, algorithm_1_size, bound_support, discretise
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +29,7 @@ __all__ = [
     "limit_cost",
     "look",
     "make_plan",
-    "table_laws",
+    "table_distributions",
 ]
 
 #: The paper's names of the distributions of Table 1, in its order.
@@ -75,7 +75,7 @@ class Cells:
     kind: str
 
 
-def table_laws(names: Iterable[str]) -> dict[str, Law]:
+def table_distributions(names: Iterable[str]) -> dict[str, Distribution]:
     """Distributions of Table 1, truncated at Q(1 - 1e-7) where their support is infinite (section 4.2) [h].
 
     Raises
@@ -95,12 +95,12 @@ def equal_costs(overhead: float, gamma: float = 0.0) -> CostModel:
     return CostModel(alpha=1.0, beta=0.0, gamma=gamma, checkpoint=overhead, restart=overhead)
 
 
-def cells_for(law: Law, epsilon: float, overhead: float, most: int, gamma: float = 0.0) -> Cells:
+def cells_for(distribution: Distribution, epsilon: float, overhead: float, most: int, gamma: float = 0.0) -> Cells:
     """Algorithm 1's grid if it has at most ``most`` cells, otherwise ``most`` cubic cells.
 
     Parameters
     ----------
-    law
+    distribution
         A distribution with bounded support.
     epsilon
         Precision of Algorithm 1.
@@ -111,37 +111,39 @@ def cells_for(law: Law, epsilon: float, overhead: float, most: int, gamma: float
     gamma
         Price of each reservation.
     """
-    n = algorithm_1_size(law, epsilon, alpha=1.0, gamma=gamma, checkpoint=overhead, restart=overhead)
+    n = algorithm_1_size(distribution, epsilon, alpha=1.0, gamma=gamma, checkpoint=overhead, restart=overhead)
     return Cells(n, "equal-time") if n <= most else Cells(most, "cubic")
 
 
-def make_plan(strategy: str, law: Law, costs: CostModel, grid: Cells, most: int = 1000) -> ReservationPlan:
+def make_plan(
+    strategy: str, distribution: Distribution, costs: CostModel, grid: Cells, most: int = 1000
+) -> ReservationPlan:
     """The plan of one of the five strategies; the periodic ones search the best tau in 1..most."""
     if strategy.endswith("periodic"):
-        return STRATEGIES[strategy](law, costs, most=most)
+        return STRATEGIES[strategy](distribution, costs, most=most)
     if strategy == "optimal":
         # Algorithm 1 as printed asks for up to 116,909 cells (Weibull, epsilon = 0.1): some minutes, which the paper's
         # own sizes are worth. The strategy refuses as many, because its user waits for the answer.
-        cells = discretise(law, grid.n, grid.kind)
+        cells = discretise(distribution, grid.n, grid.kind)
         found = cheapest(cells.values, cells.probabilities, costs, survival=cells.survival)
         return ReservationPlan(found.milestones, found.checkpointed, costs, strategy)
-    return STRATEGIES[strategy](law, costs, n=grid.n, grid=grid.kind)
+    return STRATEGIES[strategy](distribution, costs, n=grid.n, grid=grid.kind)
 
 
-def limit_cost(law: Law, costs: CostModel, cells: int) -> float:
+def limit_cost(distribution: Distribution, costs: CostModel, cells: int) -> float:
     """Expected cost of the optimal plan on a grid of cubic cells fine enough for convergence."""
-    return STRATEGIES["optimal"](law, costs, n=cells, grid="cubic").expected_cost(law)
+    return STRATEGIES["optimal"](distribution, costs, n=cells, grid="cubic").expected_cost(distribution)
 
 
-def least_cost(law: Law, costs: CostModel, cells: int) -> float:
+def least_cost(distribution: Distribution, costs: CostModel, cells: int) -> float:
     """Lower bound of the expected cost of every plan for a continuous distribution.
 
     Every runtime is rounded down to the start of its cell. A given plan costs no more for a shorter job, so the best
     plan for the rounded runtimes costs no more than the best one for the distribution.
     """
-    edges = np.asarray(GRIDS["cubic"](law, np.arange(cells + 1) / cells), float)
-    edges[0], edges[-1] = law.lower, law.upper
-    survival = np.append(np.asarray(law.sf(edges[:-1]), float), 0.0)
+    edges = np.asarray(GRIDS["cubic"](distribution, np.arange(cells + 1) / cells), float)
+    edges[0], edges[-1] = distribution.lower, distribution.upper
+    survival = np.append(np.asarray(distribution.sf(edges[:-1]), float), 0.0)
     survival[0] = 1.0
     starts, probabilities = np.unique(edges[:-1]), -np.diff(survival)
     return cheapest(starts, np.maximum(probabilities, 0.0) / probabilities.sum(), costs).cost

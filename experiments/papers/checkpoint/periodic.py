@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from experiments.papers.checkpoint.paper_plans import NAMES, equal_costs, limit_cost, table_laws
+from experiments.papers.checkpoint.paper_plans import NAMES, equal_costs, limit_cost, table_distributions
 from experiments.papers.checkpoint.published_values import TABLE_2, TAUS
 from experiments.study.equivalence import count, reaches
 from experiments.study.experiment import Experiment, Row, Tables
@@ -18,7 +18,7 @@ from experiments.study.verdicts import Statement, Verdict, table, text
 from policies.planning.costs import CostModel
 from policies.planning.periodic import periodic_costs
 from policies.planning.strategies import STRATEGIES
-from workloads.laws import TABLE_1, Array, Law
+from workloads.distributions import TABLE_1, Array, Distribution
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,7 +34,7 @@ class PeriodicParameters:
 
     Attributes
     ----------
-    laws
+    distributions
         Names of Table 1.
     overhead
         C = R.
@@ -51,7 +51,7 @@ class PeriodicParameters:
         Cells per hour for the denominator in that mode.
     """
 
-    laws: tuple[str, ...] = tuple(NAMES)
+    distributions: tuple[str, ...] = tuple(NAMES)
     overhead: float = 0.1
     gamma: float = 0.1
     most: int = 1000
@@ -60,7 +60,9 @@ class PeriodicParameters:
     published_cells: float = 10.0
 
 
-def as_published_costs(law: Law, untruncated: Law, costs: CostModel, taus: ArrayLike, *, checkpointed: bool) -> Array:
+def as_published_costs(
+    distribution: Distribution, untruncated: Distribution, costs: CostModel, taus: ArrayLike, *, checkpointed: bool
+) -> Array:
     """Costs of periodic plans with the two errors that the printed numbers suggest; shape (m,).
 
     Survival is that of the distribution before its truncation at Q(1 - 1e-7). Without checkpoints each reservation
@@ -68,14 +70,14 @@ def as_published_costs(law: Law, untruncated: Law, costs: CostModel, taus: Array
     """
     found = []
     for tau in np.asarray(taus, int).tolist():
-        ends = law.lower + np.arange(1, tau + 1) * ((law.upper - law.lower) / tau)
+        ends = distribution.lower + np.arange(1, tau + 1) * ((distribution.upper - distribution.lower) / tau)
         needed = np.concatenate(([1.0], np.asarray(untruncated.sf(ends[:-1]), float)))
         if checkpointed:
             lengths = np.diff(ends, prepend=0.0) + float(costs.checkpoint_at(ends[:1])[0])
             lengths[-1] -= float(costs.checkpoint_at(ends[:1])[0])
             lengths[1:] += float(costs.restart_at(ends[:1])[0])
         else:
-            lengths = ends - np.where(np.arange(tau) > 0, law.lower, 0.0)
+            lengths = ends - np.where(np.arange(tau) > 0, distribution.lower, 0.0)
         found.append(float(((costs.alpha * lengths + costs.gamma) * needed).sum()))
     return np.array(found)
 
@@ -95,13 +97,13 @@ def _table_2(parameters: PeriodicParameters, gamma: float) -> tuple[list[dict[st
     shown = np.unique(np.round(np.geomspace(1, parameters.most, 80)).astype(int))
     rows: list[dict[str, Any]] = []
     curves: list[dict[str, Any]] = []
-    for name, law in table_laws(parameters.laws).items():
-        denominator, cells = _denominator(name, law, costs, parameters)
+    for name, distribution in table_distributions(parameters.distributions).items():
+        denominator, cells = _denominator(name, distribution, costs, parameters)
         for column, checkpointed in zip(_COLUMNS, (True, False), strict=True):
             if parameters.as_published:
-                paid = as_published_costs(law, TABLE_1[name], costs, every, checkpointed=checkpointed)
+                paid = as_published_costs(distribution, TABLE_1[name], costs, every, checkpointed=checkpointed)
             else:
-                paid = periodic_costs(law, costs, every, checkpointed=checkpointed)
+                paid = periodic_costs(distribution, costs, every, checkpointed=checkpointed)
             ratios = paid / denominator
             best = int(np.argmin(ratios))
             printed = TABLE_2[name][0 if checkpointed else 1]
@@ -122,12 +124,14 @@ def _table_2(parameters: PeriodicParameters, gamma: float) -> tuple[list[dict[st
     return rows, curves
 
 
-def _denominator(name: str, law: Law, costs: CostModel, parameters: PeriodicParameters) -> tuple[float, int]:
+def _denominator(
+    name: str, distribution: Distribution, costs: CostModel, parameters: PeriodicParameters
+) -> tuple[float, int]:
     """Reference cost of the multiples, and the grid of its plan."""
     if not parameters.as_published:
-        return limit_cost(law, costs, parameters.cells), parameters.cells
-    cells = max(1, math.ceil(parameters.published_cells * (law.upper - law.lower)))
-    plan = STRATEGIES["optimal"](law, costs, n=cells, grid="equal-time")
+        return limit_cost(distribution, costs, parameters.cells), parameters.cells
+    cells = max(1, math.ceil(parameters.published_cells * (distribution.upper - distribution.lower)))
+    plan = STRATEGIES["optimal"](distribution, costs, n=cells, grid="equal-time")
     needed = np.concatenate(([1.0], np.asarray(TABLE_1[name].sf(plan.milestones[:-1]), float)))
     return float((costs.alpha * plan.length + costs.gamma) @ needed), cells
 
@@ -193,18 +197,18 @@ def _costs(rows: Sequence[Row], column: str) -> Verdict:
 def _words(rows: Sequence[Row]) -> list[Verdict]:
     """Judge the statements of the text about the table."""
     best = {(row["law"], row["strategy"]): row for row in rows if row["cell"] == "best"}
-    laws = list(dict.fromkeys(row["law"] for row in rows))
+    distributions = list(dict.fromkeys(row["law"] for row in rows))
     ours = {key: row["measured"] for key, row in best.items()}
-    worse = [name for name in laws if ours[name, _COLUMNS[1]] > ours[name, _COLUMNS[0]] + 1e-9]
+    worse = [name for name in distributions if ours[name, _COLUMNS[1]] > ours[name, _COLUMNS[0]] + 1e-9]
     matching, printed = (
-        [name for name in laws if best[name, _COLUMNS[0]][kind] < _MATCHES] for kind in ("measured", "printed")
+        [name for name in distributions if best[name, _COLUMNS[0]][kind] < _MATCHES] for kind in ("measured", "printed")
     )
     last = max((row for row in rows if row["cell"].startswith("tau=")), key=lambda row: int(row["cell"][4:]))["cell"]
     ends = [row for row in rows if row["cell"] == last]
     factor, most_printed = (
         max(row[kind] / best[row["law"], row["strategy"]][kind] for row in ends) for kind in ("measured", "printed")
     )
-    no_worse = _list_names([name for name in laws if name not in worse])
+    no_worse = _list_names([name for name in distributions if name not in worse])
     better = Statement("NO-CKPT-PER performs worse than ALL-CKPT-PER with the best tau", "worse", text("4.3"))
     match = Statement(
         "ALL-CKPT-PER does not match DYN-PROG-COUNT, except for some laws", f"all but {_list_names(printed)}", _SOURCE
@@ -213,9 +217,15 @@ def _words(rows: Sequence[Row]) -> list[Verdict]:
         "a wrong period can significantly deteriorate the cost", f"{most_printed:.0f} times the best", _SOURCE
     )
     return [
-        count(better, len(worse), len(laws), "it costs more", f"not {no_worse}" if len(worse) < len(laws) else ""),
+        count(
+            better,
+            len(worse),
+            len(distributions),
+            "it costs more",
+            f"not {no_worse}" if len(worse) < len(distributions) else "",
+        ),
         match.exact_verdict(
-            matching == printed and len(printed) < len(laws),
+            matching == printed and len(printed) < len(distributions),
             f"holds if the laws with a best cost below {_MATCHES:g} are those of the table, and not all",
             f"all but {_list_names(matching)}",
         ),

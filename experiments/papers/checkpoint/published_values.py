@@ -77,7 +77,7 @@ class PrintedApplication:
     ----------
     title
         What it does.
-    law
+    distribution
         ``"gamma"`` or ``"weibull"``.
     shape, scale
         Parameters of the distribution as printed.
@@ -92,7 +92,7 @@ class PrintedApplication:
     """
 
     title: str
-    law: str
+    distribution: str
     shape: float
     scale: float
     minimum: float

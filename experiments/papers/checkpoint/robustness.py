@@ -13,7 +13,7 @@ from experiments.papers.checkpoint.paper_plans import FIVE, cells_for, equal_cos
 from experiments.study.equivalence import count, most, reaches
 from experiments.study.experiment import Experiment, Tables
 from experiments.study.verdicts import Statement, Verdict, figure, text
-from workloads.laws import bound_support, lognormal_from_moments
+from workloads.distributions import bound_support, lognormal_from_moments
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,10 +57,10 @@ def _measure(parameters: RobustnessParameters, seed: int) -> Tables:
         for factor in parameters.factors:
             mean = parameters.mean * (factor if varied == "mean" else 1.0)
             std = parameters.std * (factor if varied == "std" else 1.0)
-            law = bound_support(lognormal_from_moments(mean, std))
-            grid = cells_for(law, parameters.epsilon, parameters.overhead, parameters.most_cells)
+            distribution = bound_support(lognormal_from_moments(mean, std))
+            grid = cells_for(distribution, parameters.epsilon, parameters.overhead, parameters.most_cells)
             for strategy in FIVE:
-                plan = make_plan(strategy, law, costs, grid, parameters.most)
+                plan = make_plan(strategy, distribution, costs, grid, parameters.most)
                 rows.append(
                     {
                         "varied": varied,
@@ -68,7 +68,7 @@ def _measure(parameters: RobustnessParameters, seed: int) -> Tables:
                         "mean": mean,
                         "std": std,
                         "strategy": strategy,
-                        "normalised": plan.normalised_cost(law),
+                        "normalised": plan.normalised_cost(distribution),
                         "reservations": len(plan),
                         "cells": grid.n,
                         "grid": grid.kind,
@@ -83,7 +83,7 @@ _LINE = 0.01
 _WIDE = 1.2
 #: Costs have converged to the omniscient scheduler's within this share of them ...
 _CONVERGED = 0.1
-#: ... where mean / deviation is large: an order of magnitude above the fitted law's.
+#: ... where mean / deviation is large: an order of magnitude above the fitted distribution's.
 _LARGE = 10.0
 
 

@@ -14,12 +14,12 @@ from experiments.papers.checkpoint.paper_plans import (
     equal_costs,
     look,
     make_plan,
-    table_laws,
+    table_distributions,
 )
 from experiments.study.equivalence import POINTS, close, most, reaches
 from experiments.study.experiment import Experiment, Tables
 from experiments.study.verdicts import Statement, Verdict, text
-from workloads.laws import algorithm_1_size
+from workloads.distributions import algorithm_1_size
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,10 +33,10 @@ class OverheadParameters:
 
     Attributes
     ----------
-    laws
+    distributions
         Names of Table 1.
     overheads
-        C = R, > 0. The paper's axis is not in its text; here it goes beyond the mean runtime of either law.
+        C = R, > 0. The paper's axis is not in its text; here it goes beyond the mean runtime of either distribution.
     epsilon
         Precision of Algorithm 1.
     most_cells
@@ -45,7 +45,7 @@ class OverheadParameters:
         The best tau is searched in 1..most.
     """
 
-    laws: tuple[str, ...] = ("exponential", "bounded-pareto")
+    distributions: tuple[str, ...] = ("exponential", "bounded-pareto")
     overheads: tuple[float, ...] = (0.025, *(round(0.05 * step, 2) for step in range(1, 41)))
     epsilon: float = 0.1
     most_cells: int = 20_000
@@ -54,20 +54,20 @@ class OverheadParameters:
 
 def _measure_overheads(parameters: OverheadParameters, seed: int) -> Tables:
     rows: list[dict[str, Any]] = []
-    for name, law in table_laws(parameters.laws).items():
+    for name, distribution in table_distributions(parameters.distributions).items():
         for overhead in parameters.overheads:
             costs = equal_costs(overhead)
-            grid = cells_for(law, parameters.epsilon, overhead, parameters.most_cells)
+            grid = cells_for(distribution, parameters.epsilon, overhead, parameters.most_cells)
             base = 0.0
             for strategy in FIVE:
-                plan = make_plan(strategy, law, costs, grid, parameters.most)
-                cost = plan.expected_cost(law)
+                plan = make_plan(strategy, distribution, costs, grid, parameters.most)
+                cost = plan.expected_cost(distribution)
                 base = base or cost
                 rows.append(
                     {
                         "law": name,
                         "overhead": overhead,
-                        "mean": law.mean(),
+                        "mean": distribution.mean(),
                         "strategy": strategy,
                         "cost": cost,
                         "normalised": cost / base,
@@ -180,7 +180,7 @@ class EpsilonParameters:
 
     Attributes
     ----------
-    laws
+    distributions
         Names of Table 1.
     epsilons
         Descending or not; costs are normalised by the smallest.
@@ -188,7 +188,7 @@ class EpsilonParameters:
         C = R.
     """
 
-    laws: tuple[str, ...] = tuple(NAMES)
+    distributions: tuple[str, ...] = tuple(NAMES)
     epsilons: tuple[float, ...] = (0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0, 5.0, 7.0, 10.0)
     overhead: float = 0.1
 
@@ -196,11 +196,13 @@ class EpsilonParameters:
 def _measure_epsilons(parameters: EpsilonParameters, seed: int) -> Tables:
     costs = equal_costs(parameters.overhead)
     rows: list[dict[str, Any]] = []
-    for name, law in table_laws(parameters.laws).items():
+    for name, distribution in table_distributions(parameters.distributions).items():
         base = 0.0
         for epsilon in sorted(parameters.epsilons):
-            n = algorithm_1_size(law, epsilon, alpha=1.0, checkpoint=parameters.overhead, restart=parameters.overhead)
-            cost = make_plan("optimal", law, costs, Cells(n, "equal-time")).expected_cost(law)
+            n = algorithm_1_size(
+                distribution, epsilon, alpha=1.0, checkpoint=parameters.overhead, restart=parameters.overhead
+            )
+            cost = make_plan("optimal", distribution, costs, Cells(n, "equal-time")).expected_cost(distribution)
             base = base or cost
             rows.append(
                 {

@@ -15,15 +15,15 @@ from experiments.papers.checkpoint.paper_plans import (
     least_cost,
     limit_cost,
     make_plan,
-    table_laws,
+    table_distributions,
 )
 from experiments.study.equivalence import POINTS, close, count, most
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.verdicts import Statement, Verdict, text
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES
+from workloads.distributions import Distribution, algorithm_1_size
 from workloads.ground.streams import stream
-from workloads.laws import Law, algorithm_1_size
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +37,7 @@ class ClaimParameters:
 
     Attributes
     ----------
-    laws
+    distributions
         Names of Table 1.
     overhead
         C = R for Theorem 3 and Lemma 1.
@@ -51,7 +51,7 @@ class ClaimParameters:
         C = R in multiples of the mean, for the gain of a mix.
     """
 
-    laws: tuple[str, ...] = tuple(NAMES)
+    distributions: tuple[str, ...] = tuple(NAMES)
     overhead: float = 0.1
     epsilons: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
     cells: int = 8000
@@ -60,34 +60,38 @@ class ClaimParameters:
 
 
 def _measure(parameters: ClaimParameters, seed: int) -> Tables:
-    laws = table_laws(parameters.laws)
+    distributions = table_distributions(parameters.distributions)
     return {
-        "": [row for name, law in laws.items() for row in _theorem_3(name, law, parameters)],
-        "lemma1": [row for name, law in laws.items() for row in _lemma_1(name, law, parameters, seed)],
-        "gain": [row for name, law in laws.items() for row in _gain(name, law, parameters)],
+        "": [row for name, distribution in distributions.items() for row in _theorem_3(name, distribution, parameters)],
+        "lemma1": [
+            row
+            for name, distribution in distributions.items()
+            for row in _lemma_1(name, distribution, parameters, seed)
+        ],
+        "gain": [row for name, distribution in distributions.items() for row in _gain(name, distribution, parameters)],
     }
 
 
-def _theorem_3(name: str, law: Law, parameters: ClaimParameters) -> list[dict[str, Any]]:
+def _theorem_3(name: str, distribution: Distribution, parameters: ClaimParameters) -> list[dict[str, Any]]:
     """Cost of DYN-PROG-COUNT(epsilon) on Algorithm 1's grid against the optimum and the lower bound."""
     overhead = parameters.overhead
     costs = equal_costs(overhead)
-    best, floor = limit_cost(law, costs, parameters.cells), least_cost(law, costs, parameters.cells)
+    best, floor = limit_cost(distribution, costs, parameters.cells), least_cost(distribution, costs, parameters.cells)
     rows = []
     for epsilon in parameters.epsilons:
-        n = algorithm_1_size(law, epsilon, alpha=1.0, checkpoint=overhead, restart=overhead)
-        cost = make_plan("optimal", law, costs, Cells(n, "equal-time")).expected_cost(law)
+        n = algorithm_1_size(distribution, epsilon, alpha=1.0, checkpoint=overhead, restart=overhead)
+        cost = make_plan("optimal", distribution, costs, Cells(n, "equal-time")).expected_cost(distribution)
         rows.append({"law": name, "epsilon": epsilon, "cells": n, "cost": cost, "converged": best, "floor": floor})
     return rows
 
 
-def _lemma_1(name: str, law: Law, parameters: ClaimParameters, seed: int) -> list[dict[str, Any]]:
+def _lemma_1(name: str, distribution: Distribution, parameters: ClaimParameters, seed: int) -> list[dict[str, Any]]:
     """Replace the reservations of random sequences up to min(R, epsilon E[X]) by one of that length."""
     rng = stream(seed, "checkpoint-claims", name)
     rows = []
     for epsilon in parameters.epsilons:
-        start = min(parameters.overhead, epsilon * law.mean())
-        if start >= law.upper:
+        start = min(parameters.overhead, epsilon * distribution.mean())
+        if start >= distribution.upper:
             continue
         worst = 0.0
         for _ in range(parameters.trials):
@@ -97,27 +101,29 @@ def _lemma_1(name: str, law: Law, parameters: ClaimParameters, seed: int) -> lis
                 gamma=float(rng.choice([0.0, 0.1])),
             )
             early = np.unique(start * (1.0 - rng.random(rng.integers(1, 4))))
-            late = np.unique(np.maximum(np.asarray(law.ppf(rng.random(rng.integers(0, 6)))), start * 1.001))
-            late = np.append(late[late < law.upper], law.upper)
+            late = np.unique(np.maximum(np.asarray(distribution.ppf(rng.random(rng.integers(0, 6)))), start * 1.001))
+            late = np.append(late[late < distribution.upper], distribution.upper)
             flags = rng.random(early.size + late.size) < 0.5
             flags[-1] = False
             before = ReservationPlan(np.concatenate((early, late)), flags, costs)
             after = ReservationPlan(
                 np.concatenate(([start], late)), np.concatenate(([False], flags[early.size :])), costs
             )
-            worst = max(worst, after.expected_cost(law) / before.expected_cost(law))
+            worst = max(worst, after.expected_cost(distribution) / before.expected_cost(distribution))
         rows.append({"law": name, "epsilon": epsilon, "trials": parameters.trials, "worst": worst})
     return rows
 
 
-def _gain(name: str, law: Law, parameters: ClaimParameters) -> list[dict[str, Any]]:
+def _gain(name: str, distribution: Distribution, parameters: ClaimParameters) -> list[dict[str, Any]]:
     """Costs of the three dynamic programs for several C = R."""
     rows = []
     for multiple in parameters.overheads:
-        costs = equal_costs(multiple * law.mean())
-        row: dict[str, Any] = {"law": name, "multiple": multiple, "overhead": multiple * law.mean()}
+        costs = equal_costs(multiple * distribution.mean())
+        row: dict[str, Any] = {"law": name, "multiple": multiple, "overhead": multiple * distribution.mean()}
         for strategy in ("optimal", "all-ckpt", "no-ckpt"):
-            row[strategy] = STRATEGIES[strategy](law, costs, n=parameters.cells // 4, grid="cubic").expected_cost(law)
+            row[strategy] = STRATEGIES[strategy](
+                distribution, costs, n=parameters.cells // 4, grid="cubic"
+            ).expected_cost(distribution)
         rows.append(row)
     return rows
 
@@ -130,12 +136,16 @@ def _judge(tables: Tables) -> list[Verdict]:
     verdicts = [_theorem(tables[""], epsilon) for epsilon in sorted({row["epsilon"] for row in tables[""]})]
     verdicts.append(_lemma(tables["lemma1"]))
     gains = list(tables["gain"])
-    laws = list(dict.fromkeys(row["law"] for row in gains))
-    top = {law: max((row for row in gains if row["law"] == law), key=_gain_of_mix) for law in laws}
+    distributions = list(dict.fromkeys(row["law"] for row in gains))
+    top = {
+        distribution: max((row for row in gains if row["law"] == distribution), key=_gain_of_mix)
+        for distribution in distributions
+    }
     shown = ", ".join(
-        f"{NAMES[law]} {100 * _gain_of_mix(row):.1f} % at {row['overhead']:.3g} h" for law, row in top.items()
+        f"{NAMES[distribution]} {100 * _gain_of_mix(row):.1f} % at {row['overhead']:.3g} h"
+        for distribution, row in top.items()
     )
-    mixing = [law for law in laws if _gain_of_mix(top[law]) > _GAIN]
+    mixing = [distribution for distribution in distributions if _gain_of_mix(top[distribution]) > _GAIN]
     some = Statement(
         "for some C = R a mix of reservations with and without checkpoints is better than both variants, for each law",
         "there exist thresholds", text("4.3"),
@@ -143,7 +153,7 @@ def _judge(tables: Tables) -> list[Verdict]:
     up_to = Statement("the gain of a mix over both variants is up to 10 %, over all laws", "10 %", text("4.3"))
     return [
         *verdicts,
-        count(some, len(mixing), len(laws), f"the largest gain is over {100 * _GAIN:g} %", shown),
+        count(some, len(mixing), len(distributions), f"the largest gain is over {100 * _GAIN:g} %", shown),
         close(
             up_to, max(_gain_of_mix(row) for row in top.values()), 0.1, POINTS, f"at most {shown}", unit="%", scale=100
         ),

@@ -19,7 +19,7 @@ from experiments.papers.checkpoint.batch import (
     UTILIZATION,
     check_batch,
     draw_instance,
-    find_law,
+    find_distribution,
     judge_on,
     run_batch,
 )
@@ -81,7 +81,11 @@ def _summary(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     for name in dict.fromkeys(row["application"] for row in rows):
         for strategy in STRATEGY_NAMES:
             where = {"application": name}
-            row: dict[str, Any] = {"application": name, "strategy": strategy, "mean_walltime_s": find_law(name).mean()}
+            row: dict[str, Any] = {
+                "application": name,
+                "strategy": strategy,
+                "mean_walltime_s": find_distribution(name).mean(),
+            }
             for column in ("expected_cost_s", "reserved_s", "reservations", "plan_checkpoints", "full"):
                 row[column] = fmean(in_order(rows, column, strategy=strategy, **where))
             for metric in METRICS:

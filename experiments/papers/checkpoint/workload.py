@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.papers.checkpoint.paper_plans import NAMES, table_laws
+from experiments.papers.checkpoint.paper_plans import NAMES, table_distributions
 from experiments.papers.checkpoint.published_values import APPLICATIONS, PrintedApplication
 from experiments.study.equivalence import most, reaches
 from experiments.study.experiment import Experiment, Tables
 from experiments.study.verdicts import Statement, Verdict, table
+from workloads.distributions import TABLE_1, Array, Distribution, from_scipy, gamma, truncate, weibull
 from workloads.ground.errors import UnknownNameError
-from workloads.laws import TABLE_1, Array, Law, from_scipy, gamma, truncate, weibull
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["EXPERIMENTS", "PRINTED_DENSITIES", "application_law"]
+__all__ = ["EXPERIMENTS", "PRINTED_DENSITIES", "application_distribution"]
 
 _ROOT = math.sqrt(2.0 * math.pi)
 #: Tolerance for equal densities, because ours are differences of the distribution function.
@@ -47,35 +47,35 @@ PRINTED_DENSITIES: Mapping[str, Callable[[Array], Array]] = {
 
 
 @dataclass(frozen=True)
-class LawParameters:
+class DistributionParameters:
     """Table 1; times in hours.
 
     Attributes
     ----------
-    laws
+    distributions
         Names of Table 1.
     points
         Number of quantiles at which densities are compared and drawn.
     """
 
-    laws: tuple[str, ...] = tuple(NAMES)
+    distributions: tuple[str, ...] = tuple(NAMES)
     points: int = 200
 
 
-def _measure_laws(parameters: LawParameters, seed: int) -> Tables:
+def _measure_distributions(parameters: DistributionParameters, seed: int) -> Tables:
     rows: list[dict[str, Any]] = []
     densities: list[dict[str, Any]] = []
-    for name, law in table_laws(parameters.laws).items():
+    for name, distribution in table_distributions(parameters.distributions).items():
         whole = TABLE_1[name]
         rows.append(
             {
                 "law": name,
                 "lower": whole.lower,
                 "upper": whole.upper if math.isfinite(whole.upper) else None,
-                "cut_at": law.upper,
-                "mean": law.mean(),
-                "median": float(law.ppf(0.5)),
-                "q99": float(law.isf(0.01)),
+                "cut_at": distribution.upper,
+                "mean": distribution.mean(),
+                "median": float(distribution.ppf(0.5)),
+                "q99": float(distribution.isf(0.01)),
             }
         )
         # Between the quantiles, where all densities are smooth.
@@ -91,7 +91,7 @@ def _measure_laws(parameters: LawParameters, seed: int) -> Tables:
     return {"": rows, "densities": densities}
 
 
-def _judge_laws(tables: Tables) -> list[Verdict]:
+def _judge_distributions(tables: Tables) -> list[Verdict]:
     verdicts = []
     for row in tables[""]:
         own = [point for point in tables["densities"] if point["law"] == row["law"]]
@@ -107,7 +107,7 @@ def _judge_laws(tables: Tables) -> list[Verdict]:
     return verdicts
 
 
-def _draw_laws(tables: Tables) -> Figure:
+def _draw_distributions(tables: Tables) -> Figure:
     from experiments.figures.style import INK, PAGE, dress, new_figure
 
     rows = tables[""]
@@ -128,7 +128,7 @@ def _draw_laws(tables: Tables) -> Figure:
     return figure
 
 
-def application_law(application: PrintedApplication) -> Law:
+def application_distribution(application: PrintedApplication) -> Distribution:
     """The distribution of an application's walltimes [s], shifted to its location and truncated to its support.
 
     Notes
@@ -139,7 +139,7 @@ def application_law(application: PrintedApplication) -> Law:
     low, high = application.minimum, application.maximum
     from scipy import stats
 
-    if application.law == "gamma":
+    if application.distribution == "gamma":
         moved = stats.gamma(application.shape, application.location, application.scale)
     else:
         moved = stats.gumbel_l(application.location, application.scale / application.shape)
@@ -169,16 +169,16 @@ def _measure_applications(parameters: ApplicationParameters, seed: int) -> Table
         if name not in APPLICATIONS:
             raise UnknownNameError("application", name, APPLICATIONS)
         application = APPLICATIONS[name]
-        law = application_law(application)
-        printed: Law = gamma(application.shape, application.scale)
-        if application.law == "weibull":
+        distribution = application_distribution(application)
+        printed: Distribution = gamma(application.shape, application.scale)
+        if application.distribution == "weibull":
             printed = weibull(application.scale, application.shape)
         inside = float(printed.sf(application.minimum)) - float(printed.sf(application.maximum))
         rows.append(
             {
                 "application": name,
                 "title": application.title,
-                "law": application.law,
+                "law": application.distribution,
                 "shape": application.shape,
                 "scale": application.scale,
                 "minimum": application.minimum,
@@ -186,16 +186,16 @@ def _measure_applications(parameters: ApplicationParameters, seed: int) -> Table
                 "location": application.location,
                 "checkpoint": application.checkpoint,
                 "restart": application.restart,
-                "mean": law.mean(),
-                "median": float(law.ppf(0.5)),
-                "checkpoint_to_mean": application.checkpoint / law.mean(),
+                "mean": distribution.mean(),
+                "median": float(distribution.ppf(0.5)),
+                "checkpoint_to_mean": application.checkpoint / distribution.mean(),
                 "mass_as_printed": inside,
             }
         )
         at = np.linspace(application.minimum, application.maximum, parameters.points)
         curves += [
             {"application": name, "t": t, "survival": survival}
-            for t, survival in zip(at.tolist(), np.asarray(law.sf(at)).tolist(), strict=True)
+            for t, survival in zip(at.tolist(), np.asarray(distribution.sf(at)).tolist(), strict=True)
         ]
     return {"": rows, "survival": curves}
 
@@ -246,11 +246,11 @@ EXPERIMENTS: Sequence[Experiment] = (
         id="checkpoint-table1",
         title="The nine distributions of the evaluation",
         question="Are these the distributions of the paper?",
-        parameters=LawParameters(),
-        quick=LawParameters(),
-        measure=_measure_laws,
-        judge=_judge_laws,
-        draw=_draw_laws,
+        parameters=DistributionParameters(),
+        quick=DistributionParameters(),
+        measure=_measure_distributions,
+        judge=_judge_distributions,
+        draw=_draw_distributions,
     ),
     Experiment(
         id="checkpoint-table3",

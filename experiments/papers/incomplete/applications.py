@@ -17,12 +17,12 @@ import numpy.typing as npt
 from policies.planning.costs import CostModel
 from policies.planning.optimal import cheapest
 from policies.planning.plan import ReservationPlan
-from workloads.laws.distribution import DiscreteLaw, Law
-from workloads.laws.grids import discretise
-from workloads.laws.mixture import mixture
-from workloads.laws.named import exponential, truncated_normal
-from workloads.laws.shifted import shift
-from workloads.laws.truncated import truncate
+from workloads.distributions.distribution import DiscreteDistribution, Distribution
+from workloads.distributions.grids import discretise
+from workloads.distributions.mixture import mixture
+from workloads.distributions.named import exponential, truncated_normal
+from workloads.distributions.shifted import shift
+from workloads.distributions.truncated import truncate
 
 __all__ = ["COSTS", "Application", "applications", "best_strategy"]
 
@@ -40,7 +40,7 @@ class Application:
     ----------
     name, title
         In tables, and in figures.
-    law
+    distribution
         Distribution of its runtime [h].
     families
         Parametric families of the distribution, which a semi-clairvoyant user fits. Empty for a mixture.
@@ -48,29 +48,29 @@ class Application:
 
     name: str
     title: str
-    law: Law
+    distribution: Distribution
     families: tuple[str, ...]
 
     @cached_property
     def optimum(self) -> float:
         """Expected cost of the best strategy [h]."""
-        return self.cost(best_strategy(self.law, self.law.upper, _FINE))
+        return self.cost(best_strategy(self.distribution, self.distribution.upper, _FINE))
 
     def cost(self, milestones: npt.ArrayLike) -> float:
         """Expected cost of a strategy [h] (Theorem 1)."""
-        return ReservationPlan(milestones, False, COSTS).expected_cost(self.law)
+        return ReservationPlan(milestones, False, COSTS).expected_cost(self.distribution)
 
     def loss(self, milestones: npt.ArrayLike) -> float:
         """Expected loss d_EL of a strategy (Definition 1)."""
         return self.cost(milestones) / self.optimum - 1.0
 
 
-def best_strategy(law: Law, bound: float, cells: int) -> npt.NDArray[np.float64]:
+def best_strategy(distribution: Distribution, bound: float, cells: int) -> npt.NDArray[np.float64]:
     """The best strategy for a distribution, completed by the bound of the runtime.
 
     Parameters
     ----------
-    law
+    distribution
         Distribution of the runtime; a discrete one is used unchanged.
     bound
         Upper bound of the runtime, in the unit of the distribution.
@@ -82,9 +82,13 @@ def best_strategy(law: Law, bound: float, cells: int) -> npt.NDArray[np.float64]
     ndarray of shape (reservations,)
         Ascending; the last one is the bound.
     """
-    if not isinstance(law, DiscreteLaw):
-        law = discretise(truncate(law, upper=bound) if law.upper > bound else law, cells, "equal-time")
-    milestones = cheapest(law.values, law.probabilities, COSTS, "none", law.survival).milestones
+    if not isinstance(distribution, DiscreteDistribution):
+        distribution = discretise(
+            truncate(distribution, upper=bound) if distribution.upper > bound else distribution, cells, "equal-time"
+        )
+    milestones = cheapest(
+        distribution.values, distribution.probabilities, COSTS, "none", distribution.survival
+    ).milestones
     return milestones if milestones[-1] >= bound else np.append(milestones, bound)
 
 
@@ -105,5 +109,5 @@ def applications() -> Mapping[str, Application]:
     return {item.name: item for item in found}
 
 
-def _exponential() -> Law:
+def _exponential() -> Distribution:
     return shift(truncate(exponential(1.5), upper=8.0), 1.0)

@@ -19,12 +19,12 @@ from experiments.papers.profiles.shared_data import elsewhere
 from experiments.study.equivalence import most, reaches
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.verdicts import Statement, Verdict, text
+from workloads.distributions.distribution import Distribution
+from workloads.distributions.mixture import mixture
+from workloads.distributions.named import lognormal_from_moments
 from workloads.fits import Samples, fit_polynomial, fit_usual
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
-from workloads.laws.distribution import Law
-from workloads.laws.mixture import mixture
-from workloads.laws.named import lognormal_from_moments
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -46,12 +46,12 @@ class Behaviour:
     degree: int = 10
 
 
-def _example_applications() -> dict[str, tuple[str, Law]]:
+def _example_applications() -> dict[str, tuple[str, Distribution]]:
     """Name, title and walltime [h] of the applications of Figure 1."""
     logged = list_applications()
     return {
-        "qa": ("one behaviour", logged["functional-qa"].law),
-        "segmentation": ("several behaviours", logged["deep-brain"].law),
+        "qa": ("one behaviour", logged["functional-qa"].distribution),
+        "segmentation": ("several behaviours", logged["deep-brain"].distribution),
     }
 
 
@@ -62,8 +62,8 @@ def _measure_behaviour(parameters: Behaviour, seed: int) -> Tables:
     histogram: list[dict[str, Any]] = []
     curves: list[dict[str, Any]] = []
     fits: list[dict[str, Any]] = []
-    for (name, (_, law)), number in zip(generated.items(), parameters.runs, strict=True):
-        times = law.sample(stream(seed, "incomplete-fig1", name), number)
+    for (name, (_, distribution)), number in zip(generated.items(), parameters.runs, strict=True):
+        times = distribution.sample(stream(seed, "incomplete-fig1", name), number)
         counts, edges = np.histogram(times, bins=parameters.bins)
         histogram += [
             {"application": name, "from_h": float(left), "to_h": float(right), "runs": int(count)}

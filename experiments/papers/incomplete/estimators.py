@@ -15,10 +15,10 @@ from experiments.study.experiment import Resources, Row
 from experiments.study.parameters import or_none
 from experiments.study.row_cache import collect_rows
 from policies.planning.plan import ReservationPlan
+from workloads.distributions.distribution import Distribution
 from workloads.fits import Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
-from workloads.laws.distribution import Law
 
 __all__ = ["ESTIMATORS", "Setting", "measure_losses", "together"]
 
@@ -90,10 +90,10 @@ def _semi(task: _Task, application: Application, samples: Samples, raw: np.ndarr
 
 
 def _choose_fits(task: _Task, application: Application, samples: Samples, raw: np.ndarray) -> Iterable[_Estimate]:
-    bound, cells = application.law.upper, task.setting.cells
+    bound, cells = application.distribution.upper, task.setting.cells
 
-    def planner(law: Law, costs: Any) -> ReservationPlan:
-        return ReservationPlan(best_strategy(law, bound, cells), False, costs)
+    def planner(distribution: Distribution, costs: Any) -> ReservationPlan:
+        return ReservationPlan(best_strategy(distribution, bound, cells), False, costs)
 
     rng = stream(task.seed, "incomplete", "folds", task.application, task.size, task.repetition)
     yield "chosen", choose(raw, COSTS, planner, rng=rng, upper=bound).chosen
@@ -138,7 +138,7 @@ def measure_losses(
     -------
     list of dict
         A row for each estimate: application, optimum_h, samples, repetition, estimator, fit, error (RMS of the CDF),
-        reservations, cost_h, loss. The last four are None where no law of the kind could be fitted.
+        reservations, cost_h, loss. The last four are None where no distribution of the kind could be fitted.
 
     Raises
     ------
@@ -176,8 +176,8 @@ def _task_rows(task: _Task) -> list[dict[str, Any]]:
     """Estimates from one draw of samples, which does not depend on the other settings."""
     application = applications()[task.application]
     rng = stream(task.seed, "incomplete", task.application, task.size, task.repetition)
-    raw = application.law.sample(rng, task.size)
-    samples = Samples.of(raw, application.law.upper if task.setting.ends == "bound" else None)
+    raw = application.distribution.sample(rng, task.size)
+    samples = Samples.of(raw, application.distribution.upper if task.setting.ends == "bound" else None)
     rows = []
     for estimator in task.estimators:
         for label, fit in ESTIMATORS[estimator](task, application, samples, raw):
@@ -193,8 +193,8 @@ def _task_rows(task: _Task) -> list[dict[str, Any]]:
                 "cost_h": None,
                 "loss": None,
             }
-            if fit is not None and fit.law is not None and fit.reason_refused is None:
-                milestones = best_strategy(fit.law, application.law.upper, task.setting.cells)
+            if fit is not None and fit.distribution is not None and fit.reason_refused is None:
+                milestones = best_strategy(fit.distribution, application.distribution.upper, task.setting.cells)
                 row |= {
                     "fit": fit.name,
                     "error": fit.error**0.5,

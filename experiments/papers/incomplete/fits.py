@@ -15,6 +15,8 @@ from experiments.study.equivalence import most
 from experiments.study.experiment import Experiment, Row, Tables
 from experiments.study.rules import Above
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, figure, text
+from workloads.distributions.distribution import Distribution
+from workloads.distributions.named import truncated_normal
 from workloads.fits import (
     USUAL,
     Fit,
@@ -26,8 +28,6 @@ from workloads.fits import (
 )
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
-from workloads.laws.distribution import Law
-from workloads.laws.named import truncated_normal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -55,39 +55,48 @@ class Steps:
 
 
 def _measure_steps(parameters: Steps, seed: int) -> Tables:
-    law = truncated_normal(parameters.mean, parameters.std, parameters.minimum, parameters.maximum)
+    distribution = truncated_normal(parameters.mean, parameters.std, parameters.minimum, parameters.maximum)
     if min(parameters.samples, parameters.repetitions, parameters.points) < 2:
         raise ParameterError("samples, repetitions, points", "2 or more", parameters)
     times = np.linspace(parameters.minimum, parameters.maximum, parameters.points)
     curves: list[dict[str, Any]] = []
     distances = []
     for repetition in range(parameters.repetitions):
-        raw = law.sample(stream(seed, "incomplete-fig3", repetition), parameters.samples)
+        raw = distribution.sample(stream(seed, "incomplete-fig3", repetition), parameters.samples)
         samples = Samples.of(raw, parameters.maximum)
         fits = [fit_discrete(samples), fit_interpolation(samples), fit_polynomial(samples)]
         if repetition == 0:
             # One parametric fit suffices: the distances concern the step from discrete to continuous.
-            shown = {"law": law, **{fit.method: fit.good() for fit in fits}, "usual": fit_usual(samples)[0].good()}
+            shown = {
+                "law": distribution,
+                **{fit.method: fit.good() for fit in fits},
+                "usual": fit_usual(samples)[0].good(),
+            }
             curves = _curves(times, shown)
             drawn = [{"time_h": float(value)} for value in np.sort(raw)]
         distances += [
-            {"repetition": repetition, "method": fit.method, "rms": _rms(fit, law, times), "falls": _falls(fit, times)}
+            {
+                "repetition": repetition,
+                "method": fit.method,
+                "rms": _rms(fit, distribution, times),
+                "falls": _falls(fit, times),
+            }
             for fit in fits
         ]
     return {"": curves, "samples": drawn, "distances": distances}
 
 
-def _curves(times: npt.NDArray[np.float64], laws: dict[str, Law]) -> list[dict[str, Any]]:
+def _curves(times: npt.NDArray[np.float64], distributions: dict[str, Distribution]) -> list[dict[str, Any]]:
     return [
         {"method": name, "time_h": float(time), "cdf": float(height)}
-        for name, law in laws.items()
-        for time, height in zip(times, law.cdf(times), strict=True)
+        for name, distribution in distributions.items()
+        for time, height in zip(times, distribution.cdf(times), strict=True)
     ]
 
 
-def _rms(fit: Fit, law: Law, times: npt.NDArray[np.float64]) -> float:
+def _rms(fit: Fit, distribution: Distribution, times: npt.NDArray[np.float64]) -> float:
     """Root mean square distance of the CDF to the true one."""
-    return float(np.sqrt(np.mean((fit.good().cdf(times) - law.cdf(times)) ** 2)))
+    return float(np.sqrt(np.mean((fit.good().cdf(times) - distribution.cdf(times)) ** 2)))
 
 
 def _falls(fit: Fit, times: npt.NDArray[np.float64]) -> int:
@@ -164,7 +173,7 @@ def _measure_densities(parameters: Densities, seed: int) -> Tables:
     curves: list[dict[str, Any]] = []
     table = []
     for application in applications().values():
-        raw = application.law.sample(stream(seed, "incomplete-fig9", application.name), parameters.samples)
+        raw = application.distribution.sample(stream(seed, "incomplete-fig9", application.name), parameters.samples)
         samples = Samples.of(raw)
         for fit in fit_usual(samples, parameters.families):
             if not fit.parameters:
@@ -189,13 +198,13 @@ def _integrate_density(fit: Fit, points: int) -> tuple[npt.NDArray[np.float64], 
     from workloads.fits.fit import quiet
 
     with quiet():
-        law: Any = getattr(stats, USUAL[fit.name].scipy_name)(**fit.parameters)
-        first, last = law.ppf(_INNER)
+        distribution: Any = getattr(stats, USUAL[fit.name].scipy_name)(**fit.parameters)
+        first, last = distribution.ppf(_INNER)
         if not (np.isfinite(first) and np.isfinite(last) and first < last):
             return np.array([]), np.array([]), np.array([])
         times = np.linspace(first, last, points + 1)
-        cdf = np.asarray(law.cdf(times))
-        middle = np.asarray(law.pdf((times[1:] + times[:-1]) / 2))
+        cdf = np.asarray(distribution.cdf(times))
+        middle = np.asarray(distribution.pdf((times[1:] + times[:-1]) / 2))
         added = np.concatenate(([0.0], np.cumsum(middle * np.diff(times)))) + cdf[0]
     return times, cdf, added
 

@@ -17,13 +17,13 @@ import numpy.typing as npt
 
 from experiments.papers.checkpoint.published_values import APPLICATIONS
 from workloads.chains.runs import read_slant_makespans
+from workloads.distributions.distribution import Distribution
+from workloads.distributions.mixture import mixture
+from workloads.distributions.named import gamma, lognormal, lognormal_from_moments, truncated_normal, uniform
+from workloads.distributions.shifted import shift
+from workloads.distributions.truncated import truncate
 from workloads.ground.errors import ParameterError, UnknownNameError
 from workloads.ground.streams import stream
-from workloads.laws.distribution import Law
-from workloads.laws.mixture import mixture
-from workloads.laws.named import gamma, lognormal, lognormal_from_moments, truncated_normal, uniform
-from workloads.laws.shifted import shift
-from workloads.laws.truncated import truncate
 
 __all__ = [
     "FIGURE_6",
@@ -50,7 +50,7 @@ class LoggedApplication:
     ----------
     name, title
         In tables, and in figures.
-    law
+    distribution
         Distribution of its runtime [h].
     runs
         In a year.
@@ -64,7 +64,7 @@ class LoggedApplication:
 
     name: str
     title: str
-    law: Law
+    distribution: Distribution
     runs: int
     session: float
     likeness: float
@@ -83,7 +83,7 @@ class RunLog:
         Runtimes, shape (n,) [h].
     interarrival
         Mean time between two submissions [h]; None: unknown.
-    law
+    distribution
         Distribution of the runtimes [h]; None for measured ones.
     """
 
@@ -91,7 +91,7 @@ class RunLog:
     title: str
     times: Floats
     interarrival: float | None = None
-    law: Law | None = None
+    distribution: Distribution | None = None
 
     def __len__(self) -> int:
         return int(self.times.size)
@@ -109,9 +109,9 @@ def list_applications() -> Mapping[str, LoggedApplication]:
     -----
     What is known: the numbers of runs; that functional QA has one behaviour and deep brain segmentation several (figure
     1); that the time of the surface modelling varies by orders of magnitude (figure 2); that the whole brain
-    segmentation takes 3 to 78 h and changes dramatically. The law of the connectivity analysis is that of Table 3, that
-    of the orbital anatomy that of figure 1 of "Reservation and Checkpointing Strategies for Stochastic Jobs". The
-    rest, sessions above all, is a choice.
+    segmentation takes 3 to 78 h and changes dramatically. The distribution of the connectivity analysis is that of
+    Table 3, that of the orbital anatomy that of figure 1 of "Reservation and Checkpointing Strategies for Stochastic
+    Jobs". The rest, sessions above all, is a choice.
     """
     modes = [lognormal_from_moments(8.0, 3.0), lognormal_from_moments(22.0, 6.0), lognormal_from_moments(50.0, 10.0)]
     whole = truncate(mixture(modes, [4, 3, 3], "three modes"), 3.0, 78.0)
@@ -127,27 +127,27 @@ def list_applications() -> Mapping[str, LoggedApplication]:
     return {item.name: item for item in found}
 
 
-def _connectivity() -> Law:
+def _connectivity() -> Distribution:
     # FCA of Table 3, with times in seconds.
     printed = APPLICATIONS["FCA"]
     span = (printed.maximum - printed.location) / _SECONDS
     return shift(truncate(gamma(printed.shape, printed.scale / _SECONDS), upper=span), printed.location / _SECONDS)
 
 
-def _deep_brain() -> Law:
+def _deep_brain() -> Distribution:
     parts = [truncated_normal(3.0, 0.8, 0.5, 12.0), uniform(4.0, 9.0), truncated_normal(9.0, 0.7, 0.5, 12.0)]
     return mixture(parts, [3, 3, 2])
 
 
-def _surface() -> Law:
+def _surface() -> Distribution:
     """The runtime distribution of figure 2, marginalised over the sizes."""
     quick, size = _log_moments(4.0, 1.0), _log_moments(15.0, 5.0)
-    laws = []
+    distributions = []
     for mean, std in ((1.0, 0.3), (4.0, 2.0)):
         hard = _log_moments(mean, std)
         mu = hard[0] + quick[0] + 0.3 * (size[0] - math.log(15.0))
-        laws.append(lognormal(mu, math.sqrt(hard[1] + quick[1] + 0.09 * size[1])))
-    return mixture(laws, [2, 1], "two hardnesses")
+        distributions.append(lognormal(mu, math.sqrt(hard[1] + quick[1] + 0.09 * size[1])))
+    return mixture(distributions, [2, 1], "two hardnesses")
 
 
 def _log_moments(mean: float, std: float) -> tuple[float, float]:
@@ -171,13 +171,13 @@ def generate_log(name: str, seed: int, runs: int | None = None) -> RunLog:
     Returns
     -------
     RunLog
-        With its law, and with the mean time between two of that number of submissions in a year.
+        With its distribution, and with the mean time between two of that number of submissions in a year.
 
     Notes
     -----
-    The runtimes are an independent sample of the law: sessions only arrange it, so that they change neither the law
-    nor the optimum. A run has the rank of sqrt(likeness) s + sqrt(1 - likeness) e, a Gaussian copula, where e is
-    its own and s, that of its session, follows that of the session before (AR(1)).
+    The runtimes are an independent sample of the distribution: sessions only arrange it, so that they change neither
+    the distribution nor the optimum. A run has the rank of sqrt(likeness) s + sqrt(1 - likeness) e, a Gaussian copula,
+    where e is its own and s, that of its session, follows that of the session before (AR(1)).
 
     Raises
     ------
@@ -197,11 +197,11 @@ def generate_log(name: str, seed: int, runs: int | None = None) -> RunLog:
     number = application.runs if runs is None else runs
     if number < 2:
         raise ParameterError("runs", "2 or more", number)
-    times = np.sort(application.law.sample(stream(seed, "incomplete", "log", name, "times"), number))
+    times = np.sort(application.distribution.sample(stream(seed, "incomplete", "log", name, "times"), number))
     latent = _latent(application, number, stream(seed, "incomplete", "log", name, "sessions"))
     ranks = np.argsort(np.argsort(latent, kind="stable"), kind="stable")
     interarrival = _YEAR / application.runs
-    return RunLog(name, application.title, times[ranks], interarrival, application.law)
+    return RunLog(name, application.title, times[ranks], interarrival, application.distribution)
 
 
 def _latent(application: LoggedApplication, number: int, rng: np.random.Generator) -> Floats:

@@ -18,11 +18,11 @@ from experiments.study.experiment import Resources, Row
 from experiments.study.parameters import data_file, or_none
 from experiments.study.row_cache import collect_rows
 from policies.planning.plan import ReservationPlan
+from workloads.distributions.distribution import Distribution
+from workloads.distributions.grids import from_samples
 from workloads.fits import USUAL, Fit, Samples, choose, fit_discrete, fit_polynomial, fit_usual
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
-from workloads.laws.distribution import Law
-from workloads.laws.grids import from_samples
 
 __all__ = ["SAMPLINGS", "Logs", "fit_plan", "measure_logs", "optimal_plan", "select_logs"]
 
@@ -109,9 +109,9 @@ def optimal_plan(log: RunLog) -> ReservationPlan:
     return ReservationPlan(best_strategy(from_samples(log.times), longest, 1), False, COSTS)
 
 
-def fit_plan(law: Law, samples: Samples, cells: int) -> ReservationPlan:
+def fit_plan(distribution: Distribution, samples: Samples, cells: int) -> ReservationPlan:
     """The best strategy for a fitted distribution; it ends with the distribution, at most at ``samples.upper``."""
-    return ReservationPlan(best_strategy(law, min(law.upper, samples.upper), cells), False, COSTS)
+    return ReservationPlan(best_strategy(distribution, min(distribution.upper, samples.upper), cells), False, COSTS)
 
 
 def _draw_past(log: RunLog, task: _Task) -> npt.NDArray[np.float64]:
@@ -135,8 +135,8 @@ def _estimates(task: _Task, raw: npt.NDArray[np.float64], bound: float | None) -
     yield "nearest", min(continuous.values(), key=lambda fit: (fit.reason_refused is not None, fit.error))
     if task.chosen:
 
-        def planner(law: Law, costs: Any) -> ReservationPlan:
-            return fit_plan(law, samples, setting.cells)
+        def planner(distribution: Distribution, costs: Any) -> ReservationPlan:
+            return fit_plan(distribution, samples, setting.cells)
 
         rng = stream(task.seed, "incomplete", "folds", task.sampling, task.log, task.size, task.repetition)
         yield "chosen", choose(raw, COSTS, planner, rng=rng, upper=bound).chosen
@@ -164,8 +164,8 @@ def _task_rows(task: _Task) -> list[dict[str, Any]]:
             "cost_h": None,
             "loss": None,
         }
-        if fit.law is not None and fit.reason_refused is None:
-            plan = fit_plan(fit.law, samples, task.setting.cells)
+        if fit.distribution is not None and fit.reason_refused is None:
+            plan = fit_plan(fit.distribution, samples, task.setting.cells)
             cost = float(plan.paid_cost(log.times).mean())
             row |= {
                 "fit": fit.name,
@@ -203,7 +203,8 @@ def measure_logs(setting: Logs, samplings: Sequence[str], seed: int, resources: 
     list of dict
         A row for each estimate: application, sampling, optimum_h and cost_h (means over all runs of the log), samples,
         repetition, estimator, fit, error (RMS of the CDF at the samples), reservations, outlived (runs beyond the last
-        reservation), loss (cost above the optimum, as a ratio). The last six are None where no law could be fitted.
+        reservation), loss (cost above the optimum, as a ratio). The last six are None where no distribution could be
+        fitted.
 
     Raises
     ------

@@ -153,7 +153,8 @@ def make_plans(
     -------
     dict
         ``hpc`` (the longest of all previous runs), ``masi`` (the mean of the last 10), and for each number ``hpc N``
-        (the longest of N random previous runs) and ``continuous N`` (the optimal strategy of a law fitted to them).
+        (the longest of N random previous runs) and ``continuous N`` (the optimal strategy of a distribution fitted to
+        them).
     """
     names = list(week.past)
     plans: dict[str, dict[str, Any]] = {

@@ -50,7 +50,7 @@ class WeekParameters:
     applications
         Names of :func:`experiments.papers.incomplete.logs.list_applications`.
     samples
-        Numbers of random previous runs that laws are fitted to.
+        Numbers of random previous runs that distributions are fitted to.
     loads
         Offered loads of the week, which determine the size of the machine. The first one is judged; the others show the
         sensitivity.

@@ -22,7 +22,7 @@ from experiments.study.measurement_table import column, rows_where
 from experiments.study.rules import LEVEL
 from experiments.study.verdicts import Statement, Verdict, table, text
 from workloads.chains.synthetic import SLANT_TABLE
-from workloads.chains.task_fits import FITS, choose_fit, fit_law, leave_one_out_score
+from workloads.chains.task_fits import FITS, choose_fit, fit_distribution, leave_one_out_score
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,11 +54,11 @@ def _measure_durations(parameters: TaskData, seed: int) -> Tables:
     ]
     fits = []
     for task, durations in enumerate(runs.durations.T):
-        law = fit_law(durations)
+        distribution = fit_distribution(durations)
         best = choose_fit(durations)
         ends = np.sort(durations)
         steps = np.arange(1, ends.size + 1) / ends.size
-        chance = law.cdf(ends)
+        chance = distribution.cdf(ends)
         fits.append(
             {
                 "task": task + 1,
@@ -76,9 +76,9 @@ def _measure_durations(parameters: TaskData, seed: int) -> Tables:
 
 def _peaks(durations: np.ndarray[Any, np.dtype[np.float64]]) -> int:
     """Number of peaks of the smoothed density with a prominence of at least a tenth of the highest."""
-    law = fit_law(durations, "kernel")
-    at = np.linspace(float(law.ppf(1e-4)), float(law.isf(1e-4)), 400)
-    density = np.diff(law.cdf(at))
+    distribution = fit_distribution(durations, "kernel")
+    at = np.linspace(float(distribution.ppf(1e-4)), float(distribution.isf(1e-4)), 400)
+    density = np.diff(distribution.cdf(at))
     least = 0.1 * density.max()
     count, valley, top = 0, 0.0, 0.0
     rising = True

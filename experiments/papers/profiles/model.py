@@ -19,9 +19,9 @@ from experiments.study.rules import AtMost, Near
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict, text
 from workloads.chains.chain import Task, TaskChain
 from workloads.chains.runs import TaskRuns
+from workloads.distributions import from_samples
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
-from workloads.laws import from_samples
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -23,7 +23,7 @@ from workloads.chains.chain import TaskChain
 from workloads.chains.device import CheckpointDevice
 from workloads.chains.runs import TaskRuns
 from workloads.chains.synthetic import macruise_like
-from workloads.chains.task_fits import fit_law
+from workloads.chains.task_fits import fit_distribution
 from workloads.ground.columns import Metric
 from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
@@ -106,13 +106,13 @@ def plan_from(name: str, past: TaskRuns, model: MemoryModel, n: int) -> Reservat
     known: dict[str, Any] = {"chain": model.chain, "device": model.device, "tau": model.tau,
                              "granularity": model.granularity}  # fmt: skip
     if name == "mem-all-ckpt":
-        return mem_all_ckpt(fit_law(past.walltimes), CostModel(), **known, **grid)
+        return mem_all_ckpt(fit_distribution(past.walltimes), CostModel(), **known, **grid)
     if name == "mem-all-ckpt-v2":
-        return mem_all_ckpt_v2(fit_law(past.walltimes), CostModel(), **known, **grid)
+        return mem_all_ckpt_v2(fit_distribution(past.walltimes), CostModel(), **known, **grid)
     costs = flat_costs(model)
     if name.startswith("neuro"):
         return with_flat_memory(STRATEGIES[name](past.walltimes, costs), model)
-    return with_flat_memory(STRATEGIES[name](fit_law(past.walltimes), costs, **grid), model)
+    return with_flat_memory(STRATEGIES[name](fit_distribution(past.walltimes), costs, **grid), model)
 
 
 def _measure(parameters: PlanSizes, seed: int, runs: TaskRuns, name: str) -> dict[str, list[Row]]:

@@ -122,9 +122,13 @@ def _class(row: object, where: str, begin: int, last: bool) -> SizeClass:
 
 def _fit(found: Mapping[str, Any], where: str) -> WaitFit:
     values: dict[str, Any] = {
-        name: _number(_require(found, name, where, law[0]), f"{where}.{name}", law) for name, law in _PRICES.items()
+        name: _number(_require(found, name, where, distribution[0]), f"{where}.{name}", distribution)
+        for name, distribution in _PRICES.items()
     }
-    values |= {name: _optional_number(found.get(name), f"{where}.{name}", law) for name, law in _WORTH.items()}
+    values |= {
+        name: _optional_number(found.get(name), f"{where}.{name}", distribution)
+        for name, distribution in _WORTH.items()
+    }
     pairs, line = found.get("pairs"), found.get("unconstrained")
     if pairs is not None and not is_whole(pairs, 0):
         raise ParameterError(f"{where}.pairs", "a whole number of at least 0, or null", pairs)
@@ -160,12 +164,12 @@ def _require(found: Mapping[str, Any], name: str, where: str, legal: str) -> Any
     return found[name]
 
 
-def _optional_number(value: object, name: str, law: tuple[str, float, float]) -> float | None:
-    return None if value is None else _number(value, name, law)
+def _optional_number(value: object, name: str, distribution: tuple[str, float, float]) -> float | None:
+    return None if value is None else _number(value, name, distribution)
 
 
-def _number(value: object, name: str, law: tuple[str, float, float]) -> float:
-    legal, least, most = law
+def _number(value: object, name: str, distribution: tuple[str, float, float]) -> float:
+    legal, least, most = distribution
     # The comparison is written so that NaN fails it.
     if not (is_number(value) and least <= value <= most):
         raise ParameterError(name, legal, value)

@@ -16,14 +16,14 @@ import pytest
 from experiments import cli
 from experiments.figures.planning.plans import plot_plan
 from experiments.planning.plan_document import clock, plan_table
-from experiments.planning.plan_inputs import LAWS, make_law, parse_unit, read_runs
+from experiments.planning.plan_inputs import DISTRIBUTIONS, make_distribution, parse_unit, read_runs
 from policies.planning.costs import CostModel
 from tests.fuzz.plans import command_line, fault
 from tests.places import GOLDEN, ROOT
 from workloads.fits import selection
 from workloads.ground.errors import InputError
 
-#: One way to write each of the nine laws, and its mean [h] by the textbook (None: truncated).
+#: One way to write each of the nine distributions, and its mean [h] by the textbook (None: truncated).
 WORDS: dict[str, tuple[str, float | None]] = {
     "exponential": ("--mean 1h", 1.0),
     "weibull": ("--scale 1h --shape 0.5", 2.0),
@@ -59,8 +59,8 @@ def refused(capsys: pytest.CaptureFixture[str], *words: str) -> str:
     return lines[0]
 
 
-@pytest.mark.parametrize("name", sorted(LAWS))
-def test_every_law_makes_a_plan(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("name", sorted(DISTRIBUTIONS))
+def test_every_distribution_makes_a_plan(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     words, mean = WORDS[name]
     told = plan(capsys, f"{name} {words} --checkpoint 6m --restart 3m --n 200")
     assert set(told) == {
@@ -133,16 +133,16 @@ def test_files_and_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_means_are_those_before_truncation_and_mu_has_a_unit(capsys: pytest.CaptureFixture[str]) -> None:
-    law = make_law("lognormal", {"mean": "21h", "std": "20h", "max": "80h"})
-    assert law.upper == 80 * 3600
-    assert law.mean() < 21 * 3600
+    distribution = make_distribution("lognormal", {"mean": "21h", "std": "20h", "max": "80h"})
+    assert distribution.upper == 80 * 3600
+    assert distribution.mean() < 21 * 3600
     sigma = math.sqrt(math.log1p((20 / 21) ** 2))
     mu = math.log(21) - sigma**2 / 2
-    by_logarithm = make_law("lognormal", {"mu": repr(mu), "sigma": repr(sigma), "max": "80h"}, parse_unit("h"))
+    by_logarithm = make_distribution("lognormal", {"mu": repr(mu), "sigma": repr(sigma), "max": "80h"}, parse_unit("h"))
     hours = np.linspace(0.5, 79, 9) * 3600
-    assert by_logarithm.sf(hours) == pytest.approx(law.sf(hours), rel=1e-9)
-    # Without --min and --max a normal law is cut at 0 only.
-    assert make_law("truncated-normal", {"mean": "1h", "std": "1h"}).lower == 0
+    assert by_logarithm.sf(hours) == pytest.approx(distribution.sf(hours), rel=1e-9)
+    # Without --min and --max a normal distribution is cut at 0 only.
+    assert make_distribution("truncated-normal", {"mean": "1h", "std": "1h"}).lower == 0
     told = plan(capsys, "gamma --shape 2 --scale 30m --max 2h --n 50 --checkpoint 1m --restart 1m")
     assert told["reservations"][-1]["milestone"] == pytest.approx(7200)
 
@@ -262,7 +262,7 @@ def test_long_plans_are_cut_in_the_table(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_picture_shows_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
     told = plan(capsys, "uniform --min 1h --max 20h --checkpoint 2h --restart 30m --n 200")
-    figure = plot_plan(told, make_law("uniform", {"min": "1h", "max": "20h"}))
+    figure = plot_plan(told, make_distribution("uniform", {"min": "1h", "max": "20h"}))
     _, bars, needed = figure.axes
     rows = told["reservations"]
     widths = [patch.get_width() for patch in bars.patches]  # type: ignore[attr-defined]
@@ -273,7 +273,7 @@ def test_picture_shows_the_parts(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.system
-def test_a_usual_law_needs_no_heavy_library() -> None:
+def test_a_usual_distribution_needs_no_heavy_library() -> None:
     words = "lognormal --mean 21h --std 20h --max 80h --checkpoint 10m --restart 10m --compare"
     code = (
         f"import sys\nfrom experiments.cli import main\nmain(['plan', *{words!r}.split()])\n"
@@ -316,7 +316,7 @@ def test_discrete_plans_cost_what_the_runs_would_have_paid(runs: Path, capsys: p
     assert told["omniscient_cost"] == pytest.approx(read_runs(runs, "minutes", 60.0).mean() + 60)
 
 
-def test_the_law_of_past_runs_is_chosen_from_them_alone(
+def test_the_distribution_of_past_runs_is_chosen_from_them_alone(
     runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The 27 usual distributions take seconds.

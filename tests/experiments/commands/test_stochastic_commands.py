@@ -18,10 +18,10 @@ from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import optimal
 from tests.support.jobs import rigid, stochastic, untimed
+from workloads.distributions import uniform
 from workloads.ground.units import to_ticks
 from workloads.hybrid.assignment import Assignment, assign
 from workloads.hybrid.groups import group_jobs, group_names
-from workloads.laws import uniform
 from workloads.logs.trace import Trace, TraceJob
 from workloads.table.columns import COLUMNS, STOCHASTIC_COLUMNS
 from workloads.table.job import Job, JobType

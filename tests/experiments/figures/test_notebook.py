@@ -70,7 +70,7 @@ def test_runs_are_those_of_the_event_log(result: hf.Result) -> None:
 def test_objects_show_themselves_in_one_line(result: hf.Result) -> None:
     trace = hf.generate(jobs=300, seed=1)
     jobs = hf.prepare(trace, seed=0)
-    law = hf.fit([job.runtime for job in trace.jobs], "kernel")
+    distribution = hf.fit([job.runtime for job in trace.jobs], "kernel")
     shown = {
         "Trace(300 jobs on 4,392 nodes": trace,
         "Jobs(300 jobs: ": jobs,
@@ -78,8 +78,8 @@ def test_objects_show_themselves_in_one_line(result: hf.Result) -> None:
         "JobTable(300 jobs: ": hf.JobTable(tuple(jobs)),
         "Result(CUA-PAA: 4 jobs on 8 nodes, fcfs, easy; ": result,
         "Stories(Result(CUA-PAA": hf.Stories(result),
-        "KernelLaw(": law,
-        "ReservationPlan(no-ckpt: ": hf.plan(law),
+        "KernelLaw(": distribution,
+        "ReservationPlan(no-ckpt: ": hf.plan(distribution),
         "Registry(order: fcfs, ": hf.ORDERS,
         "WaitModel(alpha=": hf.fit_waits([60.0, 120.0, 600.0], [1.0, 2.0, 3.0], [1, 1, 1]),
     }

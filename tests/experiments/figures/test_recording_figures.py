@@ -17,7 +17,7 @@ from experiments.figures.recording.heat import plot_wait_map, wait_cells
 from experiments.figures.recording.node_use import plot_use
 from experiments.figures.recording.on_demand_jobs import plot_on_demand
 from experiments.figures.recording.queue import plot_queue
-from experiments.figures.recording.recording_figures import PORTRAITS
+from experiments.figures.recording.recording_figures import RECORDING_FIGURES
 from experiments.figures.recording.time_axis import TimeAxis
 from experiments.figures.style import save
 from experiments.gantt.columns import page_columns
@@ -282,9 +282,9 @@ def test_no_bin_is_a_rest() -> None:
 
 @pytest.mark.system
 def test_pictures_are_the_same_bytes_again(tmp_path: Path) -> None:
-    for name, portrait in PORTRAITS.items():
+    for name, entry in RECORDING_FIGURES.items():
         written = [
-            save(portrait.draw(recorded(), Window(), 0.9), tmp_path / f"{name}-{number}", dpi=50) for number in (1, 2)
+            save(entry.draw(recorded(), Window(), 0.9), tmp_path / f"{name}-{number}", dpi=50) for number in (1, 2)
         ]
         assert written[0][0].read_bytes() == written[1][0].read_bytes()
 
@@ -307,7 +307,7 @@ def test_the_command(results: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     # No project of this trace is on-demand: one of the pictures has nothing to show.
     assert "no on-demand: no on-demand job is expected" in capsys.readouterr().out
     assert {path.name for path in tmp_path.iterdir()} == {
-        f"p-{name}.{kind}" for name in PORTRAITS if name != "on-demand" for kind in ("png", "pdf")
+        f"p-{name}.{kind}" for name in RECORDING_FIGURES if name != "on-demand" for kind in ("png", "pdf")
     }
     capsys.readouterr()
     with sketches():

@@ -21,8 +21,8 @@ from experiments.forecast.machine_state import MachineState, SeenJob
 from experiments.forecast.requests import LaterWaits, coarse, going_on
 from policies.planning.costs import CostModel
 from simulator.start_times import first_starts, starts_by_walltime
+from workloads.distributions import DiscreteDistribution
 from workloads.ground.errors import InputError
-from workloads.laws import DiscreteLaw
 from workloads.table.job import Job, JobType
 
 NODES = 16
@@ -84,25 +84,25 @@ def test_illegal_prospects() -> None:
 
 # Going on.
 
-LAWS = st.lists(st.integers(1, 40), min_size=2, max_size=5, unique=True).flatmap(
+DISTRIBUTIONS = st.lists(st.integers(1, 40), min_size=2, max_size=5, unique=True).flatmap(
     lambda values: st.lists(st.integers(1, 9), min_size=len(values), max_size=len(values)).map(
-        lambda weights: DiscreteLaw(
+        lambda weights: DiscreteDistribution(
             np.array(sorted(values), float), np.array(weights[: len(values)]) / sum(weights[: len(values)])
         )
     )
 )
 
 
-def paid(law: DiscreteLaw, first: float, saved: bool, costs: CostModel) -> float:
+def paid(distribution: DiscreteDistribution, first: float, saved: bool, costs: CostModel) -> float:
     """Least expected cost by trying every continuation, reservation by reservation."""
-    values = law.values.tolist()
+    values = distribution.values.tolist()
     ends = [value for value in values if value > first]
     best = np.inf
     for mask in range(1 << max(0, len(ends) - 1)):
         stops = [value for place, value in enumerate(ends) if place == len(ends) - 1 or mask >> place & 1]
         for marks in range(1 << len(stops)):
             total = 0.0
-            for value, probability in zip(values, law.probabilities, strict=True):
+            for value, probability in zip(values, distribution.probabilities, strict=True):
                 cost, done = 0.0, 0.0
                 plan = [(first, saved), *((stop, bool(marks >> place & 1)) for place, stop in enumerate(stops))]
                 for end, mark in plan:
@@ -118,31 +118,31 @@ def paid(law: DiscreteLaw, first: float, saved: bool, costs: CostModel) -> float
     return best
 
 
-@given(LAWS, st.integers(2, 30), st.booleans(), st.sampled_from((0.0, 1.0, 3.0)), st.sampled_from((0.1, 1.0)))
+@given(DISTRIBUTIONS, st.integers(2, 30), st.booleans(), st.sampled_from((0.0, 1.0, 3.0)), st.sampled_from((0.1, 1.0)))
 @settings(max_examples=30, deadline=None)
 def test_it_goes_on_by_the_cheapest_plan_of_all(
-    law: DiscreteLaw, walltime: int, saving: bool, gamma: float, alpha: float
+    distribution: DiscreteDistribution, walltime: int, saving: bool, gamma: float, alpha: float
 ) -> None:
     costs = CostModel(alpha, 1.0, gamma, checkpoint=0.5, restart=0.25) if saving else CostModel(alpha, 1.0, gamma)
-    plan = going_on(law, float(walltime), costs, saving=saving)
+    plan = going_on(distribution, float(walltime), costs, saving=saving)
     assert plan.length[0] == pytest.approx(walltime)
-    choices = [paid(law, float(walltime), False, costs)] if saving else []
-    if saving and walltime - 0.5 < law.upper:
-        choices.append(paid(law, walltime - 0.5, True, costs))
+    choices = [paid(distribution, float(walltime), False, costs)] if saving else []
+    if saving and walltime - 0.5 < distribution.upper:
+        choices.append(paid(distribution, walltime - 0.5, True, costs))
     if saving:
-        assert plan.expected_cost(law) == pytest.approx(min(choices))
+        assert plan.expected_cost(distribution) == pytest.approx(min(choices))
     else:
         assert not plan.checkpointed.any()
-        assert plan.expected_cost(law) >= paid(law, float(walltime), False, costs) - 1e-9
+        assert plan.expected_cost(distribution) >= paid(distribution, float(walltime), False, costs) - 1e-9
 
 
 def test_few_values_stand_for_many() -> None:
-    law = DiscreteLaw(np.arange(1.0, 1001.0), np.full(1000, 1e-3))
-    few = coarse(law, 100, above=500.0)
+    distribution = DiscreteDistribution(np.arange(1.0, 1001.0), np.full(1000, 1e-3))
+    few = coarse(distribution, 100, above=500.0)
     assert few is not None
     assert (few.lower, few.upper, len(few)) == (505.0, 1000.0, 100)
     assert few.mean() == pytest.approx(752.5)
-    assert coarse(law, 100, above=1000.0) is None
+    assert coarse(distribution, 100, above=1000.0) is None
 
 
 # Advice.
@@ -211,7 +211,9 @@ def test_more_nodes_are_tried() -> None:
     advice = advised(sizes={2: 0.5, 4: 0.3}, walltimes=[10_000.0])
     assert {request.nodes for request in advice.requests} == {1, 2, 4}
     assert {request.walltime for request in advice.requests if request.nodes == 2} >= {5000.0}
-    assert next(request.law.upper for request in advice.requests if request.nodes == 4) == pytest.approx(3000.0)
+    assert next(request.distribution.upper for request in advice.requests if request.nodes == 4) == pytest.approx(
+        3000.0
+    )
     # Four nodes never fit beside others: they wait for the wide job.
     wide = next(place for place, request in enumerate(advice.requests) if request.nodes == 4)
     assert advice.waits[:, wide].min() > 0

@@ -15,7 +15,7 @@ from experiments.forecast.completed_runs import PastRun, Runs
 from experiments.forecast.history import History, read_history
 from experiments.forecast.log_cursor import Past
 from experiments.forecast.machine_state import SeenJob, state_at
-from experiments.forecast.runtime_correlation import INDEPENDENT, Likeness, estimate_likeness
+from experiments.forecast.runtime_correlation import INDEPENDENT, RuntimeCorrelation, estimate_correlation
 from experiments.forecast.sampled_workloads import Drawing, Future
 from tests.experiments.forecast.test_forecasts import NODES, random_jobs, scheduled
 from workloads.logs.trace import Trace, TraceJob
@@ -44,7 +44,7 @@ def test_a_past_tells_what_a_state_and_a_history_tell(log: Trace) -> None:
         assert sorted(told.jobs, key=lambda item: item.job_id) == sorted(plain.jobs, key=lambda item: item.job_id)
         assert (told.nodes, told.origin) == (plain.nodes, plain.origin)
         known, found = read_history(log, at, least=5), past.history(at)
-        assert (len(found), found.likeness) == (len(known), known.likeness)
+        assert (len(found), found.runtime_correlation) == (len(known), known.runtime_correlation)
         assert list(found.submitted) == list(known.submitted)
         assert list(found.runs.pairs()) == list(known.runs.pairs())
         for elapsed in (0.0, 700.0):
@@ -99,21 +99,21 @@ def runs_alike(anyone: float, user: float, request: float, users: int = 5) -> Ru
 
 
 def test_the_likeness_of_runs_is_estimated_from_past_states() -> None:
-    found = estimate_likeness(runs_alike(0.2, 0.4, 0.7))
+    found = estimate_correlation(runs_alike(0.2, 0.4, 0.7))
     # That of different users is told by the hours alone, whose number is small.
     assert found.anyone == pytest.approx(0.2, abs=0.15)
     assert (found.user, found.request) == pytest.approx((0.4, 0.7), abs=0.1)
     assert found.mean == pytest.approx(0.0, abs=0.12)
     assert found.spread == pytest.approx(1.0, abs=0.12)
-    alone = estimate_likeness(runs_alike(0.0, 0.0, 0.0))
+    alone = estimate_correlation(runs_alike(0.0, 0.0, 0.0))
     # 30 states with 0.1 count beside the 100 of the past, so that a short past makes no forecast too sure.
     assert alone[:3] == pytest.approx(np.full(3, 30 * 0.1 / 130), abs=0.03)
     # Runs without times, or that are all the same, tell nothing.
-    assert estimate_likeness(Runs([PastRun(1, 100.0, 0.5, "ann")] * 100)) == INDEPENDENT
+    assert estimate_correlation(Runs([PastRun(1, 100.0, 0.5, "ann")] * 100)) == INDEPENDENT
     # What ends later changes nothing.
     runs = runs_alike(0.2, 0.4, 0.7)
     early = Runs([run for run in map(runs.run, range(runs.timed_count())) if (run.end or 0.0) <= 500_000.0])
-    assert estimate_likeness(runs.until(500_000.0)) == estimate_likeness(early) != found
+    assert estimate_correlation(runs.until(500_000.0)) == estimate_correlation(early) != found
 
 
 def test_runs_that_differ_more_than_those_before_them_are_drawn_wider() -> None:
@@ -124,7 +124,7 @@ def test_runs_that_differ_more_than_those_before_them_are_drawn_wider() -> None:
         for number, share in enumerate(ndtr(level / 30.0).tolist())
         for _ in range(2)
     ]
-    found = estimate_likeness(Runs(sorted(runs, key=lambda run: run.end or 0.0)))
+    found = estimate_correlation(Runs(sorted(runs, key=lambda run: run.end or 0.0)))
     # Pairs of runs follow a random walk. Around the mean of the last 25 the next pair has the variance 1 + 25 / 3, and
     # these have 1 + 25 / 6.
     assert found.spread == pytest.approx(math.sqrt((1 + 25 / 3) / (1 + 25 / 6)), abs=0.15)
@@ -162,7 +162,7 @@ def test_draws_are_as_likely_as_the_history_says(log: Trace) -> None:
     state = replace(state_at(log, at, NODES), jobs=tuple(jobs))
 
     class Alike(History):
-        likeness = Likeness(0.2, 0.5, 0.8, 0.3, 1.5)
+        runtime_correlation = RuntimeCorrelation(0.2, 0.5, 0.8, 0.3, 1.5)
 
     history = Alike([PastRun(2, 3000.0, share, user) for share in np.linspace(0.01, 1, 50) for user in ("u1", "u2")])
     drawing = Drawing(state, history, Future("none"), 20_000, 0)

@@ -143,14 +143,14 @@ def test_an_observation_of_offers_is_what_the_planner_expects() -> None:
     environment = plans(offers=("no-ckpt", "own", "masi k=2", "quantile q=0.5"))
     seen, told = environment.reset(options={"slice": 0})
     simulation = environment._running()
-    law = simulation.offered[0].law  # type: ignore[union-attr]
-    assert law is not None and told["action_mask"].all()
+    distribution = simulation.offered[0].distribution  # type: ignore[union-attr]
+    assert distribution is not None and told["action_mask"].all()
     for row, planned in zip(seen, simulation.offered, strict=True):
         assert planned is not None
         by_name = dict(zip(COLUMNS, row.tolist(), strict=True))
-        assert by_name["cost"] == pytest.approx(np.log10(1 + planned.plan.expected_cost(law)) / 6, rel=1e-6)
+        assert by_name["cost"] == pytest.approx(np.log10(1 + planned.plan.expected_cost(distribution)) / 6, rel=1e-6)
         assert by_name["first"] == pytest.approx(np.log10(1 + planned.plan.length[0]) / 6, rel=1e-6)
-        assert by_name["mean"] == pytest.approx(np.log10(1 + law.mean()) / 6, rel=1e-6)
+        assert by_name["mean"] == pytest.approx(np.log10(1 + distribution.mean()) / 6, rel=1e-6)
     assert seen[:, COLUMNS.index("cost")].argmin() == 1
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments import cli
-from experiments.figures.recording.recording_figures import PORTRAITS, existing_pictures, portrait_path
+from experiments.figures.recording.recording_figures import RECORDING_FIGURES, existing_pictures, figure_path
 from experiments.output.directory_checks import check_fresh, check_kind
 from experiments.output.manifest import arriving, is_manifest, seal
 from tests.places import GOLDEN
@@ -56,7 +56,7 @@ def test_a_replaced_run_leaves_nothing_of_its_own(tmp_path: Path, capsys: pytest
     out = tmp_path / "out"
     words = ["run", str(GOLDEN / "small.csv"), "--nodes", "16", "-o", str(out), "--mechanism"]
     assert cli.main([*words, "baseline,N-PAA", "--events"]) == 0
-    pictures = [portrait_path(out, kind, "N-PAA").with_suffix(".png") for kind in PORTRAITS]
+    pictures = [figure_path(out, kind, "N-PAA").with_suffix(".png") for kind in RECORDING_FIGURES]
     for path in (*pictures, out / "mine.png"):
         path.touch()
     assert set(existing_pictures(out)) == set(pictures)

@@ -11,7 +11,7 @@ import pytest
 
 from experiments import cli
 from experiments.papers.checkpoint import batch_readings as batches
-from experiments.papers.checkpoint.batch import draw_instance, find_law, plan_for, run_batch
+from experiments.papers.checkpoint.batch import draw_instance, find_distribution, plan_for, run_batch
 from experiments.papers.checkpoint.batch_operation import (
     STRETCHES,
     UTILIZATIONS,
@@ -216,9 +216,9 @@ def test_each_job_has_last_runs_of_its_own() -> None:
     )
     assert common != own
     assert replay_batch(instance, "masi", BatchOperation(past="own", processors=6)) == own
-    low, high = find_law("Qball").lower, find_law("Qball").upper
+    low, high = find_distribution("Qball").lower, find_distribution("Qball").upper
     assert low / instance.runtimes.max() <= own["reserved_stretch"] <= 1.5 * 2.5 * high / instance.runtimes.min()
-    # The plans of the laws know no runs.
+    # The plans of the distributions know no runs.
     plans = [replay_batch(instance, "optimal", BatchOperation(past=past, processors=6)) for past in ("common", "own")]
     assert plans[0] == plans[1]
 

@@ -10,7 +10,7 @@ from experiments import cli
 from experiments.slurm.accounting import parse_entries
 from experiments.slurm.job_chain import make_links
 from experiments.slurm.reservation_sequence import Sequence
-from experiments.slurm.status import Whereabouts, locate_sequence
+from experiments.slurm.status import SequenceStatus, locate_sequence
 from experiments.slurm.workdir import Record, Remains, read_remains, write_sequence
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
@@ -40,7 +40,7 @@ SACCT = """JobIDRaw|State|ExitCode|Submit|Eligible|Start|End|ElapsedRaw|Timelimi
 """
 
 
-def standing(sacct: str, *records: Record, runtime: int | None = None, broken: str = "") -> Whereabouts:
+def standing(sacct: str, *records: Record, runtime: int | None = None, broken: str = "") -> SequenceStatus:
     remains = Remains({1: 7, 2: 8, 3: 9}, True, list(records), runtime, broken)
     return locate_sequence(SEQUENCE, remains, parse_entries(sacct, "sacct") if sacct else {})
 

@@ -164,7 +164,7 @@ def test_an_unknown_experiment_is_refused(capsys: pytest.CaptureFixture[str], tm
 
 
 WRONG = {
-    "checkpoint-fig6": "laws=foo",
+    "checkpoint-fig6": "distributions=foo",
     "checkpoint-table3": "applications=foo",
     "checkpoint-fig3": "milestones=3,2,1",
     "incomplete-table1": "ends=foo",

@@ -31,8 +31,8 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "jobs.csv").write_text(TABLE)
     run = ["run", str(place / "jobs.csv"), "-o", str(place / "run"), "--nodes", "4", "--mechanism", "baseline"]
     assert cli.main([*run, "--events"]) == 0
-    law = ["plan", "uniform", "--min", "1h", "--max", "3h", "--n", "9"]
-    assert cli.main([*law, "--json", str(place / "plan.json")]) == 0
+    distribution = ["plan", "uniform", "--min", "1h", "--max", "3h", "--n", "9"]
+    assert cli.main([*distribution, "--json", str(place / "plan.json")]) == 0
     assert cli.main(["fit-costs", str(place / "run"), "-o", str(place / "costs.json"), "--classes", "2"]) == 0
     run_sweep(make_sweep(workload={"seeds": "0:2", "jobs": 30}, mechanisms="baseline"), place / "sweep", workers=1)
     (place / "experiments").mkdir()

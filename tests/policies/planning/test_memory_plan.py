@@ -16,28 +16,34 @@ from workloads.chains.chain import Task, TaskChain
 from workloads.chains.device import CheckpointDevice
 from workloads.chains.runs import TaskRuns
 from workloads.chains.synthetic import macruise_like, slant_like
-from workloads.chains.task_fits import Normal, fit_law
+from workloads.chains.task_fits import Normal, fit_distribution
+from workloads.distributions import DiscreteDistribution, uniform
 from workloads.ground.errors import ParameterError
-from workloads.laws import DiscreteLaw, uniform
 
 DEVICE = CheckpointDevice(latency=2.0, per_gb=1.0, restart_latency=1.0, restart_per_gb=0.5)
 
 
-def random_case(seed: int) -> tuple[TaskChain, DiscreteLaw, CostModel]:
+def random_case(seed: int) -> tuple[TaskChain, DiscreteDistribution, CostModel]:
     rng = np.random.default_rng(seed)
     tasks = tuple(
         Task(Normal(rng.uniform(20, 100), rng.uniform(1, 30)), float(rng.integers(1, 60)))
         for _ in range(rng.integers(2, 5))
     )
     values = np.sort(rng.uniform(20, 400, rng.integers(2, 8)))
-    law = DiscreteLaw(values, rng.dirichlet(np.ones(values.size)))
-    return TaskChain(tasks), law, CostModel(rng.uniform(0.5, 2), rng.uniform(0, 1), rng.uniform(0, 5))
+    distribution = DiscreteDistribution(values, rng.dirichlet(np.ones(values.size)))
+    return TaskChain(tasks), distribution, CostModel(rng.uniform(0.5, 2), rng.uniform(0, 1), rng.uniform(0, 5))
 
 
-def spent(milestones: tuple[float, ...], law: DiscreteLaw, costs: CostModel, model: MemoryModel, varies: bool) -> float:
+def spent(
+    milestones: tuple[float, ...],
+    distribution: DiscreteDistribution,
+    costs: CostModel,
+    model: MemoryModel,
+    varies: bool,
+) -> float:
     """Expected cost by following each runtime through its reservations, one after the other."""
     total = 0.0
-    for runtime, chance in zip(law.values, law.probabilities, strict=True):
+    for runtime, chance in zip(distribution.values, distribution.probabilities, strict=True):
         saved, cost = 0.0, 0.0
         for place, milestone in enumerate(milestones):
             image = float(model.at([saved])[0]) if varies else model.peak
@@ -58,41 +64,41 @@ def spent(milestones: tuple[float, ...], law: DiscreteLaw, costs: CostModel, mod
 @pytest.mark.parametrize("varies", [False, True])
 @pytest.mark.parametrize("seed", range(12))
 def test_no_sequence_is_cheaper(seed: int, varies: bool) -> None:
-    chain, law, costs = random_case(seed)
+    chain, distribution, costs = random_case(seed)
     model = MemoryModel(chain, DEVICE)
-    plan = mem_all_ckpt(law, costs, chain=chain, device=DEVICE, restart_varies=varies)
-    inner = law.values[:-1]
+    plan = mem_all_ckpt(distribution, costs, chain=chain, device=DEVICE, restart_varies=varies)
+    inner = distribution.values[:-1]
     every = [
-        (*chosen, float(law.values[-1]))
+        (*chosen, float(distribution.values[-1]))
         for size in range(inner.size + 1)
         for chosen in combinations(inner.tolist(), size)
     ]
-    best = min(spent(sequence, law, costs, model, varies) for sequence in every)
-    assert plan.expected_cost(law) == pytest.approx(best, rel=1e-12)
-    assert spent(tuple(plan.milestones), law, costs, model, varies) == pytest.approx(best, rel=1e-12)
+    best = min(spent(sequence, distribution, costs, model, varies) for sequence in every)
+    assert plan.expected_cost(distribution) == pytest.approx(best, rel=1e-12)
+    assert spent(tuple(plan.milestones), distribution, costs, model, varies) == pytest.approx(best, rel=1e-12)
 
 
 @pytest.mark.parametrize("varies", [False, True])
 @pytest.mark.parametrize("seed", range(12))
 def test_v2_is_the_cheapest_with_its_first_reservation(seed: int, varies: bool) -> None:
-    chain, law, costs = random_case(seed)
+    chain, distribution, costs = random_case(seed)
     model = MemoryModel(chain, DEVICE)
-    plan = mem_all_ckpt_v2(law, costs, chain=chain, device=DEVICE, restart_varies=varies)
+    plan = mem_all_ckpt_v2(distribution, costs, chain=chain, device=DEVICE, restart_varies=varies)
     first = chain.start_quantile(chain.peak_task, 0.1)
-    if not 0 < first < law.values[-1]:
+    if not 0 < first < distribution.values[-1]:
         assert plan.milestones.tolist() == mem_all_ckpt(
-            law, costs, chain=chain, device=DEVICE, restart_varies=varies
+            distribution, costs, chain=chain, device=DEVICE, restart_varies=varies
         ).milestones.tolist()  # fmt: skip
         return
-    inner = [value for value in law.values[:-1].tolist() if value > first]
+    inner = [value for value in distribution.values[:-1].tolist() if value > first]
     every = [
-        (first, *chosen, float(law.values[-1]))
+        (first, *chosen, float(distribution.values[-1]))
         for size in range(len(inner) + 1)
         for chosen in combinations(inner, size)
     ]
-    best = min(spent(sequence, law, costs, model, varies) for sequence in every)
+    best = min(spent(sequence, distribution, costs, model, varies) for sequence in every)
     assert plan.milestones[0] == first
-    assert plan.expected_cost(law) == pytest.approx(best, rel=1e-12)
+    assert plan.expected_cost(distribution) == pytest.approx(best, rel=1e-12)
     assert plan.memory is not None
     assert plan.memory[0] <= np.ceil(chain.memory[: chain.peak_task].max())
 
@@ -108,10 +114,10 @@ def test_requests_are_the_most_that_the_part_of_the_run_needs() -> None:
 
 
 def test_one_task_is_all_checkpoint() -> None:
-    law = uniform(10.0, 60.0)
+    distribution = uniform(10.0, 60.0)
     chain = TaskChain((Task(Normal(35.0, 10.0), 7.5),))
-    known = mem_all_ckpt(law, CostModel(), chain=chain, device=DEVICE, n=200)
-    flat = STRATEGIES["all-ckpt"](law, flat_costs(MemoryModel(chain, DEVICE)), n=200)
+    known = mem_all_ckpt(distribution, CostModel(), chain=chain, device=DEVICE, n=200)
+    flat = STRATEGIES["all-ckpt"](distribution, flat_costs(MemoryModel(chain, DEVICE)), n=200)
     assert known.milestones.tolist() == flat.milestones.tolist()
     assert known.length == pytest.approx(flat.length)
     assert known.memory is not None
@@ -119,8 +125,8 @@ def test_one_task_is_all_checkpoint() -> None:
     # Nothing known of tasks: one task, with the checkpoints of the platform.
     costs = CostModel(checkpoint=3.0, restart=1.0)
     for name in ("mem-all-ckpt", "mem-all-ckpt-v2"):
-        blind = STRATEGIES[name](law, costs, n=200)
-        assert blind.milestones.tolist() == STRATEGIES["all-ckpt"](law, costs, n=200).milestones.tolist()
+        blind = STRATEGIES[name](distribution, costs, n=200)
+        assert blind.milestones.tolist() == STRATEGIES["all-ckpt"](distribution, costs, n=200).milestones.tolist()
         assert blind.memory is None
         assert blind.strategy == name
 
@@ -139,9 +145,9 @@ def test_plans_cover_the_longest_run(name: str, make: type) -> None:
     assert plan.extend(float(runs.walltimes.max())).milestones[-1] >= runs.walltimes.max()
 
 
-def test_the_same_law_and_chain_from_runs_or_given() -> None:
+def test_the_same_distribution_and_chain_from_runs_or_given() -> None:
     runs = slant_like(20, np.random.default_rng(4))
-    given = mem_all_ckpt_v2(fit_law(runs.walltimes), CostModel(), chain=TaskChain.from_runs(runs), n=100)
+    given = mem_all_ckpt_v2(fit_distribution(runs.walltimes), CostModel(), chain=TaskChain.from_runs(runs), n=100)
     assert given == mem_all_ckpt_v2(runs, CostModel(), n=100)
     assert mem_all_ckpt(TaskChain.from_runs(runs), CostModel(), n=100).memory is not None
     early = mem_all_ckpt_v2(runs, CostModel(), start_tau=0.01, n=100)
@@ -222,7 +228,7 @@ def test_without_failures_a_run_pays_what_the_plan_says() -> None:
     runs = macruise_like(30, np.random.default_rng(8))
     flat = TaskRuns(runs.durations, np.full_like(runs.peaks, 5.0))
     model = MemoryModel(TaskChain.from_runs(flat))
-    plan = with_flat_memory(STRATEGIES["all-ckpt"](fit_law(flat.walltimes), flat_costs(model), n=200), model)
+    plan = with_flat_memory(STRATEGIES["all-ckpt"](fit_distribution(flat.walltimes), flat_costs(model), n=200), model)
     # Theorem 1 of [R] writes no checkpoint at the end of the plan, and no run comes that far.
     assert flat.walltimes.max() < plan.milestones[-1]
     done = execute(plan, flat, CheckpointDevice())

@@ -23,9 +23,9 @@ from policies.planning.strategies import optimal
 from simulator import Result, simulate, simulation
 from simulator.clock import event_loop, submissions
 from tests.support.jobs import on_demand, rigid, stochastic
+from workloads.distributions.named import pareto
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.units import to_ticks
-from workloads.laws.named import pareto
 from workloads.table.job import Job, JobType
 
 DISCRETE = Planner(fit="discrete", least=3)
@@ -234,7 +234,7 @@ def test_a_history_is_refitted_when_it_has_grown_by_just_that_share(growth: str)
         assert runs == fitted
 
 
-def test_a_law_without_a_finite_plan_does_not_end_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_distribution_without_a_finite_plan_does_not_end_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the usual distributions fitted to a heavy tail may be."""
     endless = SimpleNamespace(chosen=SimpleNamespace(good=lambda: pareto(100.0, 0.4)))
     monkeypatch.setattr(plan_book, "fit_runs", lambda *_: endless)

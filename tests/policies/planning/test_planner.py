@@ -21,12 +21,10 @@ from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import STRATEGIES, all_checkpoint, no_checkpoint, optimal, plans
 from tests.places import ROOT
 from tests.reference.planning import Prices, best, best_plans, simulate, theorem_2
-from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.streams import stream
-from workloads.laws import (
+from workloads.distributions import (
     TABLE_1,
-    DiscreteLaw,
-    Law,
+    DiscreteDistribution,
+    Distribution,
     bound_support,
     bounded_pareto,
     discretise,
@@ -39,23 +37,25 @@ from workloads.laws import (
     uniform,
     weibull,
 )
-from workloads.laws.atoms import find_atoms
-from workloads.laws.mixture import mixture
-from workloads.laws.shifted import shift
+from workloads.distributions.atoms import find_atoms
+from workloads.distributions.mixture import mixture
+from workloads.distributions.shifted import shift
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.streams import stream
 
 WHICH = {"best": optimal, "all": all_checkpoint, "none": no_checkpoint}
 
 
 @st.composite
-def problems(draw: st.DrawFn, most: int) -> tuple[DiscreteLaw, CostModel, Prices]:
-    """A discrete law with gaps, ties and empty cells, and costs that may vary with the milestone."""
+def problems(draw: st.DrawFn, most: int) -> tuple[DiscreteDistribution, CostModel, Prices]:
+    """A discrete distribution with gaps, ties and empty cells, and costs that may vary with the milestone."""
     n = draw(st.integers(1, most))
     gaps = draw(st.lists(st.integers(1, 4), min_size=n, max_size=n))
     weights = draw(st.lists(st.sampled_from([0, 0, 1, 1, 2, 7]), min_size=n - 1, max_size=n - 1))
     weights.append(draw(st.integers(1, 3)))
     unit = draw(st.sampled_from([1.0, 0.5, 0.3, 1000 / 7]))
     values = unit * np.cumsum(gaps)
-    law = DiscreteLaw(values, np.array(weights) / sum(weights))
+    distribution = DiscreteDistribution(values, np.array(weights) / sum(weights))
     prices = [draw(st.sampled_from(several)) for several in ([1.0, 0.3, 2.0], [0.0, 1.0, 0.7], [0.0, 0.5, 3.0])]
     times = st.sampled_from([0.0, 0.1, 0.5, 1.0, 2.5])
     durations = []
@@ -66,40 +66,40 @@ def problems(draw: st.DrawFn, most: int) -> tuple[DiscreteLaw, CostModel, Prices
             durations.append(unit * draw(times))
     costs = CostModel(*prices, *durations)
     at = [costs.checkpoint_at(values).tolist(), costs.restart_at(values).tolist()]
-    return law, costs, Prices(*prices, *at)
+    return distribution, costs, Prices(*prices, *at)
 
 
 @pytest.mark.parametrize("which", WHICH)
 @given(problem=problems(most=6))
 @settings(max_examples=80, deadline=None)
-def test_no_plan_at_all_is_cheaper(which: str, problem: tuple[DiscreteLaw, CostModel, Prices]) -> None:
-    law, costs, prices = problem
-    found = cheapest(law.values, law.probabilities, costs, which)
-    assert found.cost == pytest.approx(best(law.values, law.probabilities, prices, which), rel=1e-12)
-    assert WHICH[which](law, costs).expected_cost(law) == pytest.approx(found.cost, rel=1e-12)
+def test_no_plan_at_all_is_cheaper(which: str, problem: tuple[DiscreteDistribution, CostModel, Prices]) -> None:
+    distribution, costs, prices = problem
+    found = cheapest(distribution.values, distribution.probabilities, costs, which)
+    assert found.cost == pytest.approx(best(distribution.values, distribution.probabilities, prices, which), rel=1e-12)
+    assert WHICH[which](distribution, costs).expected_cost(distribution) == pytest.approx(found.cost, rel=1e-12)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("which", WHICH)
 @given(problem=problems(most=7))
 @settings(max_examples=400, deadline=None)
-def test_no_plan_at_all_is_cheaper_often(which: str, problem: tuple[DiscreteLaw, CostModel, Prices]) -> None:
-    law, costs, prices = problem
-    found = cheapest(law.values, law.probabilities, costs, which)
-    assert found.cost == pytest.approx(best(law.values, law.probabilities, prices, which), rel=1e-12)
+def test_no_plan_at_all_is_cheaper_often(which: str, problem: tuple[DiscreteDistribution, CostModel, Prices]) -> None:
+    distribution, costs, prices = problem
+    found = cheapest(distribution.values, distribution.probabilities, costs, which)
+    assert found.cost == pytest.approx(best(distribution.values, distribution.probabilities, prices, which), rel=1e-12)
 
 
-def _random_problem(rng: np.random.Generator, n: int) -> tuple[DiscreteLaw, CostModel, Prices]:
+def _random_problem(rng: np.random.Generator, n: int) -> tuple[DiscreteDistribution, CostModel, Prices]:
     values = np.cumsum(rng.random(n) + 0.01)
     weights = rng.random(n) ** rng.choice([1, 4]) * (rng.random(n) < 0.8) * np.exp(-rng.choice([0, 0.3]) * np.arange(n))
     weights[-1] += 1e-9
-    law = DiscreteLaw(values, weights / weights.sum())
+    distribution = DiscreteDistribution(values, weights / weights.sum())
     prices = rng.choice([0.5, 1.0]), rng.choice([0.0, 1.0, 0.3]), rng.choice([0.0, 0.4])
     durations = [
         Table(values, 2 * rng.random(n)) if rng.random() < 0.5 else rng.choice([0.0, 0.1, 1.0]) for _ in range(2)
     ]
     costs = CostModel(*prices, *durations)
-    return law, costs, Prices(*prices, costs.checkpoint_at(values).tolist(), costs.restart_at(values).tolist())
+    return distribution, costs, Prices(*prices, costs.checkpoint_at(values).tolist(), costs.restart_at(values).tolist())
 
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
@@ -107,20 +107,24 @@ def test_equals_the_published_recursion(compiled: bool, monkeypatch: pytest.Monk
     monkeypatch.setattr(kernel, "COMPILE_FROM", 0 if compiled else 10**18)
     rng = stream(1, "planner")
     for n in (1, 2, 9, 23, 40, 60, 60):
-        law, costs, prices = _random_problem(rng, n)
+        distribution, costs, prices = _random_problem(rng, n)
         for which, strategy in WHICH.items():
-            expected = theorem_2(law.values, law.probabilities, prices, which)
-            assert cheapest(law.values, law.probabilities, costs, which).cost == pytest.approx(expected, rel=1e-12)
-            assert strategy(law, costs).expected_cost(law) == pytest.approx(expected, rel=1e-12)
+            expected = theorem_2(distribution.values, distribution.probabilities, prices, which)
+            assert cheapest(distribution.values, distribution.probabilities, costs, which).cost == pytest.approx(
+                expected, rel=1e-12
+            )
+            assert strategy(distribution, costs).expected_cost(distribution) == pytest.approx(expected, rel=1e-12)
 
 
 def test_the_oracles_agree() -> None:
     rng = stream(2, "planner")
     for n in (1, 2, 4, 6):
-        law, _, prices = _random_problem(rng, n)
+        distribution, _, prices = _random_problem(rng, n)
         for which in WHICH:
-            expected = best(law.values, law.probabilities, prices, which)
-            assert theorem_2(law.values, law.probabilities, prices, which) == pytest.approx(expected, rel=1e-12)
+            expected = best(distribution.values, distribution.probabilities, prices, which)
+            assert theorem_2(distribution.values, distribution.probabilities, prices, which) == pytest.approx(
+                expected, rel=1e-12
+            )
 
 
 @given(
@@ -138,10 +142,10 @@ def test_of_equal_plans_the_one_with_the_largest_milestones(
     values = np.cumsum(gaps[: len(weights)]).astype(float)
     gamma, checkpoint, restart = map(float, overheads)
     costs = CostModel(1, 0, gamma, checkpoint, restart)
-    law = DiscreteLaw(values, np.array(weights) / 16)
+    distribution = DiscreteDistribution(values, np.array(weights) / 16)
     prices = Prices(1, 0, gamma, [checkpoint] * len(values), [restart] * len(values))
-    _, equal = best_plans(values, law.probabilities, prices, which)
-    found = cheapest(law.values, law.probabilities, costs, which)
+    _, equal = best_plans(values, distribution.probabilities, prices, which)
+    found = cheapest(distribution.values, distribution.probabilities, costs, which)
     assert found.milestones.tolist() == max(values[list(at)].tolist() for at, _ in equal)
 
 
@@ -155,12 +159,16 @@ def test_empty_cells_make_no_reservations() -> None:
 
 
 def test_plain_compiled_and_without_numba_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
-    law = discretise(bound_support(exponential(1.0)), 150, "cubic")
-    wave = Table(law.values, 0.1 + 0.05 * np.sin(7 * law.values))
+    distribution = discretise(bound_support(exponential(1.0)), 150, "cubic")
+    wave = Table(distribution.values, 0.1 + 0.05 * np.sin(7 * distribution.values))
     variants = [CostModel(1, 0.5, 0.1, 0.1, 0.2), CostModel(1, 0, 0, wave, 0.1), CostModel(1, 1, 0, wave, wave)]
 
     def found() -> list[object]:
-        all_found = [cheapest(law.values, law.probabilities, costs, which) for costs in variants for which in WHICH]
+        all_found = [
+            cheapest(distribution.values, distribution.probabilities, costs, which)
+            for costs in variants
+            for which in WHICH
+        ]
         return [(one.cost, one.milestones.tolist(), one.checkpointed.tolist()) for one in all_found]
 
     monkeypatch.setattr(kernel, "COMPILE_FROM", 10**18)
@@ -181,7 +189,7 @@ def test_plain_compiled_and_without_numba_are_equal(monkeypatch: pytest.MonkeyPa
 def test_a_default_plan_loads_no_heavy_library() -> None:
     code = (
         "import sys; from policies.planning.strategies import *; from policies.planning.costs import CostModel\n"
-        "from workloads.laws import TABLE_1\n"
+        "from workloads.distributions import TABLE_1\n"
         "optimal(TABLE_1['weibull'], CostModel(checkpoint=0.1, restart=0.1))\n"
         "print(*{'numba', 'scipy.stats', 'pandas', 'matplotlib'} & set(sys.modules))"
     )
@@ -211,40 +219,41 @@ def _runs(plan: ReservationPlan, runtimes: np.ndarray) -> np.ndarray:
 @given(plan=any_plans(), problem=problems(most=6))
 @settings(max_examples=100, deadline=None)
 def test_theorem_1_is_the_mean_of_what_jobs_pay(
-    plan: ReservationPlan, problem: tuple[DiscreteLaw, CostModel, Prices]
+    plan: ReservationPlan, problem: tuple[DiscreteDistribution, CostModel, Prices]
 ) -> None:
     # The factor keeps runtimes off the milestones, where the rounding of a length decides.
-    law = DiscreteLaw(0.99731 * problem[0].values, problem[0].probabilities)
-    paid = _runs(plan, law.values)  # also of jobs beyond the last milestone
-    assert plan.paid_cost(law.values) == pytest.approx(paid, rel=1e-11)
-    assert plan.expected_cost(law) == pytest.approx(paid @ law.probabilities, rel=1e-11)
-    counted = plan.count_reservations(law.values)
-    assert plan.expected_reservations(law) == pytest.approx(counted @ law.probabilities, rel=1e-12)
-    spending = plan.cost_distribution(law)
-    assert spending.mean() == pytest.approx(paid @ law.probabilities, rel=1e-11)
+    distribution = DiscreteDistribution(0.99731 * problem[0].values, problem[0].probabilities)
+    paid = _runs(plan, distribution.values)  # also of jobs beyond the last milestone
+    assert plan.paid_cost(distribution.values) == pytest.approx(paid, rel=1e-11)
+    assert plan.expected_cost(distribution) == pytest.approx(paid @ distribution.probabilities, rel=1e-11)
+    counted = plan.count_reservations(distribution.values)
+    assert plan.expected_reservations(distribution) == pytest.approx(counted @ distribution.probabilities, rel=1e-12)
+    spending = plan.cost_distribution(distribution)
+    assert spending.mean() == pytest.approx(paid @ distribution.probabilities, rel=1e-11)
     # Between the costs of two runtimes, and beyond both ends.
-    costs, first = np.unique(plan.paid_cost(law.values), return_index=True)
+    costs, first = np.unique(plan.paid_cost(distribution.values), return_index=True)
     inner = (costs[:-1] + costs[1:]) / 2
-    assert spending.cdf(inner) == pytest.approx([law.probabilities[:k].sum() for k in first[1:]], abs=1e-9)
+    assert spending.cdf(inner) == pytest.approx([distribution.probabilities[:k].sum() for k in first[1:]], abs=1e-9)
     assert spending.sf(np.array([costs[0] / 2, costs[-1] * 2])).tolist() == [1.0, 0.0]
-    assert np.all(np.isin(spending.ppf([0.01, 0.5, 0.99]), plan.paid_cost(law.values)))
+    assert np.all(np.isin(spending.ppf([0.01, 0.5, 0.99]), plan.paid_cost(distribution.values)))
 
 
-def test_equation_6_over_a_continuous_law() -> None:
-    law = uniform(1.0, 20.0)
+def test_equation_6_over_a_continuous_distribution() -> None:
+    distribution = uniform(1.0, 20.0)
     plan = ReservationPlan([3, 7, 12, 18], [1, 0, 1, 0], CostModel(1, 0.5, 0.2, 0.4, 0.3))
-    # For a uniform law the cost is linear between milestones (27 is the extension): midpoints integrate it exactly.
+    # For a uniform distribution the cost is linear between milestones (27 is the extension): midpoints integrate it
+    # exactly.
     ends = np.array([1, 3, 7, 12, 18, 20.0])
     exact = plan.paid_cost((ends[1:] + ends[:-1]) / 2) @ np.diff(ends) / 19
-    assert plan.expected_cost(law) == pytest.approx(exact, rel=1e-12)
-    assert plan.cost_distribution(law).upper == plan.paid_cost(20.0)
+    assert plan.expected_cost(distribution) == pytest.approx(exact, rel=1e-12)
+    assert plan.cost_distribution(distribution).upper == plan.paid_cost(20.0)
 
 
 def test_an_expectation_over_an_infinite_support() -> None:
-    law = exponential(1.0)
+    distribution = exponential(1.0)
     plan = ReservationPlan([1.0], True, CostModel(1, 1, 0.5, 0.1, 0.2))
-    paid = _runs(plan, law.isf((np.arange(400_000) + 0.5) / 400_000))
-    assert plan.expected_cost(law) == pytest.approx(paid.mean(), rel=1e-4)
+    paid = _runs(plan, distribution.isf((np.arange(400_000) + 0.5) / 400_000))
+    assert plan.expected_cost(distribution) == pytest.approx(paid.mean(), rel=1e-4)
     assert np.isfinite(plan.expected_cost(pareto(1.0, 1.2)))
     with pytest.raises(InputError, match="too heavy"):
         plan.expected_cost(pareto(1.0, 0.9))
@@ -253,16 +262,16 @@ def test_an_expectation_over_an_infinite_support() -> None:
 @given(plan=any_plans())
 @settings(max_examples=50, deadline=None)
 def test_json_round_trip(plan: ReservationPlan) -> None:
-    law = uniform(0.5, 30.0)
-    again = ReservationPlan.from_json(plan.to_json(law))
+    distribution = uniform(0.5, 30.0)
+    again = ReservationPlan.from_json(plan.to_json(distribution))
     assert again == plan
     assert np.array_equal(again.length, plan.length)
     inside = np.linspace(0.0, plan.milestones[-1], 50)
     assert np.array_equal(again.paid_cost(inside), plan.paid_cost(inside))
     if not (plan.costs.checkpoint_varies or plan.costs.restart_varies):
         assert again.costs == plan.costs
-        assert again.expected_cost(law) == plan.expected_cost(law)
-    assert plan.rows(law)[0]["probability"] == 1.0
+        assert again.expected_cost(distribution) == plan.expected_cost(distribution)
+    assert plan.rows(distribution)[0]["probability"] == 1.0
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"reservations": [], "costs": {}, "strategy": ""}'])
@@ -283,7 +292,7 @@ def test_beyond_the_last_milestone() -> None:
 
 
 def test_the_introduction_of_the_paper() -> None:
-    law = truncate(lognormal(2.7084, 0.7321), 0.0, 80.0)
+    distribution = truncate(lognormal(2.7084, 0.7321), 0.0, 80.0)
     costs = CostModel(checkpoint=7, restart=7)
     printed = {  # the last one is the erratum: the paper says 43.92
         80.0: ([80], [0]),
@@ -292,34 +301,36 @@ def test_the_introduction_of_the_paper() -> None:
         42.32: ([20, 40, 80], [1, 1, 0]),
     }
     for cost, (milestones, flags) in printed.items():
-        assert round(ReservationPlan(milestones, flags, costs).expected_cost(law), 2) == cost
-    best_known = optimal(law, costs, n=2000)
-    assert round(best_known.expected_cost(law), 3) == 38.698
-    assert best_known.normalised_cost(law) == pytest.approx(38.698 / law.mean(), rel=1e-4)
+        assert round(ReservationPlan(milestones, flags, costs).expected_cost(distribution), 2) == cost
+    best_known = optimal(distribution, costs, n=2000)
+    assert round(best_known.expected_cost(distribution), 3) == 38.698
+    assert best_known.normalised_cost(distribution) == pytest.approx(38.698 / distribution.mean(), rel=1e-4)
 
 
 # -- strategies --
 
 
 def test_periodic_plans_are_the_best_of_their_kind() -> None:
-    law = bound_support(TABLE_1["gamma"])
+    distribution = bound_support(TABLE_1["gamma"])
     costs = CostModel(1, 0.4, 0.05, 0.1, 0.2)
     for name in ("all-ckpt-periodic", "no-ckpt-periodic"):
         strategy = STRATEGIES[name]
-        each = [strategy(law, costs, tau=tau).expected_cost(law) for tau in range(1, 61)]
-        found = strategy(law, costs, most=60)
+        each = [strategy(distribution, costs, tau=tau).expected_cost(distribution) for tau in range(1, 61)]
+        found = strategy(distribution, costs, most=60)
         assert len(found) == 1 + int(np.argmin(each))
-        assert found.expected_cost(law) == min(each)
-        plan = strategy(law, costs, tau=4)
-        assert plan.milestones == pytest.approx(law.upper * np.arange(1, 5) / 4)
+        assert found.expected_cost(distribution) == min(each)
+        plan = strategy(distribution, costs, tau=4)
+        assert plan.milestones == pytest.approx(distribution.upper * np.arange(1, 5) / 4)
         assert plan.checkpointed.tolist() == ([True] * 3 + [False] if name.startswith("all") else [False] * 4)
 
 
 def test_periodic_costs_vary_with_the_milestone() -> None:
-    law = uniform(1.0, 20.0)
+    distribution = uniform(1.0, 20.0)
     costs = CostModel(1, 1, 0.1, lambda t: 0.1 + 0.02 * t, lambda t: 0.3 - 0.01 * t)
-    found = periodic_costs(law, costs, [1, 3, 8], checkpointed=True)
-    each = [STRATEGIES["all-ckpt-periodic"](law, costs, tau=tau).expected_cost(law) for tau in (1, 3, 8)]
+    found = periodic_costs(distribution, costs, [1, 3, 8], checkpointed=True)
+    each = [
+        STRATEGIES["all-ckpt-periodic"](distribution, costs, tau=tau).expected_cost(distribution) for tau in (1, 3, 8)
+    ]
     assert found == pytest.approx(each, rel=1e-13)
 
 
@@ -336,36 +347,41 @@ def test_rules_of_thumb() -> None:
     assert [bool(plan.checkpointed.all()) for plan in found.values()] == [False, False, True, True]
     assert STRATEGIES["neuro"](runs, costs, k=3).extend(9.0).length.tolist() == [6.5, 3.75]
     assert STRATEGIES["masi"](runs, costs, k=10, factor=2.0).milestones.tolist() == [4.375, 8.75, 17.5]
-    law = uniform(2.0, 12.0)  # a law stands for all runs that there could be
-    assert STRATEGIES["maximum"](law, costs).milestones.tolist() == [12.0]
-    assert STRATEGIES["neuro-avg"](law, costs).milestones.tolist() == [7.0, 10.5, 15.75]
+    distribution = uniform(2.0, 12.0)  # a distribution stands for all runs that there could be
+    assert STRATEGIES["maximum"](distribution, costs).milestones.tolist() == [12.0]
+    assert STRATEGIES["neuro-avg"](distribution, costs).milestones.tolist() == [7.0, 10.5, 15.75]
 
 
-def test_runs_are_a_discrete_law() -> None:
+def test_runs_are_a_discrete_distribution() -> None:
     costs = CostModel(checkpoint=0.1, restart=0.1)
     runs = [1.0, 1.0, 2.0, 9.0]
-    law = DiscreteLaw([1.0, 2.0, 9.0], [0.5, 0.25, 0.25])
+    distribution = DiscreteDistribution([1.0, 2.0, 9.0], [0.5, 0.25, 0.25])
     for name in ("optimal", "all-ckpt", "no-ckpt", "all-ckpt-periodic", "no-ckpt-periodic"):
-        assert STRATEGIES[name](runs, costs) == STRATEGIES[name](law, costs)
+        assert STRATEGIES[name](runs, costs) == STRATEGIES[name](distribution, costs)
         assert len(STRATEGIES[name]([3.0], costs)) == 1
 
 
 def test_the_optimal_plan_costs_least() -> None:
     costs = CostModel(1, 0.2, 0.1, 0.3, 0.2)
-    for law in (bound_support(TABLE_1["weibull"]), TABLE_1["uniform"]):
-        cost = {name: plan.expected_cost(law) for name, plan in plans(law, costs, STRATEGIES, n=300).items()}
+    for distribution in (bound_support(TABLE_1["weibull"]), TABLE_1["uniform"]):
+        cost = {
+            name: plan.expected_cost(distribution)
+            for name, plan in plans(distribution, costs, STRATEGIES, n=300).items()
+        }
         assert min(cost.values()) == pytest.approx(cost["optimal"], rel=2e-3)
         assert cost["all-ckpt"] <= cost["all-ckpt-periodic"] * 1.002
         assert cost["no-ckpt"] <= cost["no-ckpt-periodic"] * 1.002
 
 
 def test_algorithm_1_chooses_the_grid() -> None:
-    law, costs = uniform(1.0, 20.0), CostModel(checkpoint=0.1, restart=0.1)
-    coarse = optimal(law, costs, epsilon=1.0)
-    assert coarse == optimal(law, costs, n=570, grid="equal-time")
-    assert optimal(law, CostModel(checkpoint=lambda t: 0.1 + 0 * t, restart=0.1), epsilon=1.0).costs.checkpoint_varies
+    distribution, costs = uniform(1.0, 20.0), CostModel(checkpoint=0.1, restart=0.1)
+    coarse = optimal(distribution, costs, epsilon=1.0)
+    assert coarse == optimal(distribution, costs, n=570, grid="equal-time")
+    assert optimal(
+        distribution, CostModel(checkpoint=lambda t: 0.1 + 0 * t, restart=0.1), epsilon=1.0
+    ).costs.checkpoint_varies
     with pytest.raises(ParameterError, match="explicit n"):
-        optimal(law, CostModel(restart=0.1), epsilon=1.0)
+        optimal(distribution, CostModel(restart=0.1), epsilon=1.0)
 
 
 WRONG: dict[str, Callable[[], object]] = {
@@ -412,14 +428,14 @@ def test_an_unknown_strategy() -> None:
 @pytest.mark.parametrize("name", ["weibull", "truncated-normal", "bounded-pareto"])
 @pytest.mark.parametrize("strategy", list(STRATEGIES))
 def test_a_million_jobs_pay_what_is_expected(strategy: str, name: str) -> None:
-    law = bound_support(TABLE_1[name])
+    distribution = bound_support(TABLE_1[name])
     rng = stream(3, "planner", strategy, name)
     costs = CostModel(1, 0.5, 0.1, 0.1, 0.2)
     from_runs = strategy in {"maximum", "masi", "neuro", "neuro-avg"} or strategy.startswith("mem-")
-    plan = STRATEGIES[strategy](law.sample(rng, 50) if from_runs else law, costs)
-    paid = _runs(plan, law.sample(rng, 1_000_000))
+    plan = STRATEGIES[strategy](distribution.sample(rng, 50) if from_runs else distribution, costs)
+    paid = _runs(plan, distribution.sample(rng, 1_000_000))
     error = paid.std() / 1000
-    assert abs(paid.mean() - plan.expected_cost(law)) <= 3 * error
+    assert abs(paid.mean() - plan.expected_cost(distribution)) <= 3 * error
 
 
 # -- grids that grow, atoms, and bounds ------------------------------------------------------------------------
@@ -427,66 +443,72 @@ def test_a_million_jobs_pay_what_is_expected(strategy: str, name: str) -> None:
 
 def test_a_grid_that_is_used_up_grows_until_the_cost_settles() -> None:
     costs = CostModel(checkpoint=0.1, restart=0.1)
-    law = bound_support(pareto(1.0, 1.1))
-    plan, cut = all_checkpoint(law, costs), all_checkpoint(law, costs, n=500)
+    distribution = bound_support(pareto(1.0, 1.1))
+    plan, cut = all_checkpoint(distribution, costs), all_checkpoint(distribution, costs, n=500)
     assert len(cut) > 450
     assert cut.growth is None
     assert plan.growth is not None
     assert (plan.growth.first, plan.growth.settled) == (500, True)
     assert f"grew to {plan.growth.cells:,}" in plan.growth.describe()
     # Converged: many more cells, of which the default says nothing.
-    best = all_checkpoint(law, costs, n=32_000).expected_cost(law)
-    assert cut.expected_cost(law) > 1.001 * best
-    assert plan.expected_cost(law) < 1.001 * best
+    best = all_checkpoint(distribution, costs, n=32_000).expected_cost(distribution)
+    assert cut.expected_cost(distribution) > 1.001 * best
+    assert plan.expected_cost(distribution) < 1.001 * best
     assert ReservationPlan.from_json(plan.to_json()) == plan
-    # A usual law leaves cells over; where neither a reservation nor a checkpoint costs anything none is ever enough.
+    # A usual distribution leaves cells over; where neither a reservation nor a checkpoint costs anything none is ever
+    # enough.
     for other, prices in ((exponential(1.0), costs), (uniform(1.0, 2.0), CostModel())):
         assert optimal(other, prices).growth is None
         assert optimal(other, prices) == optimal(other, prices, n=500)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", [pareto(1.0, 1.1), pareto(1.0, 1.05), lognormal(0.0, 3.0), weibull(1.0, 0.2)])
-def test_heavy_tails_are_within_a_thousandth_of_converged(law: Law) -> None:
+@pytest.mark.parametrize("distribution", [pareto(1.0, 1.1), pareto(1.0, 1.05), lognormal(0.0, 3.0), weibull(1.0, 0.2)])
+def test_heavy_tails_are_within_a_thousandth_of_converged(distribution: Distribution) -> None:
     costs = CostModel(checkpoint=0.1, restart=0.1)
-    cut = bound_support(law)
+    cut = bound_support(distribution)
     assert optimal(cut, costs).expected_cost(cut) < 1.001 * optimal(cut, costs, n=16_000).expected_cost(cut)
 
 
 class Undeclared:
-    """A mixed law of a stranger, which says nothing of its atoms."""
+    """A mixed distribution of a stranger, which says nothing of its atoms."""
 
     name, lower, upper = "mixed", 1.0, 21.0
 
     def __init__(self) -> None:
-        self.law = mixture([uniform(1.0, 21.0), DiscreteLaw([5.03], [1.0])])
-        self.cdf, self.sf, self.ppf, self.isf = self.law.cdf, self.law.sf, self.law.ppf, self.law.isf
-        self.mean, self.sample = self.law.mean, self.law.sample
+        self.distribution = mixture([uniform(1.0, 21.0), DiscreteDistribution([5.03], [1.0])])
+        self.cdf, self.sf, self.ppf, self.isf = (
+            self.distribution.cdf,
+            self.distribution.sf,
+            self.distribution.ppf,
+            self.distribution.isf,
+        )
+        self.mean, self.sample = self.distribution.mean, self.distribution.sample
 
 
 @pytest.mark.parametrize("grid", ["cubic", "equal-time", "equal-probability"])
 def test_atoms_are_on_every_grid(grid: str) -> None:
-    mixed = mixture([uniform(1.0, 21.0), DiscreteLaw([3.0, 7.77, 21.0], [0.5, 0.25, 0.25])], [0.4, 0.6])
-    for law, atoms in (
+    mixed = mixture([uniform(1.0, 21.0), DiscreteDistribution([3.0, 7.77, 21.0], [0.5, 0.25, 0.25])], [0.4, 0.6])
+    for distribution, atoms in (
         (mixed, [3.0, 7.77, 21.0]),
         (truncate(mixed, upper=9.0), [3.0, 7.77]),
         (shift(mixed, 2.0), [5.0, 9.77, 23.0]),
         (Undeclared(), [5.03]),
         (from_scipy(stats.randint(1, 4)), [1.0, 2.0, 3.0]),
     ):
-        np.testing.assert_allclose(find_atoms(law), atoms, rtol=1e-12)
-        cut = discretise(law, 13, grid)
+        np.testing.assert_allclose(find_atoms(distribution), atoms, rtol=1e-12)
+        cut = discretise(distribution, 13, grid)
         for atom in atoms:
             near = cut.values[np.argmin(np.abs(cut.values - atom))]
             assert atom <= near <= atom * (1 + 1e-12)
-            assert cut.sf(near) == pytest.approx(float(law.sf(near)), abs=1e-12)
+            assert cut.sf(near) == pytest.approx(float(distribution.sf(near)), abs=1e-12)
     assert not find_atoms(from_scipy(stats.expon())).size
 
 
 def test_a_support_without_a_width_is_one_runtime() -> None:
-    for law in (uniform(1.0, np.nextafter(1.0, 2.0)), uniform(5e-324, 1e-323)):
-        assert len(discretise(law, 500)) <= 2
-        assert optimal(law, CostModel()).milestones[-1] == law.upper
+    for distribution in (uniform(1.0, np.nextafter(1.0, 2.0)), uniform(5e-324, 1e-323)):
+        assert len(discretise(distribution, 500)) <= 2
+        assert optimal(distribution, CostModel()).milestones[-1] == distribution.upper
 
 
 @pytest.mark.parametrize(
@@ -512,7 +534,7 @@ def test_what_is_too_much_is_said(make: Callable[[], object], told: str) -> None
 @pytest.mark.parametrize("bound", [168.0, 20_000.0, 2e6, 3e9])
 @pytest.mark.parametrize("strategy", [no_checkpoint, all_checkpoint])
 def test_a_distant_bound_costs_nothing(strategy: Callable[..., ReservationPlan], bound: float) -> None:
-    # The same law up to 20 h, where nothing is left of it, on a grid of 20,000 equal cells.
+    # The same distribution up to 20 h, where nothing is left of it, on a grid of 20,000 equal cells.
     near, far = (truncate(from_scipy(stats.norm(8.0, 2.0)), 0.0, end) for end in (20.0, bound))
     costs = CostModel(checkpoint=0.1, restart=0.1)
     converged = strategy(near, costs, n=20_000, grid="equal-time").expected_cost(near)
@@ -524,21 +546,21 @@ def test_a_distant_bound_costs_nothing(strategy: Callable[..., ReservationPlan],
 
 
 @pytest.mark.parametrize(
-    "law",
+    "distribution",
     [lognormal_from_moments(21.0, 20.0), weibull(1.0, 0.5), exponential(1.0), bounded_pareto(1.0, 3e9, 1.05)],
-    ids=lambda law: law.name,
+    ids=lambda distribution: distribution.name,
 )
-def test_a_distant_bound_costs_nothing_under_other_laws(law: Law) -> None:
-    law = truncate(law, upper=3e9)
+def test_a_distant_bound_costs_nothing_under_other_distributions(distribution: Distribution) -> None:
+    distribution = truncate(distribution, upper=3e9)
     # Without checkpoints: independent cells, even on the logarithmic scale up to the bound.
-    ends = np.append(np.geomspace(1e-3 * float(law.ppf(0.5)), 3e9, 50_000)[:-1], 3e9)
-    survival = law.sf(ends)
+    ends = np.append(np.geomspace(1e-3 * float(distribution.ppf(0.5)), 3e9, 50_000)[:-1], 3e9)
+    survival = distribution.sf(ends)
     cells = -np.diff(np.append(1.0, survival))
     kept = np.append(cells[:-1] > 0, True)
     costs = CostModel()
     found = cheapest(ends[kept], cells[kept] / cells[kept].sum(), costs, "none", survival[kept])
-    converged = ReservationPlan(found.milestones, False, costs).expected_cost(law)
-    assert no_checkpoint(law, costs).expected_cost(law) == pytest.approx(converged, rel=1e-4)
+    converged = ReservationPlan(found.milestones, False, costs).expected_cost(distribution)
+    assert no_checkpoint(distribution, costs).expected_cost(distribution) == pytest.approx(converged, rel=1e-4)
 
 
 #: Durations of a checkpoint and a restart, and gamma: whole numbers, so that sums are exact and ties are ties.

@@ -19,8 +19,8 @@ from policies.planning.waits.document import from_document, to_document
 from policies.planning.waits.fitting import LEAST_PAIRS, bin_pairs, fit_waits, size_classes
 from policies.planning.waits.lines import Line, least_squares, least_squares_above
 from policies.planning.waits.model import LEAST_ALPHA, SizeClass, WaitFit, WaitModel
+from workloads.distributions import DiscreteDistribution, lognormal_from_moments, truncate
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.laws import DiscreteLaw, lognormal_from_moments, truncate
 
 HOUR = 3600.0
 #: The prices that [R] and its predecessors use for the waits of a real machine, in hours.
@@ -128,14 +128,16 @@ def test_an_empty_machine_costs_next_to_nothing() -> None:
 
 def test_the_least_alpha_keeps_plans_short_and_costs_little() -> None:
     """Without it a plan asks at once for the longest runtime there can be."""
-    law = truncate(lognormal_from_moments(mean=5 * HOUR, std=5 * HOUR), upper=200 * HOUR)
-    free = STRATEGIES["optimal"](law, CostModel(1e-12, 1.0, HOUR))
+    distribution = truncate(lognormal_from_moments(mean=5 * HOUR, std=5 * HOUR), upper=200 * HOUR)
+    free = STRATEGIES["optimal"](distribution, CostModel(1e-12, 1.0, HOUR))
     assert free.length == pytest.approx([200 * HOUR])
-    floored = STRATEGIES["optimal"](law, CostModel(LEAST_ALPHA, 1.0, HOUR))
+    floored = STRATEGIES["optimal"](distribution, CostModel(LEAST_ALPHA, 1.0, HOUR))
     assert floored.length[0] < 0.5 * 200 * HOUR
     # What it costs if a longer request really waits no longer.
-    paid = type(floored)(floored.milestones, floored.checkpointed, CostModel(1e-12, 1.0, HOUR)).expected_cost(law)
-    best = law.mean() + HOUR
+    paid = type(floored)(floored.milestones, floored.checkpointed, CostModel(1e-12, 1.0, HOUR)).expected_cost(
+        distribution
+    )
+    best = distribution.mean() + HOUR
     assert best <= paid <= best + LEAST_ALPHA * 200 * HOUR
 
 
@@ -242,8 +244,8 @@ def test_expected_cost_is_expected_response_time(checkpoint: float, restart: flo
     assert (costs.checkpoint, costs.restart) == (checkpoint, restart)
     rng = np.random.default_rng(4)
     runtimes = np.sort(rng.gamma(2.0, 4 * HOUR, 40))
-    law = DiscreteLaw(runtimes, rng.dirichlet(np.ones(40)))
-    plan = STRATEGIES["optimal"](law, costs)
+    distribution = DiscreteDistribution(runtimes, rng.dirichlet(np.ones(40)))
+    plan = STRATEGIES["optimal"](distribution, costs)
     assert plan.checkpointed.any()
     assert len(plan.milestones) > 2
 
@@ -260,17 +262,19 @@ def test_expected_cost_is_expected_response_time(checkpoint: float, restart: flo
             safe = milestone if kept else safe
         raise AssertionError("the plan does not cover the job")
 
-    expected = sum(chance * ends(value) for value, chance in zip(law.values, law.probabilities, strict=True))
-    assert plan.expected_cost(law) == pytest.approx(expected, rel=1e-9)
-    jobs = law.sample(np.random.default_rng(5), 20_000)
+    expected = sum(
+        chance * ends(value) for value, chance in zip(distribution.values, distribution.probabilities, strict=True)
+    )
+    assert plan.expected_cost(distribution) == pytest.approx(expected, rel=1e-9)
+    jobs = distribution.sample(np.random.default_rng(5), 20_000)
     times = np.array([ends(runtime) for runtime in jobs])
     assert plan.paid_cost(jobs) == pytest.approx(times, rel=1e-9)
-    assert times.mean() == pytest.approx(plan.expected_cost(law), abs=5 * times.std() / np.sqrt(len(times)))
+    assert times.mean() == pytest.approx(plan.expected_cost(distribution), abs=5 * times.std() / np.sqrt(len(times)))
     # No plan that was made for something else responds sooner.
     for name in ("all-ckpt", "no-ckpt", "maximum"):
-        other = STRATEGIES[name](law, CostModel(checkpoint=checkpoint, restart=restart))
+        other = STRATEGIES[name](distribution, CostModel(checkpoint=checkpoint, restart=restart))
         under = type(other)(other.milestones, other.checkpointed, costs)
-        assert plan.expected_cost(law) <= under.expected_cost(law) * (1 + 1e-12)
+        assert plan.expected_cost(distribution) <= under.expected_cost(distribution) * (1 + 1e-12)
 
 
 def test_apply_keeps_what_the_job_takes() -> None:

@@ -321,18 +321,18 @@ class TestStrategies:
         return {finding.rule: finding.what for finding in check_policy(strategy, "strategy").findings}
 
     def test_what_is_no_plan(self) -> None:
-        assert "must answer with a ReservationPlan, not list" in self._found(lambda law, costs: [1.0])["plan"]
+        assert "must answer with a ReservationPlan, not list" in self._found(lambda distribution, costs: [1.0])["plan"]
 
     def test_a_plan_for_other_costs(self) -> None:
-        found = self._found(lambda law, costs: ReservationPlan([3600.0], False, CostModel(alpha=7.0)))
+        found = self._found(lambda distribution, costs: ReservationPlan([3600.0], False, CostModel(alpha=7.0)))
         assert "instead of" in found["costs"]
 
     def test_milestones_that_fall(self) -> None:
-        found = self._found(lambda law, costs: ReservationPlan([3600.0, 1800.0], False, costs))
+        found = self._found(lambda distribution, costs: ReservationPlan([3600.0, 1800.0], False, costs))
         assert "raises" in found["raises"]
 
     def test_a_plan_that_differs_each_time(self) -> None:
-        found = self._found(lambda law, costs: ReservationPlan([3600.0 + random.random()], False, costs))
+        found = self._found(lambda distribution, costs: ReservationPlan([3600.0 + random.random()], False, costs))
         assert "not reproducible" in found["deterministic"]
 
     def test_runs_that_are_changed(self) -> None:
@@ -344,7 +344,7 @@ class TestStrategies:
         assert "modifies the runs" in self._found(sorting)["view"]
 
     def test_more_arguments(self) -> None:
-        def demanding(law: Any, costs: CostModel, weather: str) -> ReservationPlan:
+        def demanding(distribution: Any, costs: CostModel, weather: str) -> ReservationPlan:
             return ReservationPlan([3600.0], False, costs)
 
         assert self._found(demanding) == {

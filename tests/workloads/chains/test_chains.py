@@ -15,9 +15,9 @@ from workloads.chains.convolution import partial_sums
 from workloads.chains.device import CheckpointDevice
 from workloads.chains.runs import TaskRuns, read_slant_makespans, read_slant_tasks
 from workloads.chains.synthetic import SLANT_TABLE, macruise_like, makespans_like, slant_like
-from workloads.chains.task_fits import FITS, Kernel, Normal, choose_fit, fit_law
+from workloads.chains.task_fits import FITS, Kernel, Normal, choose_fit, fit_distribution
+from workloads.distributions import gamma, uniform
 from workloads.ground.errors import InputError, ParameterError, TraceError, UnknownNameError
-from workloads.laws import gamma, uniform
 
 TIMES = np.linspace(0.0, 700.0, 36)
 
@@ -45,14 +45,16 @@ def test_status_over_time_agrees_with_monte_carlo(chain: TaskChain) -> None:
     assert running[:, 0].tolist() == [1.0, 0.0, 0.0]
 
 
-def test_sums_of_other_laws_agree_with_what_is_known_of_them() -> None:
+def test_sums_of_other_distributions_agree_with_what_is_known_of_them() -> None:
     sums = partial_sums([gamma(2.0, 30.0), gamma(3.0, 30.0), gamma(0.5, 30.0)])
     at = np.linspace(1.0, 900.0, 60)
-    for law, shape in zip(sums, (2.0, 5.0, 5.5), strict=True):
-        assert np.allclose(law.cdf(at), gamma(shape, 30.0).cdf(at), atol=1e-3)
-        assert law.mean() == pytest.approx(30.0 * shape, rel=1e-3)
-        assert np.all(np.diff(law.cdf(at)) >= 0)
-        assert np.allclose(law.cdf(law.ppf(np.array([0.01, 0.5, 0.99]))), [0.01, 0.5, 0.99], atol=1e-6)
+    for distribution, shape in zip(sums, (2.0, 5.0, 5.5), strict=True):
+        assert np.allclose(distribution.cdf(at), gamma(shape, 30.0).cdf(at), atol=1e-3)
+        assert distribution.mean() == pytest.approx(30.0 * shape, rel=1e-3)
+        assert np.all(np.diff(distribution.cdf(at)) >= 0)
+        assert np.allclose(
+            distribution.cdf(distribution.ppf(np.array([0.01, 0.5, 0.99]))), [0.01, 0.5, 0.99], atol=1e-6
+        )
 
 
 def test_normal_sums_are_those_of_the_paper() -> None:
@@ -136,12 +138,12 @@ def test_a_fit_is_chosen_by_what_it_predicts() -> None:
     assert choose_fit(np.concatenate((rng.normal(100, 3, 20), rng.normal(300, 3, 20)))) == "kernel"
     assert choose_fit(rng.lognormal(3, 0.8, 60)) == "lognormal"
     assert choose_fit([5.0, 500.0, 5.0, 500.0, 5.0]) == "normal"
-    assert fit_law([7.0, 7.0, 7.0]).mean() == 7.0
+    assert fit_distribution([7.0, 7.0, 7.0]).mean() == 7.0
     for samples in ([1.0], [1.0, -1.0], [1.0, np.nan]):
         with pytest.raises(ParameterError):
-            fit_law(samples)
+            fit_distribution(samples)
     with pytest.raises(UnknownNameError, match="did you mean normal"):
-        fit_law([1.0, 2.0], "norml")
+        fit_distribution([1.0, 2.0], "norml")
 
 
 def test_the_default_device_is_the_line_through_the_published_measurements() -> None:

@@ -1,4 +1,4 @@
-"""Laws from data: known laws come back, bad fits are refused with a reason, and the choice uses the samples alone."""
+"""Fits: known distributions come back, bad fits are refused with a reason, and the choice uses the samples alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from experiments.papers.incomplete.estimators import Setting, measure_losses
-from workloads import laws
+from workloads import distributions
+from workloads.distributions import Array, Distribution
 from workloads.fits import (
     METHODS,
     USUAL,
@@ -35,15 +36,14 @@ from workloads.fits import (
 )
 from workloads.fits.fit import check_fit, quiet
 from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.laws import Array, Law
 
 SMOOTH = [fit_polynomial, fit_interpolation, fit_kernel]
 
 
-def drawn(law: Any, n: int, seed: int = 1) -> Array:
-    """Samples at evenly spread levels, jittered: as many samples tell more of the law than independent ones."""
+def drawn(distribution: Any, n: int, seed: int = 1) -> Array:
+    """Samples at evenly spread levels, jittered, which describe the distribution better than independent ones."""
     rng = np.random.default_rng(seed)
-    return np.asarray(law.ppf((np.arange(n) + rng.random(n)) / n))
+    return np.asarray(distribution.ppf((np.arange(n) + rng.random(n)) / n))
 
 
 # -- usual distributions ---------------------------------------------------------------------------------------
@@ -89,18 +89,20 @@ def test_the_27_of_the_paper() -> None:
     ("name", "estimator"),
     [*((name, "likelihood") for name in sorted(MEMBERS)), ("truncnorm", "least-squares"), ("lomax", "least-squares")],
 )
-def test_a_family_finds_its_own_law(name: str, estimator: str) -> None:
-    law = MEMBERS[name]
-    samples = Samples.of(drawn(law, 300))
+def test_a_family_finds_its_own_distribution(name: str, estimator: str) -> None:
+    distribution = MEMBERS[name]
+    samples = Samples.of(drawn(distribution, 300))
     (fit,) = fit_usual(samples, [name], estimator)
     assert fit.reason_refused is None
     levels = np.linspace(0.02, 0.98, 49)
     # Likelihood looks at the tails, least squares at the CDF.
-    assert np.max(np.abs(fit.good().cdf(law.ppf(levels)) - levels)) < (0.02 if estimator == "likelihood" else 0.01)
+    assert np.max(np.abs(fit.good().cdf(distribution.ppf(levels)) - levels)) < (
+        0.02 if estimator == "likelihood" else 0.01
+    )
     assert fit.error < (2e-4 if estimator == "likelihood" else 1e-5)
     assert fit.error == pytest.approx(np.mean((fit.good().cdf(samples.values) - (np.arange(300) + 0.5) / 300) ** 2))
     if estimator == "likelihood":
-        runs, dist = samples.values, law.dist
+        runs, dist = samples.values, distribution.dist
         with quiet():
             points = (fit.parameters.values(), dist.fit(runs))
             likelihoods = [float(np.sum(dist.logpdf(runs, *point))) for point in points]
@@ -111,30 +113,32 @@ def test_a_family_finds_its_own_law(name: str, estimator: str) -> None:
 @pytest.mark.parametrize("limited", [False, True])
 @pytest.mark.parametrize("size", [10, 60, 510])
 @pytest.mark.parametrize(
-    ("name", "law", "least"),
+    ("name", "distribution", "least"),
     [
         ("truncnorm", stats.norm(8.0, 2.0), 0.0),
         ("truncnorm", stats.norm(8.0, 4.0), 0.0),
         ("truncexpon", stats.expon(0.0, 2.0), 1.0),
     ],
 )
-def test_no_law_between_the_ends_is_likelier(name: str, law: Any, least: float, size: int, limited: bool) -> None:
+def test_no_distribution_between_the_ends_is_likelier(
+    name: str, distribution: Any, least: float, size: int, limited: bool
+) -> None:
     for seed in range(3):
         levels = np.random.default_rng(seed).random(size)
-        start, end = law.cdf(least), law.cdf(20.0)
-        samples = Samples.of(law.ppf(start + levels * (end - start)), 20.0 if limited else None)
+        start, end = distribution.cdf(least), distribution.cdf(20.0)
+        samples = Samples.of(distribution.ppf(start + levels * (end - start)), 20.0 if limited else None)
         (found,) = fit_usual(samples, [name])
         fitted = getattr(stats, name).logpdf(samples.values, *found.parameters.values())
-        # The law of the samples, cut where the fitted one is, is one of those that were searched.
+        # The distribution of the samples, cut where the fitted one is, is one of those that were searched.
         _, last = getattr(stats, name).support(*found.parameters.values())
-        within = law.cdf(last) - law.cdf(samples.lower)
-        assert np.sum(fitted) >= np.sum(law.logpdf(samples.values)) - size * math.log(within) - 1e-3
+        within = distribution.cdf(last) - distribution.cdf(samples.lower)
+        assert np.sum(fitted) >= np.sum(distribution.logpdf(samples.values)) - size * math.log(within) - 1e-3
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("size", "most"), [(110, 0.009), (510, 0.001)])
 def test_plans_from_usual_distributions_lose_little(size: int, most: float) -> None:
-    # Expected cost of plans from samples of the normal law (8, 2) on [0, 20], over that of the best plan.
+    # Expected cost of plans from samples of the normal distribution (8, 2) on [0, 20], over that of the best plan.
     setting = Setting(sizes=(size,), repetitions=40, chosen_repetitions=0)
     losses = [row["loss"] for row in measure_losses(("normal",), setting, 0, ("usual",))]
     assert len(losses) == 40
@@ -175,19 +179,21 @@ def test_good_fits_come_first_and_the_best_one_is_near() -> None:
     assert "lognorm" in [fit.name for fit in fits[:8]]
 
 
-def test_a_law_whose_density_disagrees_with_its_cdf_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_distribution_whose_density_disagrees_with_its_cdf_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(USUAL["rice"].distribution, "pdf", lambda x, *args, **kwargs: 0.5 * stats.norm.pdf(x))
     (fit,) = fit_usual(Samples.of(drawn(MEMBERS["rice"], 100)), ["rice"])
     assert fit.reason_refused == "its CDF does not agree with its PDF"
 
 
 @pytest.mark.parametrize("found", [(4e6, 7.7, 12.7, 1e-17), (2.0, 3.0, -50.0, 1.0)])
-def test_parameters_that_make_no_law_are_refused(monkeypatch: pytest.MonkeyPatch, found: tuple[float, ...]) -> None:
+def test_parameters_that_make_no_distribution_are_refused(
+    monkeypatch: pytest.MonkeyPatch, found: tuple[float, ...]
+) -> None:
     """A support without any length (scipy answers NaN), and one without any runtime."""
     monkeypatch.setattr(parametric, "ESTIMATORS", {"likelihood": lambda *_: found})
     [fit] = fit_usual(Samples.of([1.0, 2.0, 3.0, 5.0, 8.0, 12.5]), ["beta"])
-    assert fit.law is None
-    assert fit.reason_refused == "the parameters found make no law of a runtime"
+    assert fit.distribution is None
+    assert fit.reason_refused == "the parameters found make no distribution of a runtime"
 
 
 def test_unknown_names() -> None:
@@ -202,17 +208,17 @@ def test_unknown_names() -> None:
 # -- polynomials, interpolated and kernel CDFs -----------------------------------------------------------------
 
 
-def test_a_polynomial_law_is_found_exactly() -> None:
+def test_a_polynomial_distribution_is_found_exactly() -> None:
     n = 50
     levels = (np.arange(n) + 0.5) / n
     # F(x) = (x / 10)^2 on [0, 10]: its quantiles at the middles of the steps.
     fit = fit_polynomial(Samples.of(10.0 * np.sqrt(levels), upper=10.0), degree=3)
-    law = fit.good()
-    x = np.linspace(law.lower, 10.0, 20)
+    distribution = fit.good()
+    x = np.linspace(distribution.lower, 10.0, 20)
     # The lower end is estimated, and that is all that is.
-    assert np.max(np.abs(law.cdf(x) - (x / 10.0) ** 2)) < 0.01
+    assert np.max(np.abs(distribution.cdf(x) - (x / 10.0) ** 2)) < 0.01
     assert fit.error < 1e-5
-    assert law.mean() == pytest.approx(20.0 / 3.0, rel=0.01)
+    assert distribution.mean() == pytest.approx(20.0 / 3.0, rel=0.01)
 
 
 def test_more_degrees_never_fit_worse() -> None:
@@ -227,20 +233,20 @@ def test_more_degrees_never_fit_worse() -> None:
 
 def test_the_interpolation_runs_through_the_samples() -> None:
     fit = fit_interpolation(Samples.of([1.0, 2.0, 2.0, 5.0]))
-    law = fit.good()
+    distribution = fit.good()
     assert fit.error < 1e-25
-    np.testing.assert_allclose(law.cdf([1.0, 2.0, 5.0]), [0.125, 0.5, 0.875], rtol=1e-12)
-    assert (law.lower, law.upper) == (0.0, 5.0 + 4.0 / 3.0)
+    np.testing.assert_allclose(distribution.cdf([1.0, 2.0, 5.0]), [0.125, 0.5, 0.875], rtol=1e-12)
+    assert (distribution.lower, distribution.upper) == (0.0, 5.0 + 4.0 / 3.0)
 
 
-def test_the_kernel_law_is_a_mixture() -> None:
-    law = fit_kernel(Samples.of([2.0, 8.0])).good()
-    width = law.bandwidth  # type: ignore[attr-defined]
+def test_the_kernel_distribution_is_a_mixture() -> None:
+    distribution = fit_kernel(Samples.of([2.0, 8.0])).good()
+    width = distribution.bandwidth  # type: ignore[attr-defined]
     peers = [stats.lognorm(width, scale=scale) for scale in (2.0, 8.0)]
     x = np.array([0.5, 2.0, 4.0, 9.0, 50.0])
-    np.testing.assert_allclose(law.sf(x), np.mean([peer.sf(x) for peer in peers], axis=0), rtol=1e-10)
-    assert law.mean() == pytest.approx(np.mean([peer.mean() for peer in peers]))
-    np.testing.assert_allclose(law.sf(law.isf([1e-7, 0.2, 0.9])), [1e-7, 0.2, 0.9], rtol=1e-6)
+    np.testing.assert_allclose(distribution.sf(x), np.mean([peer.sf(x) for peer in peers], axis=0), rtol=1e-10)
+    assert distribution.mean() == pytest.approx(np.mean([peer.mean() for peer in peers]))
+    np.testing.assert_allclose(distribution.sf(distribution.isf([1e-7, 0.2, 0.9])), [1e-7, 0.2, 0.9], rtol=1e-6)
 
 
 runs = st.lists(st.one_of(st.floats(0.01, 1e4), st.integers(1, 5).map(float)), min_size=5, max_size=40)
@@ -248,7 +254,7 @@ runs = st.lists(st.one_of(st.floats(0.01, 1e4), st.integers(1, 5).map(float)), m
 
 @settings(max_examples=30, deadline=None)
 @given(runs, st.booleans())
-def test_smooth_laws_are_laws(values: list[float], limited: bool) -> None:
+def test_smooth_distributions_are_distributions(values: list[float], limited: bool) -> None:
     samples = Samples.of(values, upper=2.0 * max(values) if limited else None)
     for method in SMOOTH:
         fit = method(samples)
@@ -257,28 +263,28 @@ def test_smooth_laws_are_laws(values: list[float], limited: bool) -> None:
             continue
         if fit.reason_refused is not None:
             continue
-        law = fit.good()
-        cut = laws.bound_support(law)
+        distribution = fit.good()
+        cut = distributions.bound_support(distribution)
         x = np.linspace(cut.lower, cut.upper, 301)
-        heights = law.cdf(x)
+        heights = distribution.cdf(x)
         assert np.all(np.diff(heights) >= -1e-12)
         assert 0.0 <= heights[0] <= 1e-9
-        np.testing.assert_allclose(heights + law.sf(x), 1.0, atol=1e-9)
+        np.testing.assert_allclose(heights + distribution.sf(x), 1.0, atol=1e-9)
         assert cut.upper >= max(values)
-        assert laws.discretise(law, 30).upper >= max(values)
-        assert math.isfinite(law.mean())
+        assert distributions.discretise(distribution, 30).upper >= max(values)
+        assert math.isfinite(distribution.mean())
         levels = np.array([0.0, 0.05, 0.5, 0.95, 1.0])
-        assert np.all(np.diff(law.ppf(levels)) >= 0.0)
+        assert np.all(np.diff(distribution.ppf(levels)) >= 0.0)
 
 
 @pytest.mark.system
 @settings(max_examples=5, deadline=None)
 @given(runs)
-def test_usual_laws_are_laws(values: list[float]) -> None:
+def test_usual_distributions_are_distributions(values: list[float]) -> None:
     samples = Samples.of(values)
     for fit in fit_usual(samples, ["gamma", "truncnorm", "uniform", "lomax"]):
         if fit.reason_refused is None:
-            cut = laws.bound_support(fit.good())
+            cut = distributions.bound_support(fit.good())
             assert cut.upper >= max(values)
             assert np.all(np.diff(fit.good().cdf(np.linspace(0.0, cut.upper, 201))) >= -1e-9)
             assert np.isfinite(fit.error)
@@ -288,14 +294,14 @@ def test_usual_laws_are_laws(values: list[float]) -> None:
 
 @pytest.mark.usefixtures("few_families")
 @pytest.mark.parametrize("method", [name for name in METHODS if name != "usual-least-squares"])
-def test_a_known_limit_is_where_every_law_ends(method: str) -> None:
+def test_a_known_limit_is_where_every_distribution_ends(method: str) -> None:
     report = make_fits(method, drawn(stats.uniform(2.0, 5.0), 30), upper=12.0)
     good = [candidate.fit.good() for candidate in report.candidates if candidate.fit.reason_refused is None]
     assert good
-    for law in good:
-        assert law.upper == 12.0
-        assert laws.discretise(law, 20).upper == 12.0
-        assert law.sf(12.0) == 0.0
+    for distribution in good:
+        assert distribution.upper == 12.0
+        assert distributions.discretise(distribution, 20).upper == 12.0
+        assert distribution.sf(12.0) == 0.0
 
 
 @pytest.mark.usefixtures("few_families")
@@ -309,8 +315,8 @@ def test_means_are_those_of_the_samples_roughly(method: str) -> None:
 
 
 @dataclass
-class Shaped(laws.ContinuousLaw):
-    """A law on [0, 10] with any heights at 0, 5 and 10, legal or not."""
+class Shaped(distributions.ContinuousDistribution):
+    """A distribution on [0, 10] with any heights at 0, 5 and 10, legal or not."""
 
     heights: tuple[float, float, float]
     name: str = "shaped"
@@ -331,28 +337,28 @@ class Shaped(laws.ContinuousLaw):
 
 
 @pytest.mark.parametrize(
-    ("law", "reason"),
+    ("distribution", "reason"),
     [
         (None, "no parameters fit"),
-        (laws.pareto(1.0, 1.0), "its mean is infinite"),
-        (laws.uniform(0.0, 5.0), "it ends at 5, before the largest sample, 9"),
+        (distributions.pareto(1.0, 1.0), "its mean is infinite"),
+        (distributions.uniform(0.0, 5.0), "it ends at 5, before the largest sample, 9"),
         # Infinite, but cut at Q(1 - 1e-7): no plan from it reaches the sample.
-        (laws.truncate(laws.normal(3.0, 0.1), lower=0.0), "before the largest sample"),
+        (distributions.truncate(distributions.normal(3.0, 0.1), lower=0.0), "before the largest sample"),
         (Shaped((0.0, math.nan, 1.0)), "its CDF is not a number"),
         (Shaped((0.0, 1.2, 1.0)), "its CDF falls"),
         (Shaped((0.0, 0.5, 1.0)), None),
     ],
 )
-def test_why_a_law_is_refused(law: Law | None, reason: str | None) -> None:
-    fit = check_fit(Fit("candidate", law, 0.0), Samples.of([1.0, 2.0, 9.0]))
+def test_why_a_distribution_is_refused(distribution: Distribution | None, reason: str | None) -> None:
+    fit = check_fit(Fit("candidate", distribution, 0.0), Samples.of([1.0, 2.0, 9.0]))
     if reason is None:
         assert fit.reason_refused is None
-        assert fit.good() is law
+        assert fit.good() is distribution
     else:
         assert reason in str(fit.reason_refused)
 
 
-def test_equal_samples_leave_the_discrete_law() -> None:
+def test_equal_samples_leave_the_discrete_distribution() -> None:
     report = make_fits("usual", [3.0] * 6)
     assert report.chosen.name == "discrete"
     assert report.chosen.good().values.tolist() == [3.0]  # type: ignore[attr-defined]
@@ -383,13 +389,13 @@ def test_wrong_samples(values: list[float], upper: float | None, message: str) -
 
 @dataclass
 class Stairs:
-    """A planner of its own: reservations at the quantiles 1/2, 7/8 and the end of a law, each paid in full."""
+    """A planner of its own: reservations at the quantiles 1/2, 7/8 and the end of a distribution, each paid in full."""
 
-    law: Law
+    distribution: Distribution
     costs: float
 
     def paid_cost(self, runtimes: Any) -> Array:
-        ends = laws.bound_support(self.law).ppf([0.5, 0.875, 1.0])
+        ends = distributions.bound_support(self.distribution).ppf([0.5, 0.875, 1.0])
         ends = np.concatenate((ends, ends[-1] * 1.5 ** np.arange(1, 60)))
         return self.costs * np.cumsum(ends)[np.searchsorted(ends, runtimes)]
 
@@ -410,10 +416,10 @@ def chosen(values: Any, **options: Any) -> Any:
 @pytest.mark.system
 @pytest.mark.usefixtures("few_families")
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 10])
-def test_few_samples_give_a_usable_law(size: int) -> None:
+def test_few_samples_give_a_usable_distribution(size: int) -> None:
     values = np.random.default_rng(size).normal(8.0, 2.0, size)
     report = chosen(values)
-    cut = laws.bound_support(report.chosen.good())
+    cut = distributions.bound_support(report.chosen.good())
     assert values.max() <= cut.upper < 100.0
     assert 4.0 < cut.mean() < 14.0
     if size > 1:
@@ -445,7 +451,8 @@ def test_the_cost_is_the_mean_over_runs_not_seen() -> None:
     report = chosen(values, folds=4)
     (discrete,) = [candidate for candidate in report.candidates if candidate.fit.name == "discrete"]
     by_hand = [
-        Stairs(laws.from_samples([v for v in values if v != left]), 1.0).paid_cost([left]).item() for left in values
+        Stairs(distributions.from_samples([v for v in values if v != left]), 1.0).paid_cost([left]).item()
+        for left in values
     ]
     assert discrete.cost == pytest.approx(np.mean(by_hand))
 
@@ -460,14 +467,14 @@ def test_the_choice_depends_on_samples_and_seed_alone() -> None:
 
 @pytest.mark.usefixtures("few_families")
 def test_a_planner_that_refuses_is_no_candidate() -> None:
-    def planner(law: Law, costs: float) -> Stairs:
-        if law.name != "discrete":
-            raise ParameterError("law", "discrete", law.name)
-        return Stairs(law, costs)
+    def planner(distribution: Distribution, costs: float) -> Stairs:
+        if distribution.name != "discrete":
+            raise ParameterError("distribution", "discrete", distribution.name)
+        return Stairs(distribution, costs)
 
     report = choose([2.0, 3.0, 5.0, 9.0, 4.0], 1.0, planner, rng=np.random.default_rng(1))
     assert report.chosen.name == "discrete"
-    assert any("no plan: law must be discrete" in str(row["reason"]) for row in report.rows())
+    assert any("no plan: distribution must be discrete" in str(row["reason"]) for row in report.rows())
 
 
 @pytest.mark.parametrize("wrong", [{"folds": 1}, {"folds": 2.5}, {"finalists": 0}])
@@ -506,14 +513,14 @@ def test_the_families_are_read_only() -> None:
 
 
 @pytest.mark.parametrize("name", ["truncnorm", "truncexpon"])
-def test_a_law_ends_at_the_samples_only_where_they_show_it(name: str) -> None:
+def test_a_distribution_ends_at_the_samples_only_where_they_show_it(name: str) -> None:
     levels = (np.arange(400) + 0.5) / 400
-    law = stats.norm(8.0, 2.0) if name == "truncnorm" else stats.expon(1.0, 3.0)
-    (whole,) = fit_usual(Samples.of(law.ppf(levels)), [name])
-    cut = law.ppf(levels * law.cdf(9.0))
+    distribution = stats.norm(8.0, 2.0) if name == "truncnorm" else stats.expon(1.0, 3.0)
+    (whole,) = fit_usual(Samples.of(distribution.ppf(levels)), [name])
+    cut = distribution.ppf(levels * distribution.cdf(9.0))
     (part,) = fit_usual(Samples.of(cut), [name])
-    # A plan from the one reaches as many deviations as that of an open law, one from the other the samples.
-    assert laws.bound_support(whole.good()).upper == pytest.approx(law.isf(1e-7), rel=0.1)
+    # A plan from the one reaches as many deviations as that of an open distribution, one from the other the samples.
+    assert distributions.bound_support(whole.good()).upper == pytest.approx(distribution.isf(1e-7), rel=0.1)
     assert part.good().upper == pytest.approx(cut.max(), rel=0.01)
 
 
@@ -521,7 +528,7 @@ def test_an_end_beyond_all_samples_is_refused_or_cut(monkeypatch: pytest.MonkeyP
     samples = Samples.of(stats.gamma(16.0, scale=0.5).ppf((np.arange(200) + 0.5) / 200))
 
     def fit(scale: float, limit: float | None = None) -> Fit:
-        # Near the gamma law above, which is the limit for an infinite scale.
+        # Near the gamma distribution above, which is the limit for an infinite scale.
         point = (16.0, 2.0 * scale, 0.0, scale)
         monkeypatch.setattr("workloads.fits.parametric.ESTIMATORS", {"likelihood": lambda *given: point})
         (found,) = fit_usual(Samples.of(samples.values, limit), ["beta"])
@@ -535,12 +542,12 @@ def test_an_end_beyond_all_samples_is_refused_or_cut(monkeypatch: pytest.MonkeyP
     assert fit(1e10, 5e9).good().upper == 5e9
 
 
-def test_the_chosen_law_of_a_degenerate_family_covers_every_sample() -> None:
+def test_the_chosen_distribution_of_a_degenerate_family_covers_every_sample() -> None:
     for seed in range(3):
         runs = np.random.default_rng(seed).normal(8.0, 2.0, 60)
         report = make_fits("usual", runs)
-        law = report.chosen.good()
-        assert runs.max() <= laws.bound_support(law).upper < 10 * runs.max()
+        distribution = report.chosen.good()
+        assert runs.max() <= distributions.bound_support(distribution).upper < 10 * runs.max()
         for candidate in report.candidates:
             if candidate.fit.reason_refused is None:
                 assert candidate.fit.good().upper == math.inf or candidate.fit.good().upper <= 100 * runs.max()
@@ -562,8 +569,8 @@ def test_a_usual_distribution_that_fits_is_preferred_within_two_standard_errors(
     least = np.full(100, 10.0)
     paid = {"kernel": least, "norm": least + noise - noise.mean() + excess}
     fits = [
-        Fit("kernel", laws.exponential(1.0), 1e-5, method="kernel"),
-        Fit("norm", laws.uniform(1.0, 2.0), error, method="usual"),
+        Fit("kernel", distributions.exponential(1.0), 1e-5, method="kernel"),
+        Fit("norm", distributions.uniform(1.0, 2.0), error, method="usual"),
     ]
     candidates = sorted(
         (selection.Candidate(fit, float(paid[fit.name].mean())) for fit in fits), key=lambda item: item.cost or 0.0

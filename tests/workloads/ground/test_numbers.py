@@ -11,9 +11,10 @@ import pytest
 
 from experiments.commands import loop
 from experiments.option_parser import Reader
-from experiments.planning.plan_inputs import make_law, read_runs
+from experiments.planning.plan_inputs import make_distribution, read_runs
 from experiments.sweeps.aggregates import filter_rows
 from policies.planning.plan_choices import _level
+from workloads.distributions.checks import positive
 from workloads.ground import parameters
 from workloads.ground.errors import InputError
 from workloads.ground.fields import number, whole
@@ -21,7 +22,6 @@ from workloads.ground.numbers import decimal, integer
 from workloads.ground.parameters import declared_parameters
 from workloads.hybrid.assignment import Assignment
 from workloads.hybrid.parameters import option_value
-from workloads.laws.checks import positive
 from workloads.logs.trace import trace_epoch
 from workloads.table.memory_profile import memory_profile
 
@@ -59,7 +59,7 @@ def _options() -> Iterator[Callable[[], Any]]:
     yield lambda: _reader(loop.Arguments, "classes").read("1_6,32")
     yield lambda: option_value(Assignment, "min_share", "0.0_5")
     yield lambda: option_value(Assignment, "shares", "0_1,0,0")
-    yield lambda: make_law("weibull", {"shape": "1_2", "scale": "3h"})
+    yield lambda: make_distribution("weibull", {"shape": "1_2", "scale": "3h"})
     yield lambda: _level("quantile q=0.9_5")
     yield lambda: positive("mean", "1_6")  # type: ignore[arg-type]
     yield lambda: memory_profile("1_0:3")

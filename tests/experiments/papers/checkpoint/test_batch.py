@@ -12,7 +12,14 @@ import numpy as np
 import pytest
 
 from experiments import cli
-from experiments.papers.checkpoint.batch import STRATEGY_NAMES, Instance, draw_instance, find_law, plan_for, run_batch
+from experiments.papers.checkpoint.batch import (
+    STRATEGY_NAMES,
+    Instance,
+    draw_instance,
+    find_distribution,
+    plan_for,
+    run_batch,
+)
 from experiments.papers.checkpoint.published_values import APPLICATIONS, TABLE_4
 from experiments.statistics import Interval, interval
 from experiments.study.comparison import everywhere, gain, interval_text
@@ -85,7 +92,7 @@ def test_an_instance_is_drawn_once_for_all() -> None:
     assert one.applications.count("Qball") == 50
     assert one.applications != tuple(sorted(one.applications))
     own = one.runtimes[[name == "FCA" for name in one.applications]]
-    assert abs(own.mean() - find_law("FCA").mean()) < 6 * own.std() / np.sqrt(70)
+    assert abs(own.mean() - find_distribution("FCA").mean()) < 6 * own.std() / np.sqrt(70)
     assert {name: runs.size for name, runs in one.past.items()} == {"Qball": 5, "FCA": 5}
     # The runs that HPC knows are none of those that are submitted.
     assert not np.isin(one.past["FCA"], one.runtimes).any()

@@ -16,15 +16,15 @@ from scipy import stats
 from experiments.papers.checkpoint.paper_plans import Cells, cells_for, equal_costs, least_cost, limit_cost, make_plan
 from experiments.papers.checkpoint.periodic import as_published_costs
 from experiments.papers.checkpoint.published_values import APPLICATIONS, TABLE_2
-from experiments.papers.checkpoint.workload import application_law
+from experiments.papers.checkpoint.workload import application_distribution
 from experiments.study.experiment import all_experiments, read_tables, run_experiment
 from experiments.study.verdicts import Outcome
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
 from policies.planning.strategies import optimal
 from tests.support.alterations import never_flips
+from workloads.distributions import TABLE_1, bound_support, exponential, pareto, uniform
 from workloads.ground.errors import ParameterError
-from workloads.laws import TABLE_1, bound_support, exponential, pareto, uniform
 
 SHORT = ("exponential", "beta")
 #: Sizes with which each experiment takes well under a second.
@@ -32,18 +32,18 @@ TINY: dict[str, dict[str, Any]] = {
     "checkpoint-intro": {"cells": 400, "jobs": 200},
     "checkpoint-fig3": {},
     "checkpoint-fig4": {},
-    "checkpoint-table1": {"laws": ("gamma", "uniform"), "points": 20},
+    "checkpoint-table1": {"distributions": ("gamma", "uniform"), "points": 20},
     "checkpoint-table3": {"points": 20},
     "checkpoint-claims": {
-        "laws": SHORT,
+        "distributions": SHORT,
         "epsilons": (3.0,),
         "cells": 400,
         "trials": 20,
         "overheads": (0.1, 0.35),
     },
     "checkpoint-fig5": {"overheads": (0.05, 0.4, 1.0), "epsilon": 3.0, "most_cells": 300, "most": 40},
-    "checkpoint-fig6": {"laws": SHORT, "epsilons": (1.0, 3.0, 10.0)},
-    "checkpoint-table2": {"laws": SHORT, "cells": 300},
+    "checkpoint-fig6": {"distributions": SHORT, "epsilons": (1.0, 3.0, 10.0)},
+    "checkpoint-table2": {"distributions": SHORT, "cells": 300},
     "checkpoint-fig7": {"factors": (0.3, 1.0, 3.0), "most_cells": 300, "most": 40},
 }
 
@@ -94,9 +94,9 @@ def test_the_introduction_to_the_last_digit(measured: Callable[[str], Path]) -> 
     costs = {row["sequence"]: row for row in tables[""]}
     rounded = {name: round(row["cost_rounded"], 6) for name, row in costs.items() if name != "optimal"}
     assert rounded == {"S1": 80.0, "S2": 47.2, "S3": 41.54, "S3~": 42.32, "S3 without the second": 49.78}
-    # The same from scipy's law and sums on paper.
-    law = stats.lognorm(0.7321, scale=math.exp(2.7084))
-    a, b = law.cdf(20) / law.cdf(80), law.cdf(40) / law.cdf(80)
+    # The same from scipy's distribution and sums on paper.
+    distribution = stats.lognorm(0.7321, scale=math.exp(2.7084))
+    a, b = distribution.cdf(20) / distribution.cdf(80), distribution.cdf(40) / distribution.cdf(80)
     assert costs["S2"]["cost"] == pytest.approx(20 * a + 100 * (1 - a), rel=1e-12)
     assert costs["S3"]["cost"] == pytest.approx(27 * a + 54 * (b - a) + 121 * (1 - b), rel=1e-12)
     assert costs["S3~"]["cost"] == pytest.approx(27 * a + 61 * (b - a) + 108 * (1 - b), rel=1e-12)
@@ -132,39 +132,42 @@ def test_the_applications() -> None:
         low, high = application.minimum, application.maximum
         whole = stats.gamma(application.shape, low, application.scale)
         mass, moment = whole.cdf(high), whole.expect(lambda t: t, ub=high)
-        assert application_law(application).mean() == pytest.approx(moment / mass, rel=1e-6)
-        assert application_law(application).mean() == pytest.approx(mean, abs=0.1)
-    # The Weibull law of an enormous shape, moved by its scale, is the Gumbel law that is used.
+        assert application_distribution(application).mean() == pytest.approx(moment / mass, rel=1e-6)
+        assert application_distribution(application).mean() == pytest.approx(mean, abs=0.1)
+    # The Weibull distribution of an enormous shape, moved by its scale, is the Gumbel distribution that is used.
     diffusion = APPLICATIONS["SD"]
     moved = stats.weibull_min(diffusion.shape, diffusion.location - diffusion.scale, diffusion.scale)
     at = np.array([3000.0, 5000.0, 7000.0])
     ends = moved.cdf([diffusion.minimum, diffusion.maximum])
     expected = (moved.cdf(at) - ends[0]) / (ends[1] - ends[0])
-    np.testing.assert_allclose(application_law(diffusion).cdf(at), expected, atol=1e-4)
+    np.testing.assert_allclose(application_distribution(diffusion).cdf(at), expected, atol=1e-4)
 
 
 def test_nothing_beats_the_floor() -> None:
     for name in ("exponential", "uniform", "weibull"):
-        law, costs = bound_support(TABLE_1[name]), replace(equal_costs(0.1), beta=0.5, gamma=0.05)
-        best, floor = limit_cost(law, costs, 500), least_cost(law, costs, 500)
+        distribution, costs = bound_support(TABLE_1[name]), replace(equal_costs(0.1), beta=0.5, gamma=0.05)
+        best, floor = limit_cost(distribution, costs, 500), least_cost(distribution, costs, 500)
         assert 0.98 * best < floor < best
     # One cell: every job takes no time, and still pays for a reservation.
     assert least_cost(uniform(1.0, 3.0), CostModel(gamma=0.5), 1) == pytest.approx(1.5)
 
 
 def test_algorithm_1_gives_way_where_it_would_take_too_long() -> None:
-    law = uniform(1.0, 20.0)
-    assert (cells_for(law, 1.0, 0.1, 600).n, cells_for(law, 1.0, 0.1, 600).kind) == (570, "equal-time")
-    assert (cells_for(law, 0.1, 0.1, 600).n, cells_for(law, 0.1, 0.1, 600).kind) == (600, "cubic")
+    distribution = uniform(1.0, 20.0)
+    assert (cells_for(distribution, 1.0, 0.1, 600).n, cells_for(distribution, 1.0, 0.1, 600).kind) == (
+        570,
+        "equal-time",
+    )
+    assert (cells_for(distribution, 0.1, 0.1, 600).n, cells_for(distribution, 0.1, 0.1, 600).kind) == (600, "cubic")
 
 
 def test_the_papers_own_grids_are_planned_for_beyond_what_users_may_ask_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    law, costs = uniform(1.0, 20.0), equal_costs(0.1)
-    plan = optimal(law, costs, n=570, grid="equal-time")
+    distribution, costs = uniform(1.0, 20.0), equal_costs(0.1)
+    plan = optimal(distribution, costs, n=570, grid="equal-time")
     monkeypatch.setattr("policies.planning.strategies.MOST_OPTIMAL", 500)
     with pytest.raises(ParameterError, match="from 1 to 500"):
-        optimal(law, costs, n=570, grid="equal-time")
-    assert make_plan("optimal", law, costs, Cells(570, "equal-time")) == plan
+        optimal(distribution, costs, n=570, grid="equal-time")
+    assert make_plan("optimal", distribution, costs, Cells(570, "equal-time")) == plan
 
 
 def test_theorem_3_can_fail(measured: Callable[[str], Path]) -> None:
@@ -199,8 +202,8 @@ def test_the_verdicts_of_figure_6_can_fail(measured: Callable[[str], Path]) -> N
     def outcomes(usual: float, heavy: float, cells: int) -> list[Outcome]:
         costs = {"exponential": usual, "weibull": heavy}
         rows = [
-            {"law": law, "epsilon": epsilon, "cells": cells, "normalised": cost if epsilon == 1 else 1.0}
-            for law, cost in costs.items()
+            {"law": distribution, "epsilon": epsilon, "cells": cells, "normalised": cost if epsilon == 1 else 1.0}
+            for distribution, cost in costs.items()
             for epsilon in (0.1, 1.0)
         ]
         return list(verdicts_of(name, {"": rows}).values())
@@ -228,13 +231,20 @@ def test_table_2_counts_its_cells(measured: Callable[[str], Path]) -> None:
     name = "checkpoint-table2"
     tables = read_tables(name, measured(name))
     words = "correctly, with gamma = 0.1 h"
-    assert outcome_of(name, tables, words) == Outcome.NOT_COMPARABLE  # two laws are not the table
+    assert outcome_of(name, tables, words) == Outcome.NOT_COMPARABLE  # two distributions are not the table
     exponential_cells = [row for row in tables[""] if row["law"] == "exponential"]
     assert sum(row["agrees"] for row in exponential_cells) >= 14
     assert sum(len(row.costs) + 2 for pair in TABLE_2.values() for row in pair) == 144
     whole = [
-        {"law": law, "strategy": column, "cell": cell, "measured": value, "printed": value, "relative_difference": 0.0}
-        for law, pair in TABLE_2.items()
+        {
+            "law": distribution,
+            "strategy": column,
+            "cell": cell,
+            "measured": value,
+            "printed": value,
+            "relative_difference": 0.0,
+        }
+        for distribution, pair in TABLE_2.items()
         for column, row in zip(("ALL-CKPT-PER", "NO-CKPT-PER"), pair, strict=True)
         for cell, value in [("best tau", row.best_tau), ("best", row.best)]
         + [(f"tau={tau}", cost) for tau, cost in zip((1, 200, 400, 600, 800, 1000), row.costs, strict=True)]
@@ -248,17 +258,17 @@ def test_table_2_counts_its_cells(measured: Callable[[str], Path]) -> None:
 
 
 def test_the_published_slips_are_what_they_are_said_to_be() -> None:
-    costs, law = equal_costs(0.1, 0.1), bound_support(pareto(1.5, 3.0))
+    costs, distribution = equal_costs(0.1, 0.1), bound_support(pareto(1.5, 3.0))
     whole = pareto(1.5, 3.0)
     for tau in (1, 2, 5):
-        ends = np.linspace(law.lower, law.upper, tau + 1)[1:]
+        ends = np.linspace(distribution.lower, distribution.upper, tau + 1)[1:]
         correct = ReservationPlan(ends, False, costs)
         needed = np.concatenate(([1.0], whole.sf(ends[:-1])))
         slip = 1.5 * needed[1:].sum()
-        (published,) = as_published_costs(law, whole, costs, [tau], checkpointed=False)
+        (published,) = as_published_costs(distribution, whole, costs, [tau], checkpointed=False)
         assert published == pytest.approx(float((correct.length + 0.1) @ needed) - slip, rel=1e-12)
         flags = np.arange(tau) < tau - 1
-        (published,) = as_published_costs(law, whole, costs, [tau], checkpointed=True)
+        (published,) = as_published_costs(distribution, whole, costs, [tau], checkpointed=True)
         assert published == pytest.approx(float((ReservationPlan(ends, flags, costs).length + 0.1) @ needed), rel=1e-12)
     # Where a = 0 and nothing is cut off, the slips do nothing.
     short = bound_support(exponential(1.0))

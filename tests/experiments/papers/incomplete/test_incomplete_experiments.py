@@ -24,10 +24,10 @@ from experiments.study.experiment import Resources, find_experiment, read_tables
 from experiments.study.rules import Decision
 from experiments.study.verdicts import Outcome, Verdict
 from tests.support.alterations import never_flips
+from workloads.distributions import from_samples, truncated_normal
+from workloads.distributions.mixture import mixture
+from workloads.distributions.shifted import shift
 from workloads.ground.errors import ParameterError
-from workloads.laws import from_samples, truncated_normal
-from workloads.laws.mixture import mixture
-from workloads.laws.shifted import shift
 
 FEW = ("norm", "truncexpon")
 TINY: dict[str, Callable[[Any], Any]] = {
@@ -108,8 +108,8 @@ def test_optimal_costs_are_those_of_the_published_results() -> None:
     assert optimum["exponential"] == pytest.approx(4.830, abs=1e-3)
 
 
-def test_the_two_mode_law_is_the_average_of_two_normal_laws() -> None:
-    law = applications()["two-mode"].law
+def test_the_two_mode_distribution_is_the_average_of_two_normal_distributions() -> None:
+    distribution = applications()["two-mode"].distribution
 
     def density(x: float) -> float:
         return float(
@@ -118,38 +118,38 @@ def test_the_two_mode_law_is_the_average_of_two_normal_laws() -> None:
 
     mass = [integrate.quad(lambda x, m=m: np.exp(-(((x - m) / 2) ** 2) / 2), 0, 20)[0] for m in (4, 10)]
     for x in (1.0, 6.0, 13.0):
-        assert law.cdf(x) == pytest.approx(integrate.quad(density, 0, x)[0] / 2, rel=1e-8)
+        assert distribution.cdf(x) == pytest.approx(integrate.quad(density, 0, x)[0] / 2, rel=1e-8)
     levels = np.array([0.0, 1e-6, 0.2, 0.5, 0.9, 1.0])
-    assert law.cdf(law.ppf(levels)) == pytest.approx(levels, abs=1e-12)
-    assert law.sf(law.isf(levels)) == pytest.approx(levels, abs=1e-12)
+    assert distribution.cdf(distribution.ppf(levels)) == pytest.approx(levels, abs=1e-12)
+    assert distribution.sf(distribution.isf(levels)) == pytest.approx(levels, abs=1e-12)
 
 
 def test_mixtures_and_shifts_are_checked() -> None:
-    law = truncated_normal(8, 2, 0, 20)
+    distribution = truncated_normal(8, 2, 0, 20)
     with pytest.raises(ParameterError, match="parts"):
         mixture([])
     with pytest.raises(ParameterError, match="weights"):
-        mixture([law, law], [1.0, -1.0])
+        mixture([distribution, distribution], [1.0, -1.0])
     with pytest.raises(ParameterError, match="location"):
-        shift(law, -1.0)
+        shift(distribution, -1.0)
     with pytest.raises(ParameterError, match="continuous"):
         shift(from_samples([1.0, 2.0]), 1.0)
-    moved = shift(law, 3.0)
+    moved = shift(distribution, 3.0)
     points = np.array([0.0, 3.0, 9.0, 11.0, 23.0])
-    assert moved.sf(points) == pytest.approx(law.sf(points - 3.0))
-    assert moved.ppf(0.3) == pytest.approx(float(law.ppf(0.3)) + 3.0)
-    assert moved.mean() == pytest.approx(law.mean() + 3.0)
+    assert moved.sf(points) == pytest.approx(distribution.sf(points - 3.0))
+    assert moved.ppf(0.3) == pytest.approx(float(distribution.ppf(0.3)) + 3.0)
+    assert moved.mean() == pytest.approx(distribution.mean() + 3.0)
 
 
 def test_every_strategy_ends_with_the_bound_and_loses_what_theorem_1_says() -> None:
     application = applications()["normal"]
     milestones = best_strategy(from_samples([6.0, 9.0, 11.0]), 20.0, 500)
     assert milestones[-1] == 20.0
-    needed = np.append(1.0, application.law.sf(milestones[:-1]))
+    needed = np.append(1.0, application.distribution.sf(milestones[:-1]))
     assert application.cost(milestones) == pytest.approx(float(milestones @ needed))
     assert application.loss(milestones) > 0
-    # Discretised finely, the true law itself loses nothing.
-    assert application.loss(best_strategy(application.law, 20.0, 500)) == pytest.approx(0, abs=1e-5)
+    # Discretised finely, the true distribution itself loses nothing.
+    assert application.loss(best_strategy(application.distribution, 20.0, 500)) == pytest.approx(0, abs=1e-5)
 
 
 @pytest.mark.system

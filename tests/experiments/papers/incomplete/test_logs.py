@@ -24,9 +24,9 @@ from experiments.papers.incomplete.sampling import Logs, fit_plan, measure_logs,
 from experiments.study.experiment import Resources, find_experiment, run_experiment
 from experiments.study.verdicts import Outcome, Verdict
 from tests.shared_data import shared_file
+from workloads.distributions import exponential, from_samples
 from workloads.fits import Samples, selection
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.laws import exponential, from_samples
 
 FEW = ("norm", "gamma", "truncexpon")
 SMALL = Logs(applications=("cerebellum",), runs=60, sizes=(6, 30), repetitions=2, cells=40, families=FEW)
@@ -44,11 +44,11 @@ def test_the_logs_have_the_printed_numbers_of_runs() -> None:
 
 @pytest.mark.system
 @pytest.mark.parametrize("name", [*FIGURE_6, "orbital"])
-def test_sessions_do_not_change_the_law(name: str) -> None:
+def test_sessions_do_not_change_the_distribution(name: str) -> None:
     log = generate_log(name, 3)
-    assert log.law is not None
-    # Were the times themselves alike within sessions, 7 sessions would not be a sample of the law.
-    assert stats.kstest(log.times, log.law.cdf).pvalue > 0.01
+    assert log.distribution is not None
+    # Were the times themselves alike within sessions, 7 sessions would not be a sample of the distribution.
+    assert stats.kstest(log.times, log.distribution.cdf).pvalue > 0.01
 
 
 @pytest.mark.system
@@ -63,12 +63,12 @@ def test_runs_are_as_alike_as_their_sessions_say(name: str, lag: int) -> None:
     assert np.corrcoef(ranks[:-lag], ranks[lag:])[0, 1] == pytest.approx(expected, abs=0.04)
 
 
-def test_the_surface_law_is_that_of_figure_2() -> None:
+def test_the_surface_distribution_is_that_of_figure_2() -> None:
     from experiments.papers.incomplete.behaviour import Inputs, _measure_inputs
 
     rows = _measure_inputs(Inputs(runs=5000), 1)[""]
-    law = list_applications()["surface"].law
-    assert stats.kstest([row["time_h"] for row in rows], law.cdf).pvalue > 0.01
+    distribution = list_applications()["surface"].distribution
+    assert stats.kstest([row["time_h"] for row in rows], distribution.cdf).pvalue > 0.01
 
 
 def test_logs_are_checked() -> None:
@@ -131,7 +131,7 @@ def test_the_optimum_is_the_cheapest_of_all_sequences() -> None:
 
 def test_strategies_end_with_the_samples_or_with_the_bound() -> None:
     samples = Samples.of([2.0, 4.0, 6.0])
-    # A mean spacing more than the largest sample, whatever the law's own end is.
+    # A mean spacing more than the largest sample, whatever the distribution's own end is.
     assert fit_plan(exponential(3.0), samples, 50).milestones[-1] == pytest.approx(8.0)
     assert fit_plan(from_samples([2.0, 4.0, 6.0]), samples, 50).milestones[-1] == 6.0
     assert fit_plan(exponential(3.0), Samples.of([2.0, 6.0], 20.0), 50).milestones[-1] == 20.0
@@ -193,7 +193,7 @@ def test_measuring_depends_on_nothing_else(tmp_path: Path) -> None:
             measure_logs(replace(SMALL, **wrong), ["random"], 1)
 
 
-def test_the_chosen_law_is_found_from_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_chosen_distribution_is_found_from_the_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     # The 27 usual distributions take seconds.
     few = {name: method for name, method in selection.METHODS.items() if not name.startswith("usual")}
     monkeypatch.setattr(selection, "METHODS", few)

@@ -5,36 +5,36 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from workloads.laws.distribution import SLACK, Array, DiscreteLaw
+from workloads.distributions.distribution import SLACK, Array, DiscreteDistribution
 
-__all__ = ["Bundle"]
+__all__ = ["DistributionBatch"]
 
 
-class Bundle:
+class DistributionBatch:
     """Discrete distributions by number, in the order in which they were added.
 
     Examples
     --------
-    >>> bundle = Bundle()
-    >>> [bundle.add(DiscreteLaw(values, [0.75, 0.25])) for values in ([2.0, 5.0], [1.0, 9.0])]
+    >>> batch = DistributionBatch()
+    >>> [batch.add(DiscreteDistribution(values, [0.75, 0.25])) for values in ([2.0, 5.0], [1.0, 9.0])]
     [0, 1]
-    >>> bundle.isf(np.array([0, 1, 1]), np.array([0.8, 0.8, 0.2])).tolist()
+    >>> batch.isf(np.array([0, 1, 1]), np.array([0.8, 0.8, 0.2])).tolist()
     [2.0, 1.0, 9.0]
     """
 
     def __init__(self) -> None:
-        self._laws: list[DiscreteLaw] = []
+        self._distributions: list[DiscreteDistribution] = []
         #: All values, all negative survivals (ascending within a distribution), and the start index of each one.
         self._values = self._falling = np.empty(0)
         self._begins = np.zeros(1, dtype=np.int64)
 
     def __len__(self) -> int:
-        return len(self._laws)
+        return len(self._distributions)
 
-    def add(self, law: DiscreteLaw) -> int:
+    def add(self, distribution: DiscreteDistribution) -> int:
         """Add a distribution and return its number."""
-        self._laws.append(law)
-        return len(self._laws) - 1
+        self._distributions.append(distribution)
+        return len(self._distributions) - 1
 
     def isf(self, which: npt.NDArray[np.int64], levels: Array) -> Array:
         """Evaluate ``isf`` of each distribution.
@@ -51,10 +51,10 @@ class Bundle:
         numpy.ndarray
             Shape (n,).
         """
-        if len(self._begins) <= len(self._laws):
-            self._values = np.concatenate([law.values for law in self._laws])
-            self._falling = -np.concatenate([law.survival for law in self._laws])
-            self._begins = np.cumsum([0, *(law.values.size for law in self._laws)])
+        if len(self._begins) <= len(self._distributions):
+            self._values = np.concatenate([distribution.values for distribution in self._distributions])
+            self._falling = -np.concatenate([distribution.survival for distribution in self._distributions])
+            self._begins = np.cumsum([0, *(distribution.values.size for distribution in self._distributions)])
         # A binary search in each: places before low are too early, that of high is not. The last value always reaches.
         low, high = self._begins[which], self._begins[which + 1] - 1
         wanted = -levels * (1.0 + SLACK)

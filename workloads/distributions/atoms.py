@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workloads.laws.distribution import Array, Law
+from workloads.distributions.distribution import Array, Distribution
 
 __all__ = ["find_atoms"]
 
@@ -14,12 +14,12 @@ _LEVELS = 1024
 _EQUAL = 1e-12
 
 
-def find_atoms(law: Law) -> Array:
+def find_atoms(distribution: Distribution) -> Array:
     """Find the runtimes at which a distribution function jumps.
 
     Parameters
     ----------
-    law
+    distribution
         A distribution. Its attribute ``atoms`` is used if it exists; otherwise atoms with a probability of at least
         0.002 are found by equal quantiles.
 
@@ -30,22 +30,24 @@ def find_atoms(law: Law) -> Array:
 
     Examples
     --------
-    >>> from workloads.laws import DiscreteLaw, uniform
-    >>> from workloads.laws.mixture import mixture
-    >>> find_atoms(uniform(1.0, 2.0)), find_atoms(mixture([uniform(1.0, 2.0), DiscreteLaw([1.5], [1.0])]))
+    >>> from workloads.distributions import DiscreteDistribution, uniform
+    >>> from workloads.distributions.mixture import mixture
+    >>> find_atoms(uniform(1.0, 2.0)), find_atoms(mixture([uniform(1.0, 2.0), DiscreteDistribution([1.5], [1.0])]))
     (array([], dtype=float64), array([1.5]))
     """
-    known = getattr(law, "atoms", None)
-    return _search_atoms(law) if known is None else np.unique(np.asarray(known, dtype=float))
+    known = getattr(distribution, "atoms", None)
+    return _search_atoms(distribution) if known is None else np.unique(np.asarray(known, dtype=float))
 
 
-def _search_atoms(law: Law) -> Array:
+def _search_atoms(distribution: Distribution) -> Array:
     levels = (np.arange(_LEVELS) + 0.5) / _LEVELS
     low = levels < 0.5
     with np.errstate(all="ignore"):
-        quantiles = np.concatenate((law.ppf(levels[low]), law.isf(1.0 - levels[~low])))
+        quantiles = np.concatenate((distribution.ppf(levels[low]), distribution.isf(1.0 - levels[~low])))
         equal = np.diff(quantiles) <= _EQUAL * np.abs(quantiles[1:])
         # The last of equal quantiles: none of them may lie before the jump by rounding.
         found: Array = np.unique(quantiles[1:][equal & ~np.append(equal[1:], False)])
-        jumps = np.asarray(law.cdf(found * (1.0 + _EQUAL))) - np.asarray(law.cdf(found * (1.0 - _EQUAL)))
+        jumps = np.asarray(distribution.cdf(found * (1.0 + _EQUAL))) - np.asarray(
+            distribution.cdf(found * (1.0 - _EQUAL))
+        )
     return found[np.isfinite(found) & (jumps > 0.5 / _LEVELS)]

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from workloads.laws.distribution import Array, Law
-from workloads.laws.truncated import TAIL
+from workloads.distributions.distribution import Array, Distribution
+from workloads.distributions.truncated import TAIL
 
 __all__ = ["body_end", "tail_grid"]
 
@@ -23,12 +23,12 @@ _POINTS = 257
 _PARTS = 50
 
 
-def body_end(law: Law) -> float:
+def body_end(distribution: Distribution) -> float:
     """The end of the part of the support that cubic cells resolve.
 
     Parameters
     ----------
-    law
+    distribution
         A distribution with a finite support.
 
     Returns
@@ -39,18 +39,18 @@ def body_end(law: Law) -> float:
 
     Examples
     --------
-    >>> from workloads.laws.named import exponential
-    >>> from workloads.laws.truncated import truncate
+    >>> from workloads.distributions.named import exponential
+    >>> from workloads.distributions.truncated import truncate
     >>> body_end(truncate(exponential(1.0), upper=20.0)), round(body_end(truncate(exponential(1.0), upper=1e6)), 3)
     (20.0, 16.118)
     """
-    quantile = min(float(law.isf(TAIL)), _HEAVY * float(law.isf(0.5)))
-    distant = law.upper - law.lower > _DISTANT * (quantile - law.lower)
+    quantile = min(float(distribution.isf(TAIL)), _HEAVY * float(distribution.isf(0.5)))
+    distant = distribution.upper - distribution.lower > _DISTANT * (quantile - distribution.lower)
     # A comparison with NaN is false: the upper bound stays, and the grid refuses the distribution with its reason.
-    return quantile if distant and quantile > 0.0 else float(law.upper)
+    return quantile if distant and quantile > 0.0 else float(distribution.upper)
 
 
-def tail_grid(law: Law, start: float, n: int) -> Array:
+def tail_grid(distribution: Distribution, start: float, n: int) -> Array:
     """Ends of the cells from the end of the body to the upper bound of a distribution.
 
     A cell of width delta around x makes a plan dearer by about S(x) (delta / x)^2 dx. For a given number of cells the
@@ -60,7 +60,7 @@ def tail_grid(law: Law, start: float, n: int) -> Array:
 
     Parameters
     ----------
-    law
+    distribution
         A distribution with a finite support.
     start
         Where the body ends, > 0.
@@ -72,24 +72,24 @@ def tail_grid(law: Law, start: float, n: int) -> Array:
     numpy.ndarray
         Ascending, above ``start``; the last one is the upper bound. Shape (m,), 1 <= m <= n + 1.
     """
-    bound, median = float(law.upper), float(law.isf(0.5))
+    bound, median = float(distribution.upper), float(distribution.isf(0.5))
     rare = max(_NEGLIGIBLE * median / bound, np.finfo(float).tiny)
-    end = min(float(law.isf(rare)), bound)
+    end = min(float(distribution.isf(rare)), bound)
     if not start < end:
         return np.array([bound])
-    times, below = _density(law, start, end, start)
-    _, body = _density(law, min(max(median, start * 1e-9), start), start, start)
+    times, below = _density(distribution, start, end, start)
+    _, body = _density(distribution, min(max(median, start * 1e-9), start), start, start)
     share = min(below[-1] / body[-1], 1.0) if body[-1] > 0.0 else 1.0
     cells = max(1, n * math.ceil(_PARTS * share) // _PARTS)
     logarithms = np.interp(np.arange(1, cells + 1) / cells * below[-1], below, times)
     return np.unique(np.append(np.minimum(np.exp(logarithms), end), bound))
 
 
-def _density(law: Law, start: float, end: float, unit: float) -> tuple[Array, Array]:
+def _density(distribution: Distribution, start: float, end: float, unit: float) -> tuple[Array, Array]:
     """Logarithms of times from start to end, and the integral of the density of cells up to each; shape (_POINTS,)."""
     times = np.linspace(math.log(start), math.log(end), _POINTS)
     at = np.exp(times)
-    density = np.cbrt(at / unit * np.asarray(law.sf(at)))
+    density = np.cbrt(at / unit * np.asarray(distribution.sf(at)))
     steps = 0.5 * (density[1:] + density[:-1]) * np.diff(times)
     integral: Array = np.concatenate(([0.0], np.cumsum(steps)))
     return times, integral

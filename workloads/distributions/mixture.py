@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workloads.distributions.atoms import find_atoms
+from workloads.distributions.distribution import Array, ContinuousDistribution, Distribution
 from workloads.ground.errors import ParameterError
-from workloads.laws.atoms import find_atoms
-from workloads.laws.distribution import Array, ContinuousLaw, Law
 
 __all__ = ["Mixture", "mixture"]
 
@@ -20,10 +20,10 @@ _HALVINGS = 80
 
 
 @dataclass(frozen=True)
-class Mixture(ContinuousLaw):
+class Mixture(ContinuousDistribution):
     """A distribution with weighted averages of the probabilities of its parts; made by :func:`mixture`."""
 
-    parts: tuple[Law, ...]
+    parts: tuple[Distribution, ...]
     weights: tuple[float, ...]
     name: str
     lower: float
@@ -66,7 +66,7 @@ class Mixture(ContinuousLaw):
         return float(sum(weight * part.mean() for part, weight in zip(self.parts, self.weights, strict=True)))
 
 
-def mixture(parts: Sequence[Law], weights: npt.ArrayLike | None = None, name: str = "mixture") -> Law:
+def mixture(parts: Sequence[Distribution], weights: npt.ArrayLike | None = None, name: str = "mixture") -> Distribution:
     """The distribution of a runtime that follows one of several distributions, chosen at random.
 
     Parameters
@@ -85,9 +85,9 @@ def mixture(parts: Sequence[Law], weights: npt.ArrayLike | None = None, name: st
 
     Examples
     --------
-    >>> from workloads.laws.named import uniform
-    >>> law = mixture([uniform(0.0, 1.0), uniform(2.0, 3.0)])
-    >>> float(law.cdf(1.5)), law.mean(), round(float(law.ppf(0.75)), 9)
+    >>> from workloads.distributions.named import uniform
+    >>> distribution = mixture([uniform(0.0, 1.0), uniform(2.0, 3.0)])
+    >>> float(distribution.cdf(1.5)), distribution.mean(), round(float(distribution.ppf(0.75)), 9)
     (0.5, 1.5, 2.5)
     """
     if not parts:

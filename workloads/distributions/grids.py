@@ -9,12 +9,12 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
+from workloads.distributions.atoms import find_atoms
+from workloads.distributions.checks import nonnegative, positive, runtimes
+from workloads.distributions.distribution import Array, DiscreteDistribution, Distribution
+from workloads.distributions.tail import body_end, tail_grid
+from workloads.distributions.truncated import bound_support
 from workloads.ground.errors import ParameterError, UnknownNameError
-from workloads.laws.atoms import find_atoms
-from workloads.laws.checks import nonnegative, positive, runtimes
-from workloads.laws.distribution import Array, DiscreteLaw, Law
-from workloads.laws.tail import body_end, tail_grid
-from workloads.laws.truncated import bound_support
 
 __all__ = ["GRIDS", "MOST_CELLS", "algorithm_1_size", "discretise", "from_samples"]
 
@@ -22,50 +22,50 @@ __all__ = ["GRIDS", "MOST_CELLS", "algorithm_1_size", "discretise", "from_sample
 MOST_CELLS = 200_000
 
 
-def _equal_time(law: Law, steps: Array) -> Array:
-    return law.lower + (law.upper - law.lower) * steps
+def _equal_time(distribution: Distribution, steps: Array) -> Array:
+    return distribution.lower + (distribution.upper - distribution.lower) * steps
 
 
-def _equal_probability(law: Law, steps: Array) -> Array:
-    return np.where(steps < 0.5, law.ppf(steps), law.isf(1.0 - steps))
+def _equal_probability(distribution: Distribution, steps: Array) -> Array:
+    return np.where(steps < 0.5, distribution.ppf(steps), distribution.isf(1.0 - steps))
 
 
-def _cubic(law: Law, steps: Array) -> Array:
+def _cubic(distribution: Distribution, steps: Array) -> Array:
     # Steps that grow with the square of the index: fine where reservations are short, coarse in the tail.
-    end = body_end(law)
-    body = law.lower + (end - law.lower) * steps**3
-    if end >= law.upper:
+    end = body_end(distribution)
+    body = distribution.lower + (end - distribution.lower) * steps**3
+    if end >= distribution.upper:
         return body
     body[-1] = end
-    return np.append(body, tail_grid(law, end, steps.size - 1))
+    return np.append(body, tail_grid(distribution, end, steps.size - 1))
 
 
 #: Where the values of a grid lie: from a bounded distribution and i/n, i = 0..n; ascending, from a to b.
-GRIDS: Mapping[str, Callable[[Law, Array], Array]] = MappingProxyType(
+GRIDS: Mapping[str, Callable[[Distribution, Array], Array]] = MappingProxyType(
     {"equal-time": _equal_time, "equal-probability": _equal_probability, "cubic": _cubic}
 )
 
 
-def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
+def discretise(distribution: Distribution, n: int, grid: str = "cubic") -> DiscreteDistribution:
     """Discretise a distribution on n cells: the value v_i represents runtimes in (v_{i-1}, v_i], Equation (9) of [R].
 
     Parameters
     ----------
-    law
-        A distribution; an infinite support is bounded first (:func:`workloads.laws.truncated.bound_support`). A
-        discrete distribution is its own grid and is returned unchanged.
+    distribution
+        A distribution; an infinite support is bounded first (:func:`workloads.distributions.truncated.bound_support`).
+        A discrete distribution is its own grid and is returned unchanged.
     n
         Number of cells, 1 to 200,000.
     grid
         ``"equal-time"``: v_i = a + (b - a) i/n, the one that Theorem 3 of [R] covers; ``"equal-probability"``:
         v_i = Q(i/n); ``"cubic"``: v_i = a + (b - a) (i/n)^3. Where b is distant, the n
-        cubic cells end before (:func:`workloads.laws.tail.body_end`) and at most n + 1 cells follow
-        (:func:`workloads.laws.tail.tail_grid`). Atoms of the distribution (:func:`workloads.laws.atoms.find_atoms`) are
-        values of every grid.
+        cubic cells end before (:func:`workloads.distributions.tail.body_end`) and at most n + 1 cells follow
+        (:func:`workloads.distributions.tail.tail_grid`). Atoms of the distribution
+        (:func:`workloads.distributions.atoms.find_atoms`) are values of every grid.
 
     Returns
     -------
-    DiscreteLaw
+    DiscreteDistribution
         About n values, up to 2 n where b is distant; cells of zero probability are left out, b is always the last
         value.
 
@@ -78,7 +78,7 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
 
     Examples
     --------
-    >>> from workloads.laws.named import uniform
+    >>> from workloads.distributions.named import uniform
     >>> discretise(uniform(1.0, 3.0), 4, "equal-time").values
     array([1.5, 2. , 2.5, 3. ])
     """
@@ -86,37 +86,37 @@ def discretise(law: Law, n: int, grid: str = "cubic") -> DiscreteLaw:
         raise UnknownNameError("grid", grid, GRIDS)
     if isinstance(n, bool) or not (1 <= n <= MOST_CELLS) or n != int(n):
         raise ParameterError("n", f"a whole number of cells from 1 to {MOST_CELLS:,}", n)
-    if isinstance(law, DiscreteLaw):
-        return law
-    law = bound_support(law)
+    if isinstance(distribution, DiscreteDistribution):
+        return distribution
+    distribution = bound_support(distribution)
     with np.errstate(all="ignore"):  # what is not finite is refused
-        ends = np.asarray(GRIDS[grid](law, np.arange(int(n) + 1) / int(n)), dtype=float)
-    ends[0], ends[-1] = law.lower, law.upper
+        ends = np.asarray(GRIDS[grid](distribution, np.arange(int(n) + 1) / int(n)), dtype=float)
+    ends[0], ends[-1] = distribution.lower, distribution.upper
     if not np.all(np.isfinite(ends)):
-        raise ParameterError("the distribution", "one with finite quantiles", law.name)
+        raise ParameterError("the distribution", "one with finite quantiles", distribution.name)
     # A distribution with atoms has equal quantiles; the last end is b whatever rounding did before it.
-    ends = np.unique(np.minimum(ends, law.upper))
-    atoms = find_atoms(law)
+    ends = np.unique(np.minimum(ends, distribution.upper))
+    atoms = find_atoms(distribution)
     if atoms.size:
-        ends = np.union1d(ends, atoms[(atoms > law.lower) & (atoms < law.upper)])
+        ends = np.union1d(ends, atoms[(atoms > distribution.lower) & (atoms < distribution.upper)])
     # A support without a width is one runtime.
-    if ends.size > 1 and not (law.lower > 0.0 and law.cdf(law.lower) > 0.0):
+    if ends.size > 1 and not (distribution.lower > 0.0 and distribution.cdf(distribution.lower) > 0.0):
         # An atom at a > 0 is a value of its own; one at 0, which is no reservation, belongs to the first cell.
         ends = ends[1:]
-    probabilities = _cell_probabilities(law, ends)
+    probabilities = _cell_probabilities(distribution, ends)
     kept = probabilities > 0.0
     # b stays even when nothing ends there: a plan must cover it.
     kept[-1] = True
-    return DiscreteLaw(ends[kept], probabilities[kept], name=law.name)
+    return DiscreteDistribution(ends[kept], probabilities[kept], name=distribution.name)
 
 
-def _cell_probabilities(law: Law, ends: Array) -> Array:
+def _cell_probabilities(distribution: Distribution, ends: Array) -> Array:
     """P(v_{i-1} < X <= v_i), each as the difference of the smaller two of its CDF and survival values."""
-    cdf, sf = np.append(0.0, law.cdf(ends)), np.append(1.0, law.sf(ends))
+    cdf, sf = np.append(0.0, distribution.cdf(ends)), np.append(1.0, distribution.sf(ends))
     cdf[-1], sf[-1] = 1.0, 0.0
     probabilities = np.where(cdf[1:] < 0.5, np.diff(cdf), -np.diff(sf))
     if not np.all(np.isfinite(probabilities)):
-        raise ParameterError("law", "one that has probabilities everywhere", law.name)
+        raise ParameterError("distribution", "one that has probabilities everywhere", distribution.name)
     # Rounding can leave a cell at -1e-17.
     probabilities = np.maximum(probabilities, 0.0)
     cells: Array = probabilities / probabilities.sum()
@@ -124,7 +124,7 @@ def _cell_probabilities(law: Law, ends: Array) -> Array:
 
 
 def algorithm_1_size(
-    law: Law,
+    distribution: Distribution,
     epsilon: float,
     *,
     alpha: float = 1.0,
@@ -140,7 +140,7 @@ def algorithm_1_size(
 
     Parameters
     ----------
-    law
+    distribution
         The distribution of the runtime; an infinite support is bounded first.
     epsilon
         The relative error allowed, > 0.
@@ -161,7 +161,7 @@ def algorithm_1_size(
 
     Examples
     --------
-    >>> from workloads.laws.named import uniform
+    >>> from workloads.distributions.named import uniform
     >>> algorithm_1_size(uniform(1.0, 20.0), 1.0, gamma=0.1, checkpoint=0.1, restart=0.1)
     570
     """
@@ -169,10 +169,10 @@ def algorithm_1_size(
     weight = nonnegative("alpha", alpha) + nonnegative("beta", beta)
     gamma = nonnegative("gamma", gamma)
     overhead = min(nonnegative("checkpoint", checkpoint), nonnegative("restart", restart))
-    law = bound_support(law)
-    shortest = min(max(law.lower, epsilon * law.mean() / 3.0), overhead)
+    distribution = bound_support(distribution)
+    shortest = min(max(distribution.lower, epsilon * distribution.mean() / 3.0), overhead)
     branches = [1.0 / shortest if shortest > 0.0 else math.inf, weight / gamma if gamma > 0.0 else math.inf]
-    count = 3.0 * (law.upper - law.lower) * min(branches) / epsilon
+    count = 3.0 * (distribution.upper - distribution.lower) * min(branches) / epsilon
     if not math.isfinite(count):
         raise ParameterError(
             "the number of cells of Algorithm 1",
@@ -183,7 +183,7 @@ def algorithm_1_size(
     return max(1, math.ceil(count * (1.0 - 1e-12)))
 
 
-def from_samples(samples: npt.ArrayLike, name: str = "discrete") -> DiscreteLaw:
+def from_samples(samples: npt.ArrayLike, name: str = "discrete") -> DiscreteDistribution:
     """Past runs as a distribution: each value as probable as it was frequent ([S] section IV, the discrete method).
 
     Parameters
@@ -200,9 +200,9 @@ def from_samples(samples: npt.ArrayLike, name: str = "discrete") -> DiscreteLaw:
 
     Examples
     --------
-    >>> law = from_samples([3.0, 1.0, 3.0, 2.0])
-    >>> law.values, law.probabilities
+    >>> distribution = from_samples([3.0, 1.0, 3.0, 2.0])
+    >>> distribution.values, distribution.probabilities
     (array([1., 2., 3.]), array([0.25, 0.25, 0.5 ]))
     """
     values, counts = np.unique(runtimes("samples", samples), return_counts=True)
-    return DiscreteLaw(values, counts / counts.sum(), name=name)
+    return DiscreteDistribution(values, counts / counts.sum(), name=name)

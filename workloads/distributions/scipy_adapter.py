@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workloads.distributions.distribution import Array
 from workloads.ground.errors import ParameterError
-from workloads.laws.distribution import Array
 
-__all__ = ["ScipyLaw", "from_scipy"]
+__all__ = ["ScipyDistribution", "from_scipy"]
 
 
 @dataclass(frozen=True)
-class ScipyLaw:
+class ScipyDistribution:
     """A frozen scipy distribution with the methods of the protocol; made by :func:`from_scipy`."""
 
     frozen: Any
@@ -60,7 +60,7 @@ class ScipyLaw:
         return self.ppf(rng.random(size))
 
 
-def from_scipy(frozen: Any, name: str | None = None) -> ScipyLaw:
+def from_scipy(frozen: Any, name: str | None = None) -> ScipyDistribution:
     """A frozen distribution of scipy.stats as a distribution; this module itself does not import scipy.stats.
 
     Parameters
@@ -78,8 +78,8 @@ def from_scipy(frozen: Any, name: str | None = None) -> ScipyLaw:
     Examples
     --------
     >>> from scipy import stats
-    >>> law = from_scipy(stats.expon(scale=2.0))
-    >>> law.name, law.lower, law.upper, law.mean()
+    >>> distribution = from_scipy(stats.expon(scale=2.0))
+    >>> distribution.name, distribution.lower, distribution.upper, distribution.mean()
     ('expon', 0.0, inf, 2.0)
     """
     if not all(callable(getattr(frozen, method, None)) for method in ("support", "cdf", "sf", "ppf", "isf", "mean")):
@@ -88,4 +88,4 @@ def from_scipy(frozen: Any, name: str | None = None) -> ScipyLaw:
     title = name or getattr(getattr(frozen, "dist", None), "name", None) or type(frozen).__name__
     if not lower < upper:
         raise ParameterError(f"the parameters of {title}", "legal ones", (frozen.args, frozen.kwds))
-    return ScipyLaw(frozen, lower, upper, title)
+    return ScipyDistribution(frozen, lower, upper, title)

@@ -10,10 +10,10 @@ from types import MappingProxyType
 import numpy as np
 import scipy
 
+from workloads.distributions.checks import above, finite, nonnegative, positive
+from workloads.distributions.distribution import Array, Distribution, SmoothDistribution
+from workloads.distributions.truncated import Truncated, truncate
 from workloads.ground.errors import ParameterError
-from workloads.laws.checks import above, finite, nonnegative, positive
-from workloads.laws.distribution import Array, Law, SmoothLaw
-from workloads.laws.truncated import Truncated, truncate
 
 __all__ = [
     "TABLE_1",
@@ -32,7 +32,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class _Weibull(SmoothLaw):
+class _Weibull(SmoothDistribution):
     scale: float
     shape: float
     name: str
@@ -56,7 +56,7 @@ class _Weibull(SmoothLaw):
 
 
 @dataclass(frozen=True)
-class _Gamma(SmoothLaw):
+class _Gamma(SmoothDistribution):
     shape: float
     scale: float
     name: str = "gamma"
@@ -80,7 +80,7 @@ class _Gamma(SmoothLaw):
 
 
 @dataclass(frozen=True)
-class _LogNormal(SmoothLaw):
+class _LogNormal(SmoothDistribution):
     mu: float
     sigma: float
     name: str = "lognormal"
@@ -106,7 +106,7 @@ class _LogNormal(SmoothLaw):
 
 
 @dataclass(frozen=True)
-class _Pareto(SmoothLaw):
+class _Pareto(SmoothDistribution):
     lower: float
     shape: float
     name: str = "pareto"
@@ -129,7 +129,7 @@ class _Pareto(SmoothLaw):
 
 
 @dataclass(frozen=True)
-class _Normal(SmoothLaw):
+class _Normal(SmoothDistribution):
     location: float
     scale: float
     name: str = "normal"
@@ -153,7 +153,7 @@ class _Normal(SmoothLaw):
 
 
 @dataclass(frozen=True)
-class _Uniform(SmoothLaw):
+class _Uniform(SmoothDistribution):
     lower: float
     upper: float
     name: str = "uniform"
@@ -175,7 +175,7 @@ class _Uniform(SmoothLaw):
 
 
 @dataclass(frozen=True)
-class _Beta(SmoothLaw):
+class _Beta(SmoothDistribution):
     shape: float
     shape2: float
     upper: float
@@ -198,7 +198,7 @@ class _Beta(SmoothLaw):
         return self.upper * self.shape / (self.shape + self.shape2)
 
 
-def exponential(mean: float) -> Law:
+def exponential(mean: float) -> Distribution:
     """The exponential distribution with this mean, on [0, inf).
 
     >>> exponential(2.0).mean()
@@ -208,26 +208,26 @@ def exponential(mean: float) -> Law:
     return _Weibull(positive("mean", mean), 1.0, "exponential")
 
 
-def weibull(scale: float, shape: float) -> Law:
+def weibull(scale: float, shape: float) -> Distribution:
     """The Weibull distribution: P(X > x) = exp(-(x / scale)^shape), on [0, inf)."""
     return _Weibull(positive("scale", scale), positive("shape", shape), "weibull")
 
 
-def gamma(shape: float, scale: float) -> Law:
+def gamma(shape: float, scale: float) -> Distribution:
     """The gamma distribution of mean shape x scale, on [0, inf). The rate of [R] is 1 / scale."""
     return _Gamma(positive("shape", shape), positive("scale", scale))
 
 
-def lognormal(mu: float, sigma: float) -> Law:
+def lognormal(mu: float, sigma: float) -> Distribution:
     """The distribution of exp(Z), Z normal of mean mu and standard deviation sigma, on (0, inf)."""
     return _LogNormal(finite("mu", mu), positive("sigma", sigma))
 
 
-def lognormal_from_moments(mean: float, std: float) -> Law:
+def lognormal_from_moments(mean: float, std: float) -> Distribution:
     """The lognormal distribution with this mean and standard deviation (before any truncation).
 
-    >>> law = lognormal_from_moments(21.0, 20.0)
-    >>> round(law.mu, 4), round(law.sigma, 4)
+    >>> distribution = lognormal_from_moments(21.0, 20.0)
+    >>> round(distribution.mu, 4), round(distribution.sigma, 4)
     (2.7217, 0.8035)
     """
     mean, std = positive("mean", mean), positive("std", std)
@@ -238,41 +238,41 @@ def lognormal_from_moments(mean: float, std: float) -> Law:
     return lognormal(math.log(mean) - variance / 2.0, math.sqrt(variance))
 
 
-def pareto(minimum: float, shape: float) -> Law:
+def pareto(minimum: float, shape: float) -> Distribution:
     """The Pareto distribution: P(X > x) = (minimum / x)^shape, on [minimum, inf); infinite mean for shape <= 1."""
     return _Pareto(positive("minimum", minimum), positive("shape", shape))
 
 
-def normal(mean: float, std: float) -> Law:
-    """The normal distribution on all numbers; truncate it for runtimes (:mod:`workloads.laws.truncated`)."""
+def normal(mean: float, std: float) -> Distribution:
+    """The normal distribution on all numbers; truncate it for runtimes (:mod:`workloads.distributions.truncated`)."""
     return _Normal(finite("mean", mean), positive("std", std))
 
 
-def truncated_normal(mean: float, std: float, minimum: float, maximum: float) -> Law:
+def truncated_normal(mean: float, std: float, minimum: float, maximum: float) -> Distribution:
     """The normal distribution on condition that minimum <= X <= maximum; mean and std are those before truncation."""
     minimum = nonnegative("minimum", minimum)
     return truncate(normal(mean, std), minimum, above("maximum", maximum, minimum), "truncated-normal")
 
 
-def uniform(minimum: float, maximum: float) -> Law:
+def uniform(minimum: float, maximum: float) -> Distribution:
     """The uniform distribution on [minimum, maximum]."""
     minimum = nonnegative("minimum", minimum)
     return _Uniform(minimum, above("maximum", maximum, minimum))
 
 
-def beta(shape: float, shape2: float, maximum: float) -> Law:
+def beta(shape: float, shape2: float, maximum: float) -> Distribution:
     """The beta distribution, stretched to [0, maximum]."""
     return _Beta(positive("shape", shape), positive("shape2", shape2), positive("maximum", maximum))
 
 
-def bounded_pareto(minimum: float, maximum: float, shape: float) -> Law:
+def bounded_pareto(minimum: float, maximum: float, shape: float) -> Distribution:
     """The Pareto distribution on condition that X <= maximum."""
-    law = pareto(minimum, shape)
-    return truncate(law, upper=above("maximum", maximum, law.lower), name="bounded-pareto")
+    distribution = pareto(minimum, shape)
+    return truncate(distribution, upper=above("maximum", maximum, distribution.lower), name="bounded-pareto")
 
 
 #: The distributions of Table 1 of [R] as Table 2 used them, by name [hours].
-TABLE_1: Mapping[str, Law] = MappingProxyType(
+TABLE_1: Mapping[str, Distribution] = MappingProxyType(
     {
         "exponential": exponential(1.0),
         "weibull": weibull(1.0, 0.5),

@@ -1,8 +1,8 @@
 """Runtime distributions: by name, from scipy, truncated, shifted, mixed and discrete, and grids to discretise them."""
 
-from workloads.laws.distribution import Array, ContinuousLaw, DiscreteLaw, Law
-from workloads.laws.grids import GRIDS, algorithm_1_size, discretise, from_samples
-from workloads.laws.named import (
+from workloads.distributions.distribution import Array, ContinuousDistribution, DiscreteDistribution, Distribution
+from workloads.distributions.grids import GRIDS, algorithm_1_size, discretise, from_samples
+from workloads.distributions.named import (
     TABLE_1,
     beta,
     bounded_pareto,
@@ -16,17 +16,17 @@ from workloads.laws.named import (
     uniform,
     weibull,
 )
-from workloads.laws.scipy_adapter import from_scipy
-from workloads.laws.truncated import TAIL, bound_support, has_mean, truncate
+from workloads.distributions.scipy_adapter import from_scipy
+from workloads.distributions.truncated import TAIL, bound_support, has_mean, truncate
 
 __all__ = [
     "GRIDS",
     "TABLE_1",
     "TAIL",
     "Array",
-    "ContinuousLaw",
-    "DiscreteLaw",
-    "Law",
+    "ContinuousDistribution",
+    "DiscreteDistribution",
+    "Distribution",
     "algorithm_1_size",
     "beta",
     "bound_support",

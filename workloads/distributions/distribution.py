@@ -15,10 +15,18 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from workloads.distributions.checks import runtimes
 from workloads.ground.errors import ParameterError
-from workloads.laws.checks import runtimes
 
-__all__ = ["SLACK", "Array", "ContinuousLaw", "DiscreteLaw", "Law", "SmoothLaw", "integrate_mean"]
+__all__ = [
+    "SLACK",
+    "Array",
+    "ContinuousDistribution",
+    "DiscreteDistribution",
+    "Distribution",
+    "SmoothDistribution",
+    "integrate_mean",
+]
 
 #: Runtimes, probabilities: numbers in double precision.
 Array: TypeAlias = npt.NDArray[np.float64]
@@ -28,7 +36,7 @@ SLACK = 1e-13
 
 
 @runtime_checkable
-class Law(Protocol):
+class Distribution(Protocol):
     """A distribution of runtimes on [lower, upper]; ``upper`` may be infinite.
 
     All methods take numbers or arrays and work elementwise, in the shape of the argument.
@@ -65,7 +73,7 @@ class Law(Protocol):
         """Independent runtimes."""
 
 
-class ContinuousLaw(ABC):
+class ContinuousDistribution(ABC):
     """Base of continuous distributions: a subclass defines values inside its support, this class those outside.
 
     A subclass gives ``name``, ``lower``, ``upper`` and ``_cdf``, ``_sf``, ``_ppf``, ``_isf``; ``mean`` where a formula
@@ -137,13 +145,13 @@ class ContinuousLaw(ABC):
         return self.ppf(rng.random(size))
 
 
-class SmoothLaw(ContinuousLaw):
+class SmoothDistribution(ContinuousDistribution):
     """Base of continuous distributions: their distribution functions do not jump."""
 
     atoms: ClassVar[tuple[float, ...]] = ()
 
 
-def integrate_mean(law: Law, deepest: int = 60) -> float:
+def integrate_mean(distribution: Distribution, deepest: int = 60) -> float:
     """The mean of a distribution as the integral of its survival, for distributions that have no formula.
 
     Gauss-Legendre panels between the quantiles 2^-k of both tails: the survival varies within a panel by a factor of
@@ -151,7 +159,7 @@ def integrate_mean(law: Law, deepest: int = 60) -> float:
 
     Parameters
     ----------
-    law
+    distribution
         A distribution with a finite mean.
     deepest
         The last panel of a tail ends at the quantile 2^-deepest, or at the end of the support where that is finite.
@@ -163,10 +171,10 @@ def integrate_mean(law: Law, deepest: int = 60) -> float:
     """
     levels = 0.5 ** np.arange(1.0, deepest + 1.0)
     # A tail without end is followed until nothing that a double can hold is left.
-    far = levels if np.isfinite(law.upper) else 0.5 ** np.arange(1.0, 1001.0)
-    middle = float(law.isf(0.5))
-    right = _panels(np.concatenate(([middle], law.isf(far), [law.upper])))
-    left = _panels(np.concatenate(([middle], law.ppf(levels), [law.lower])))
+    far = levels if np.isfinite(distribution.upper) else 0.5 ** np.arange(1.0, 1001.0)
+    middle = float(distribution.isf(0.5))
+    right = _panels(np.concatenate(([middle], distribution.isf(far), [distribution.upper])))
+    left = _panels(np.concatenate(([middle], distribution.ppf(levels), [distribution.lower])))
     nodes, weights = np.polynomial.legendre.leggauss(16)
 
     def integral(ends: Array, function: Any) -> float:
@@ -174,7 +182,7 @@ def integrate_mean(law: Law, deepest: int = 60) -> float:
         points = ends[:-1, None] + half * (nodes + 1.0)
         return float(np.sum(function(points) * half * weights))
 
-    return middle + integral(right, law.sf) - integral(left, law.cdf)
+    return middle + integral(right, distribution.sf) - integral(left, distribution.cdf)
 
 
 def _panels(ends: Array) -> Array:
@@ -182,7 +190,7 @@ def _panels(ends: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class DiscreteLaw:
+class DiscreteDistribution:
     """A distribution on finitely many runtimes.
 
     Parameters
@@ -201,8 +209,8 @@ class DiscreteLaw:
 
     Examples
     --------
-    >>> law = DiscreteLaw([2.0, 5.0], [0.75, 0.25])
-    >>> law.survival, law.mean(), float(law.ppf(0.8))
+    >>> distribution = DiscreteDistribution([2.0, 5.0], [0.75, 0.25])
+    >>> distribution.survival, distribution.mean(), float(distribution.ppf(0.8))
     (array([0.25, 0.  ]), 2.75, 5.0)
     """
 
