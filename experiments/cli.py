@@ -77,9 +77,10 @@ _BRIEF = {
         "planning stochastic jobs",
         "comparing values, as in --order fcfs,sjf --nodes 100,120 --seed 0:10",
         "details of streaming",
+        "outages of the machine",
     ),
     "prepare": ("details of reading", "life of jobs"),
-    "advise": ("details of reading", "runtime of the job (default: from past runs like it in LOG)"),
+    "advise": ("details of reading", "runtime of the job (default: from past runs like it in LOG)", "drawing"),
     "loop": ("details of reading", "preparing a trace", "life of jobs", "details of scheduling"),
 }
 
@@ -128,7 +129,7 @@ class _Parser(argparse.ArgumentParser):
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         # argparse drops "--" here, and turns the value of --option=-- into an empty list.
-        if action.option_strings and action.nargs is None and arg_strings == ["--"]:
+        if action.option_strings and action.nargs in (None, "?") and arg_strings == ["--"]:
             self.error(f"{action.option_strings[-1]} must have a value other than '--'")
         return super()._get_values(action, arg_strings)
 

@@ -127,6 +127,7 @@ def add_options(
         else:
             how |= {"dest": item.name} | ({"required": True} if required else {})
             how |= {"action": "append"} if parameter.repeated else {}
+            how |= {"nargs": "?", "const": parameter.bare} if parameter.bare else {}
         action = groups[parameter.group].add_argument(*names, **how)
         if parameter.names_in:
             action.names = _Names(parameter.names_in)  # type: ignore[attr-defined]  # argparse puts it into the help

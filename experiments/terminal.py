@@ -7,6 +7,7 @@ place that prevents it from controlling the terminal. A table cell is escaped be
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -15,7 +16,7 @@ from typing import Any, TextIO
 
 from workloads.ground.errors import FormatWarning, MachineCodeWarning
 
-__all__ = ["SafeStream", "escape", "safe_terminal", "sentences", "warn"]
+__all__ = ["SafeStream", "escape", "printed_text", "safe_terminal", "sentences", "warn"]
 
 #: Warnings that a command prints as sentences.
 _OURS = (FormatWarning, MachineCodeWarning)
@@ -87,6 +88,22 @@ def safe_terminal() -> Iterator[None]:
         redirect_stdout(SafeStream(sys.stdout, "\t")),
         redirect_stderr(SafeStream(sys.stderr, "\t\r")),
     ):
+        yield
+
+
+@contextmanager
+def printed_text(document: str | None) -> Iterator[None]:
+    """In the block, drop what is printed if a JSON document is to stand alone on standard output.
+
+    Parameters
+    ----------
+    document
+        File of the document; ``-`` is standard output, None: no document.
+    """
+    if document != "-":
+        yield
+        return
+    with redirect_stdout(io.StringIO()):
         yield
 
 

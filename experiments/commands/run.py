@@ -10,7 +10,7 @@ from experiments.commands.asking.aggregate_options import print_aggregates
 from experiments.commands.asking.outage_options import unused_outages_warning
 from experiments.commands.asking.run_options import LISTED, RunOptions
 from experiments.output.signals import Interrupted
-from experiments.terminal import warn
+from experiments.terminal import printed_text, warn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +31,19 @@ _TABLES = 3
 
 def main(arguments: RunOptions) -> None:
     """Run the command."""
+    from experiments.commands.asking.arguments import check_outputs
+
+    check_outputs(arguments.json, None)
+    with printed_text(arguments.json):
+        answer = _run(arguments)
+    if arguments.json is not None:
+        from experiments.planning.plan_document import write_json
+
+        write_json(arguments.json, answer.document())
+
+
+def _run(arguments: RunOptions) -> RunAnswer:
+    """Carry out the runs, store them if a directory is given, and print their tables."""
     from experiments.commands.asking.planned_runs import planned_runs
     from experiments.commands.asking.run_storage import RunAnswer
     from experiments.output.directory_checks import RUN, check_fresh
@@ -50,24 +63,27 @@ def main(arguments: RunOptions) -> None:
     if arguments.output is None:
         _announce(planned)
         results, _ = _simulate_all(arguments, planned, None)
-        _print_answer(arguments, RunAnswer.of(arguments, results, planned, against), [])
-        return
+        answer = RunAnswer.of(arguments, results, planned, against)
+        _print_answer(arguments, answer, [])
+        return answer
     directory = make_directory(arguments.output)
     with writing(directory):
         check_fresh(directory, RUN, force=arguments.force)
         _announce(planned)
         if arguments.stream:
             result, ended = run_stream(arguments, planned[0], directory)
-            _store_and_print(arguments, directory, RunAnswer.of(arguments, [result], planned, against))
+            answer, stop = RunAnswer.of(arguments, [result], planned, against), None
+            _store_and_print(arguments, directory, answer)
             ended.remove()
-            print(f"results are in {directory}")
-            return
-        results, stop = _simulate_all(arguments, planned, directory)
-        _store_and_print(arguments, directory, RunAnswer.of(arguments, results, planned[: len(results)], against))
+        else:
+            results, stop = _simulate_all(arguments, planned, directory)
+            answer = RunAnswer.of(arguments, results, planned[: len(results)], against)
+            _store_and_print(arguments, directory, answer)
     if stop is not None:
-        names = ", ".join(result.name for result in results)
+        names = ", ".join(result.name for result in answer.results)
         raise Interrupted.of(stop, f"the results of {names} are in {directory}; start it again with --force for all")
     print(f"results are in {directory}")
+    return answer
 
 
 def _need_directory(arguments: RunOptions) -> None:

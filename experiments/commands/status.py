@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from experiments.commands.asking.arguments import check_outputs
+from experiments.commands.asking.arguments import check_outputs, json_file
 from workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
@@ -32,14 +32,7 @@ class Arguments:
             metavar="FILE",
         ),
     ] = None
-    json: Annotated[
-        str | None,
-        Parameter(
-            "write it as JSON; '-' is standard output, and then nothing else is printed",
-            default="not written",
-            metavar="FILE",
-        ),
-    ] = None
+    json: Annotated[str | None, json_file()] = None
 
 
 def main(arguments: Arguments) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from experiments.recordings.measurement import Measurement
 from experiments.recordings.replay import summary_rows, write_replay
 from experiments.recordings.run_file import ENGINE, EPOCH, JOB_TABLE, LOCAL, PICTURE_FILES, RUN, ZONE
 from simulator import Result
+from simulator.results.catalogue import WALL_CLOCK
 
 __all__ = ["RunAnswer", "store_run"]
 
@@ -60,6 +62,23 @@ class RunAnswer:
     def unit(self) -> str:
         """Unit of sizes."""
         return self.planned[0].simulation.unit
+
+    def document(self) -> dict[str, Any]:
+        """JSON document: configuration as in ``run.json``, and the rows of the summaries without wall-clock times."""
+        tables = {"results": self.summaries, "aggregates": self.aggregates, "differences": self.differences}
+        return make_manifest(self.planned, {}) | {
+            name: [
+                {key: _known(value) for key, value in row.items() if key not in WALL_CLOCK}
+                for row in rows
+                if row.get("metric") not in WALL_CLOCK
+            ]
+            for name, rows in tables.items()
+        }
+
+
+def _known(value: Any) -> Any:
+    """A value for JSON, which has no number that is not finite."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def store_run(arguments: RunOptions, directory: Path, answer: RunAnswer) -> list[str]:
