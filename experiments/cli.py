@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 
 from experiments.crashes import refuse, report
 from experiments.output.signals import Interrupted, listening
-from experiments.terminal import safe_terminal, sentences
+from experiments.terminal import quiet, safe_terminal, sentences
 from workloads.ground.errors import format_value
 from workloads.ground.trust import trust
 
@@ -149,7 +149,7 @@ class _Parser(argparse.ArgumentParser):
         super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:
-        refuse(f"{self.prog}: {message[:_LONGEST]}; see '{self.prog} --help'")
+        refuse(self.prog, f"{message[:_LONGEST]}; see '{self.prog} --help'")
         raise SystemExit(2)
 
     def format_help(self) -> str:
@@ -213,6 +213,7 @@ def _add_options(parser: argparse.ArgumentParser, module: Any) -> None:
     """Add the options of a command, and its subcommands if it has any."""
     from experiments.option_parser import add_options
 
+    parser.add_argument("-q", "--quiet", action="store_true", help="print no warnings and no progress")
     if hasattr(module, "USAGE"):
         parser.usage = f"{parser.prog} {module.USAGE}"
     if not hasattr(module, "SUBCOMMANDS"):
@@ -285,7 +286,7 @@ def _refuse_name(program: str, kind: str, name: str, known: Collection[str]) -> 
     """End with a sentence that names the nearest commands or options, and the page that lists all of them."""
     near = get_close_matches(name[:_LONGEST], known, n=3, cutoff=0.6)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    refuse(f"{program}: unknown {kind} {format_value(name)}{hint}; see '{program} --help'")
+    refuse(program, f"unknown {kind} {format_value(name)}{hint}; see '{program} --help'")
     raise SystemExit(2)
 
 
@@ -369,7 +370,7 @@ class _Call:
         from experiments.option_parser import read_arguments
 
         self._module = module.subcommand(self._parsed.subcommand) if subcommands else module
-        with sentences(self.name), trust(getattr(self._parsed, "trust", False)):
+        with sentences(self.name), quiet(self._parsed.quiet), trust(getattr(self._parsed, "trust", False)):
             self._given = read_arguments(self._module.Arguments, self._parsed)
             status: int | None = self._module.main(self._given)
         return status or 0

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from tqdm import tqdm
 
-from experiments.terminal import escape
+from experiments.terminal import escape, note, progress_shown
 
 __all__ = ["Bar", "Remaining", "RunBar", "follow"]
 
@@ -24,11 +24,10 @@ _Piece = TypeVar("_Piece")
 
 
 def follow(pieces: Iterable[_Piece], total: int, shown: bool) -> Iterator[_Piece]:
-    """Yield the pieces as they complete, and show their number on standard error.
+    """Yield the pieces as they complete, and show their number on standard error, if that is a terminal.
 
     Nothing is shown before the first one, so that an error message stands alone.
     """
-    terminal = sys.stderr.isatty()
     bar = None
     try:
         for piece in pieces:
@@ -37,9 +36,8 @@ def follow(pieces: Iterable[_Piece], total: int, shown: bool) -> Iterator[_Piece
                     total=total,
                     initial=1,
                     unit=" pieces",
-                    mininterval=0.1 if terminal else 5.0,
-                    leave=not terminal,
-                    disable=not shown,
+                    leave=False,
+                    disable=not (shown and progress_shown()),
                 )
             else:
                 bar.update()
@@ -50,7 +48,7 @@ def follow(pieces: Iterable[_Piece], total: int, shown: bool) -> Iterator[_Piece
 
 
 class Bar:
-    """Progress over jobs and mechanisms on standard error; occasional lines if that is not a terminal.
+    """Progress over jobs and mechanisms on standard error, if that is a terminal.
 
     Parameters
     ----------
@@ -65,14 +63,13 @@ class Bar:
     def __init__(self, jobs: int, mechanisms: Sequence[str], *, delay: float = 0.0) -> None:
         self._jobs = jobs
         self._order = {name: position for position, name in enumerate(mechanisms)}
-        terminal = sys.stderr.isatty()
         self._bar = tqdm(
             total=jobs * len(mechanisms),
             unit=" jobs",
             unit_scale=True,
-            mininterval=0.1 if terminal else 5.0,
-            leave=not terminal,
+            leave=False,
             delay=delay,
+            disable=not progress_shown(),
         )
 
     def advance(self, mechanism: str, jobs: int) -> None:
@@ -158,20 +155,20 @@ class RunBar:
 
     def say(self, text: str) -> None:
         """Print a line beside the bar."""
-        if self._shown:
+        if self._shown and progress_shown():
             self._bar.write(escape(text), file=sys.stderr)
+        elif self._shown:
+            note(escape(text))
 
     def __enter__(self) -> RunBar:
-        terminal = sys.stderr.isatty()
         self._bar = tqdm(
             total=self._runs,
             initial=self._runs - self._missing,
             unit="run",
             # tqdm's estimate of the remaining time assumes equal runs.
             bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} runs [{elapsed}{postfix}]",
-            mininterval=0.1 if terminal else 5.0,
-            leave=not terminal,
-            disable=not self._shown,
+            leave=False,
+            disable=not (self._shown and progress_shown()),
         )
         return self
 

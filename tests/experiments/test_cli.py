@@ -374,10 +374,10 @@ def test_one_project_has_most_of_the_jobs(tmp_path: Path, capsys: pytest.Capture
     log.write_text("; MaxProcs: 8\n" + "".join(line.format(job, job // 4) for job in range(5)))
     told = "types are drawn for each project: '0' has 80 % of the jobs, and none is on-demand; another seed"
     assert cli.main(["prepare", str(log), "-o", str(tmp_path / "t.csv"), "--seed", "3"]) == 0
-    assert capsys.readouterr().err.startswith(f"holdfast prepare: {told}")
+    assert capsys.readouterr().err.startswith(f"holdfast prepare: warning: {told}")
     assert cli.main(["run", str(log), "-o", str(tmp_path / "o"), "--seed", "3", "--mechanism", "N-PAA"]) == 0
     shown = capsys.readouterr()
-    assert f"holdfast run: {told}" in shown.err
+    assert f"holdfast run: warning: {told}" in shown.err
     assert "5 jobs on 8 processors" in shown.out
     assert cli.main(["run", str(log), "-o", str(tmp_path / "p"), "--mechanism", "baseline"]) == 0
     assert "drawn" not in capsys.readouterr().err
@@ -387,7 +387,7 @@ def test_one_project_has_most_of_the_jobs(tmp_path: Path, capsys: pytest.Capture
     assert cli.main(["sweep", str(tmp_path / "s.toml"), "-o", str(tmp_path / "sweep"), "--workers", "1"]) == 0
     error = capsys.readouterr().err
     assert error.count("drawn") == 1
-    assert f"holdfast sweep: in 2 of 2 job tables (first {log}, seed 3) {told}" in error
+    assert f"holdfast sweep: warning: in 2 of 2 job tables (first {log}, seed 3) {told}" in error
 
 
 def refused(capsys: pytest.CaptureFixture[str], expected: str) -> None:
@@ -402,19 +402,19 @@ def refused(capsys: pytest.CaptureFixture[str], expected: str) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("rnu x", "holdfast: unknown command 'rnu'; did you mean run?; see 'holdfast --help'"),
-        ("rnu --mechanims x", "holdfast: unknown command 'rnu'; did you mean run?; see 'holdfast --help'"),
+        ("rnu x", "holdfast: error: unknown command 'rnu'; did you mean run?; see 'holdfast --help'"),
+        ("rnu --mechanims x", "holdfast: error: unknown command 'rnu'; did you mean run?; see 'holdfast --help'"),
         (
             "slurm compar",
-            "holdfast slurm: unknown command 'compar'; did you mean compare?; see 'holdfast slurm --help'",
+            "holdfast slurm: error: unknown command 'compar'; did you mean compare?; see 'holdfast slurm --help'",
         ),
         (
             "slurm compare --jobz",
-            "holdfast slurm compare: unknown option '--jobz'; see 'holdfast slurm compare --help'",
+            "holdfast slurm compare: error: unknown option '--jobz'; see 'holdfast slurm compare --help'",
         ),
         (
             "info --lenientt=x",
-            "holdfast info: unknown option '--lenientt'; did you mean --lenient",
+            "holdfast info: error: unknown option '--lenientt'; did you mean --lenient",
         ),
         ("submit p.json -o s -- true --xyz", "p.json"),
     ],

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from experiments.commands.asking.arguments import TrustOption, new_directory
+from experiments.terminal import note
 from workloads.ground.errors import InputError
 from workloads.ground.parameters import Nodes, Parameter
 
@@ -67,7 +68,7 @@ def main(arguments: Arguments) -> None:
         raise InputError(f"{arguments.workload}: has {len(submits):,} jobs; a replay takes at most {_MOST:,}")
     if lab is None and not arguments.yes:
         _ask(len(submits), sum(one.nodes * one.runtime for one in submits) / 3600)
-    rows = replay_on(LabSlurm(lab) if lab else SiteSlurm(), submits, options, _tell)
+    rows = replay_on(LabSlurm(lab) if lab else SiteSlurm(), submits, options, note)
     out.mkdir(exist_ok=True)
     write_actual(out, rows)
     replay = read_replay(out, size)
@@ -89,7 +90,3 @@ def _ask(jobs: int, hours: float) -> None:
     )
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise InputError("nothing was submitted")
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr)

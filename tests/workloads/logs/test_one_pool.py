@@ -157,7 +157,7 @@ def test_each_command_prints_one_line(
     monkeypatch.chdir(tmp_path)
     assert cli.main(line.format(path).split()) == 0
     command, err = line.split()[0], capsys.readouterr().err
-    assert f"holdfast {command}: one pool of equal nodes is simulated" in err
+    assert f"holdfast {command}: warning: one pool of equal nodes is simulated" in err
     assert err.count("2 partitions (50 % of the work outside the largest") == 1
     chosen = f"{line.format(path)} --where partition=1 {'--machine' if '--at' in line else '--nodes'} 8"
     assert cli.main(chosen.replace("-o out", "-o chosen").split()) == 0
