@@ -81,6 +81,7 @@ _BRIEF = {
     ),
     "prepare": ("details of reading", "life of jobs"),
     "advise": ("details of reading", "runtime of the job (default: from past runs like it in LOG)", "drawing"),
+    "forecast": ("details of reading", "drawing"),
     "loop": ("details of reading", "preparing a trace", "life of jobs", "details of scheduling"),
 }
 
@@ -213,10 +214,11 @@ def _add_options(parser: argparse.ArgumentParser, module: Any) -> None:
     """Add the options of a command, and its subcommands if it has any."""
     from experiments.option_parser import add_options
 
-    parser.add_argument("-q", "--quiet", action="store_true", help="print no warnings and no progress")
+    parser.add_argument("--help-all", action=_HelpAll, help="explain all options and exit")
     if hasattr(module, "USAGE"):
         parser.usage = f"{parser.prog} {module.USAGE}"
     if not hasattr(module, "SUBCOMMANDS"):
+        parser.add_argument("-q", "--quiet", action="store_true", help="print no warnings and no progress")
         add_options(parser, module.Arguments, getattr(module, "LISTED", None))
         return
     parsers = parser.add_subparsers(
@@ -246,6 +248,7 @@ def _parser(chosen: str | None, defaults: Mapping[str, str] = MappingProxyType({
         allow_abbrev=False,
         formatter_class=_Help,
     )
+    parser.add_argument("--help-all", action=_HelpAll, help=argparse.SUPPRESS)
     parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
     parser.groups = _GROUPS
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
@@ -254,9 +257,7 @@ def _parser(chosen: str | None, defaults: Mapping[str, str] = MappingProxyType({
         command.allow_abbrev = False
         command.formatter_class = _Help
         if name == chosen:
-            if name in _BRIEF:
-                command.add_argument("--help-all", action=_HelpAll, help="explain all options and exit")
-                command.brief = _BRIEF[name]
+            command.brief = _BRIEF.get(name, ())
             _add_options(command, _module(name))
             command.set_defaults(**defaults)
             if any(action.metavar == "TIME" for action in command._actions):

@@ -69,22 +69,37 @@ def test_the_default_in_the_help_reads_as_the_default() -> None:
     assert seen > 80
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_fits_two_screens_and_names_every_option(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def parsers() -> Iterator[argparse.ArgumentParser]:
+    for command in COMMANDS:
+        yield (parser := command_parser(command))
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                yield from action.choices.values()
+
+
+@pytest.mark.parametrize("parser", list(parsers()), ids=lambda parser: parser.prog)
+def test_help_fits_two_screens_and_names_every_option(
+    parser: argparse.ArgumentParser, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    parser = command_parser(command)
     lines = parser.format_help().splitlines()
     assert len(lines) <= 84
     assert max(map(len, lines)) <= 80
     named = set(" ".join(lines).replace(",", " ").split())
     assert all(action.option_strings[-1] in named for action in parser._actions if action.option_strings)
+    assert "--help-all" in named
 
 
 def test_all_options_are_explained_on_demand(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    for words in (["run", "--help-all"], ["loop", "x", "--help-all"]):
+    for words in (
+        ["run", "--help-all"],
+        ["loop", "x", "--help-all"],
+        ["forecast", "--help-all"],
+        ["plan", "--help-all"],
+    ):
         with pytest.raises(SystemExit) as stop:
             main(words)
         assert stop.value.code == 0
@@ -92,6 +107,11 @@ def test_all_options_are_explained_on_demand(
         for _, action in options(words[0]):
             named = str(action.help) % {"names": getattr(action, "names", "")}
             assert " ".join(named.split()) in shown
+    for words in (["slurm", "replay", "--help-all"], ["slurm", "--help-all"], ["--help-all"]):
+        with pytest.raises(SystemExit) as stop:
+            main(words)
+        assert stop.value.code == 0
+        assert capsys.readouterr().out.startswith(f"usage: {' '.join(['holdfast', *words[:-1]])} ")
     assert main([]) == 0
     titles = re.findall(r"^(\w+):$", capsys.readouterr().out, flags=re.MULTILINE)
     assert titles == ["options", "start", "look", "study", "Slurm", "papers"]
