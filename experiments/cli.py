@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 
 from experiments.crashes import refuse, report
 from experiments.output.signals import Interrupted, listening
-from experiments.terminal import quiet, safe_terminal, sentences
+from experiments.terminal import quiet, safe_terminal, sentences, warn
 from workloads.ground.errors import format_value
 from workloads.ground.trust import trust
 
@@ -368,12 +368,15 @@ class _Call:
         if self._parsed.command is None:
             parser.print_help()
             return 0
-        from experiments.option_parser import read_arguments
+        from experiments.option_parser import bare_times, read_arguments
 
         self._module = module.subcommand(self._parsed.subcommand) if subcommands else module
         with sentences(self.name), quiet(self._parsed.quiet), trust(getattr(self._parsed, "trust", False)):
             self._given = read_arguments(self._module.Arguments, self._parsed)
             status: int | None = self._module.main(self._given)
+            hint = bare_times(self._module.Arguments, self._parsed)
+            if hint:  # after the answer: an error stands alone
+                warn(self.name, hint)
         return status or 0
 
     def end(self, stop: Interrupted) -> int:
