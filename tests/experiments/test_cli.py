@@ -447,6 +447,26 @@ def test_a_slip_in_a_list_or_a_window_is_named(
 
 
 def test_generate_refuses_the_ending_of_another_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["generate", "-o", str(tmp_path / "year.csv"), "--jobs", "10"]) == 2
-    assert "--output must be an SWF file, such as year.swf or year.swf.gz, not" in capsys.readouterr().err
+    assert cli.main(["generate", "-o", str(tmp_path / "year.json"), "--jobs", "10"]) == 2
+    assert "--output must be an SWF file or a job table, such as year.swf.gz or year.csv" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["year.csv", "year.csv.gz", "year.parquet"])
+def test_a_generated_table_replays_as_the_generated_log_does(
+    year: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if name.endswith(".parquet"):
+        pytest.importorskip("pyarrow")
+    jobs = "600"
+    assert cli.main(["generate", "-o", str(tmp_path / name), "--jobs", jobs, "--seed", "3"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(
+        f"{jobs} jobs written to {tmp_path / name}; a job table does not record the size of the machine"
+    )
+    more = told.split()[-2:]  # what it says to replay it with
+    assert cli.main(["run", str(tmp_path / name), *more, "-o", str(tmp_path / "table")]) == 0
+    assert cli.main(["run", str(year), "-o", str(tmp_path / "log")]) == 0
+    assert (tmp_path / "table" / "jobs-baseline.csv").read_bytes() == (
+        tmp_path / "log" / "jobs-baseline.csv"
+    ).read_bytes()
