@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from experiments.commands.asking.arguments import JOB_ID, TrustOption, chosen_run
+from experiments.commands.asking.arguments import JOB_ID, TrustOption, chosen_run, json_file
 from workloads.ground.parameters import Parameter, wholes
 
 if TYPE_CHECKING:
@@ -34,10 +34,7 @@ class Arguments:
         wholes(1),
         Parameter("list the N jobs with the longest waits, largest slowdowns and largest losses", default="none"),
     ] = None
-    json: Annotated[
-        str | None,
-        Parameter("write the facts as JSON; '-' is standard output", default="not written", metavar="FILE"),
-    ] = None
+    json: Annotated[str | None, json_file()] = None
     trust: TrustOption = False
 
 

@@ -99,6 +99,8 @@ class Parameter:
         Whether the option may be repeated; the field is then a tuple of values.
     names_in
         Mapping with the legal names, as ``module:name``; the help lists them. It is imported when the help is printed.
+    bare
+        Value of the option where no word follows it; empty: a word must follow.
     """
 
     about: str
@@ -110,6 +112,7 @@ class Parameter:
     positional: bool = False
     repeated: bool = False
     names_in: str = ""
+    bare: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -314,15 +315,13 @@ def read_record(question: Question, present: Present, drawing: DrawingOptions, r
     return record
 
 
-def write_document(path: str, facts: object) -> None:
-    """Write facts as JSON and print a message."""
-    import json
+def write_document(path: str, facts: Mapping[str, Any]) -> None:
+    """Write facts as JSON and print a message; ``-`` is standard output, without a message."""
+    from experiments.planning.plan_document import write_json
 
-    from workloads.ground.files import atomic_open
-
-    with atomic_open(path) as file:
-        file.write(json.dumps(facts, indent=2, allow_nan=False) + "\n")
-    print(f"written to {path}")
+    write_json(path, facts)
+    if path != "-":
+        print(f"written to {path}")
 
 
 def _queue(question: Question, queue: str, trace: Trace) -> Present:

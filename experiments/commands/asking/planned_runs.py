@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
+from experiments.commands.asking.arguments import read_options
 from experiments.commands.asking.machine_options import simulation_on
 from experiments.commands.asking.option_variations import Variation, variations
 from experiments.commands.asking.outage_options import AskedOutages, OutageOptions
@@ -25,8 +26,12 @@ from workloads.ground.parameters import declared_parameters
 from workloads.ground.release import VERSION
 from workloads.ground.ticks import in_ticks
 from workloads.ground.units import to_ticks
+from workloads.logs.readers import read_workload
+from workloads.logs.trace import Trace
 from workloads.outages.outage import check_outages
+from workloads.table.job import JobType
 from workloads.table.job_lifecycle import replay_start
+from workloads.table.job_table import JobTable
 from workloads.table.jobs import Jobs
 
 __all__ = ["PlannedRun", "make_manifest", "planned_runs"]
@@ -121,7 +126,10 @@ def planned_runs(arguments: RunOptions) -> list[PlannedRun]:
     InputError
         If an option or an input is not usable.
     """
-    asked = variations(arguments)
+    # All runs share one input: the options of readers take no lists.
+    reading = arguments.simulation.reading
+    workload = cache(lambda: read_workload(arguments.simulation.input, **read_options(reading)))
+    asked = variations(arguments, lambda: _has_types(workload()))
     mechanisms = list(dict.fromkeys(variation.mechanism for variation in asked))
     shared: dict[Any, Simulation] = {}
     planned = []
@@ -129,7 +137,7 @@ def planned_runs(arguments: RunOptions) -> list[PlannedRun]:
         own = variation.arguments
         table = variation.part(*_BESIDE_THE_JOBS)
         if table not in shared:
-            shared[table] = _read(own, mechanisms)
+            shared[table] = _read(own, mechanisms, workload)
         simulation = _with_options(shared[table], own, variation.mechanism)
         outages = own.outages_on(simulation)
         measurement = own.measurement.under(simulation.options.warning)
@@ -138,12 +146,17 @@ def planned_runs(arguments: RunOptions) -> list[PlannedRun]:
     return planned
 
 
-def _read(own: RunOptions, mechanisms: Sequence[str]) -> Simulation:
-    """The jobs and the machine of a run."""
+def _has_types(workload: Trace | JobTable) -> bool:
+    """Whether a workload is a job table with jobs that are not rigid."""
+    return isinstance(workload, JobTable) and not bool(Jobs.of(workload.jobs).are(JobType.RIGID).all())
+
+
+def _read(own: RunOptions, mechanisms: Sequence[str], workload: Callable[[], Trace | JobTable]) -> Simulation:
+    """The jobs and the machine of a run; one pool of nodes reads its input through ``workload``."""
     if own.machine.machine is None:
         if own.machine.placement != "pack":
             raise InputError("--placement needs --machine: one pool of equal nodes has no places to choose from")
-        return prepare_simulation(own.simulation, mechanisms, "run")
+        return prepare_simulation(own.simulation, mechanisms, "run", workload)
     if own.events:
         raise InputError("--events must be left out with --machine: its replay keeps no event log")
     for option, given in (

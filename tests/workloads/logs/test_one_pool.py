@@ -157,7 +157,7 @@ def test_each_command_prints_one_line(
     monkeypatch.chdir(tmp_path)
     assert cli.main(line.format(path).split()) == 0
     command, err = line.split()[0], capsys.readouterr().err
-    assert f"holdfast {command}: one pool of equal nodes is simulated" in err
+    assert f"holdfast {command}: warning: one pool of equal nodes is simulated" in err
     # What forecasts read ends at the time of the state, and with it the work of these jobs.
     share = 37 if "--at" in line else 50
     assert err.count(f"2 partitions ({share} % of the work outside the largest") == 1
