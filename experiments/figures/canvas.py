@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "COLUMN",
+    "DESIGNED",
     "PAGE",
     "STYLES",
     "Canvas",
@@ -140,8 +141,9 @@ class Canvas:
         return figure
 
 
-_DESIGNED = Canvas()
-_canvas: ContextVar[Canvas] = ContextVar("canvas", default=_DESIGNED)
+#: The canvas for which each figure was designed.
+DESIGNED = Canvas()
+_canvas: ContextVar[Canvas] = ContextVar("canvas", default=DESIGNED)
 #: Grid and row of each part of a figure, for parts that grow. The attribute of a figure lives as long as the figure.
 _GRID, _DESIGN = "_holdfast_grid", "_holdfast_design"
 

@@ -169,8 +169,7 @@ def _collection(items: Sequence[Rectangle], axis: TimeAxis, **look: Any) -> Any:
 
 def _letter(axes: Axes) -> float:
     """Width of a character [share of the window]."""
-    figure = axes.figure
-    assert figure is not None
+    figure: Any = axes.figure  # or a part of one, which has the same methods
     return _LETTER * max(1.0, PAGE / width_inches(figure))
 
 
