@@ -104,10 +104,7 @@ class Canvas:
     def _inches(self) -> float:
         if isinstance(self.width, str):
             return _WIDTHS.get(self.width, math.nan)
-        try:
-            return float(self.width or 0.0)
-        except (TypeError, ValueError):
-            return math.nan
+        return float(self.width) if isinstance(self.width, int | float) else math.nan
 
     def draw(self, function: Callable[P, Figure], *args: P.args, **kwargs: P.kwargs) -> Figure:
         """Draw a figure on this canvas; all figures that the function makes by :func:`new_figure` have its width."""

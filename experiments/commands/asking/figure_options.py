@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from experiments.figures.canvas import Width
 from experiments.figures.style import FORMATS
 from workloads.ground.errors import ParameterError, UnknownNameError
+from workloads.ground.numbers import decimal
 from workloads.ground.parameters import Parameter, Values
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def _width(text: str) -> Width:
     if text in ("column", "page"):
         return text  # type: ignore[return-value]  # one of the two names
     try:
-        return float(text)
+        return decimal(text)
     except ValueError:
         raise ParameterError("", "column, page or a number of inches", text) from None
 
