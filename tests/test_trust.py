@@ -187,6 +187,7 @@ PLANTS: dict[str, Plant] = {
             "run jobs.csv -o out --nodes 4 --mechanism N-PAA",
             "loop jobs.csv -o out --nodes 4",
             "info jobs.csv",
+            "whatif jobs.csv --order sjf",
             "prepare jobs.csv -o out",
             "fit-costs jobs.csv",
             "forecast jobs.csv --at 1h",
