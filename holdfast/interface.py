@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from experiments.forecast.forecasts import forecast as forecast
     from experiments.forecast.history import read_history as read_history
     from experiments.forecast.machine_state import MachineState as MachineState
-    from experiments.forecast.machine_state import SeenJob as SeenJob
     from experiments.forecast.machine_state import state_at as state_at
+    from experiments.forecast.seen_job import SeenJob as SeenJob
     from experiments.forecast.sources import result_trace as as_log
     from experiments.gantt.page import write_gantt as write_gantt
     from experiments.paper_readings import READINGS as READINGS
@@ -151,7 +151,7 @@ _LAZY = {
     # forecasts
     "as_log": "experiments.forecast.sources:result_trace",
     "MachineState": "experiments.forecast.machine_state:MachineState",
-    "SeenJob": "experiments.forecast.machine_state:SeenJob",
+    "SeenJob": "experiments.forecast.seen_job:SeenJob",
     "state_at": "experiments.forecast.machine_state:state_at",
     "read_history": "experiments.forecast.history:read_history",
     "forecast": "experiments.forecast.forecasts:forecast",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import Annotated
 
-from experiments.commands.asking.arguments import TrustOption, check_outputs
+from experiments.commands.asking.arguments import TrustOption, check_outputs, json_file
+from experiments.terminal import warn
 from workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
@@ -40,6 +40,7 @@ class Arguments:
         str | None,
         Parameter("write NAME.csv, NAME.png and NAME.pdf", default="nothing written", metavar="NAME", short="-o"),
     ] = None
+    json: Annotated[str | None, json_file()] = None
     trust: TrustOption = False
 
 
@@ -61,12 +62,19 @@ def main(arguments: Arguments) -> None:
         raise UnknownNameError("metric", arguments.metric, list(MEASURES))
     table = None if arguments.output is None else f"{arguments.output}.csv"
     check_outputs(table, arguments.output)
+    check_outputs(arguments.json, None)
     first, second, called = read_pair(arguments.result, trust=arguments.trust)
     found = gains(first, second, arguments.by, called)
-    print(found.text(arguments.metric))
+    if arguments.json != "-":
+        print(found.text(arguments.metric))
     if found.remark:
-        print(f"holdfast compare: {found.remark}", file=sys.stderr)
+        warn("compare", found.remark)
     if table is not None and arguments.output is not None:
         write_csv(table, found.rows, GAIN_COLUMNS)
         png, pdf = save(plot_gains(found, arguments.metric), arguments.output)
-        print(f"written to {table}, {png}, {pdf}")
+        if arguments.json != "-":
+            print(f"written to {table}, {png}, {pdf}")
+    if arguments.json is not None:
+        from experiments.planning.plan_document import write_json
+
+        write_json(arguments.json, found.document())

@@ -158,6 +158,18 @@ class Gains:
         names = (self.first, self.second)
         return [{"mechanism": name, "starved": count} for name, count in zip(names, self.starved, strict=True)]
 
+    def document(self) -> dict[str, Any]:
+        """JSON document: each row in the unit that its metric names; shares are numbers from 0 to 1."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "by": self.by or None,
+            "jobs_only_in_first": self.alone[0],
+            "jobs_only_in_second": self.alone[1],
+            "interval_clusters": self.cluster,
+            "rows": [dict(row) for row in self.rows],
+        }
+
     def __str__(self) -> str:
         return self.text()
 

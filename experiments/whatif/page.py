@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +10,9 @@ from experiments.output.csp import with_policy
 from experiments.output.page_templates import page_templates
 from experiments.whatif.charts import Scale, interval_picture, use_picture
 from experiments.whatif.contrasts import Contrast
-from experiments.whatif.wording import TimeUnit, number_text
+from experiments.whatif.wording import WaitUnit, number_text
 from workloads.ground.files import atomic_open
+from workloads.ground.release import VERSION
 from workloads.ground.wording import in_unit
 
 if TYPE_CHECKING:
@@ -58,19 +58,12 @@ def render_page(answer: WhatIf, command: str = "") -> str:
         winners=[(one.operation.name, list(_winners(one, answer.time_unit))) for one in answer.contrasts],
         draws=[one for one in answer.contrasts if one.draws],
         command=command,
-        version=_version(),
+        version=VERSION,
         unit=answer.unit,
         time=answer.time_unit,
         number=number_text,
     )  # fmt: skip
     return with_policy(html, scripts=0)
-
-
-def _version() -> str:
-    try:
-        return version("holdfast")
-    except PackageNotFoundError:
-        return ""
 
 
 def _rows(answer: WhatIf) -> Iterator[dict[str, Any]]:
@@ -110,7 +103,7 @@ def _calibration(answer: WhatIf) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield _WORDS[by], row
 
 
-def _winners(contrast: Contrast, unit: TimeUnit) -> Iterator[dict[str, Any]]:
+def _winners(contrast: Contrast, unit: WaitUnit) -> Iterator[dict[str, Any]]:
     """What each grouping says of an alternative: how many groups gain and lose, and which do most."""
     for by, rows in contrast.groups.items():
         groups = rows[1:]
@@ -124,7 +117,7 @@ def _winners(contrast: Contrast, unit: TimeUnit) -> Iterator[dict[str, Any]]:
         }
 
 
-def _most(groups: Sequence[Mapping[str, Any]], verdict: str, unit: TimeUnit) -> str:
+def _most(groups: Sequence[Mapping[str, Any]], verdict: str, unit: WaitUnit) -> str:
     """The groups with this verdict and the largest total difference."""
     own = sorted(
         (row for row in groups if row["verdict"] == verdict), key=lambda row: -abs(row["difference"]) * row["jobs"]
