@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from experiments.output.filenames import table_name
-from experiments.output.manifest import open_result
 from experiments.recordings.archive import table_rows
-from experiments.recordings.run_file import RUN
+from experiments.recordings.run_file import open_run
 from experiments.recordings.variants import chosen_variant
 from simulator.resources.machine_jobs import JobWait
 from simulator.results.recording import Recording
 from simulator.results.result import Result
-from workloads.ground.errors import InputError, TraceError
+from workloads.ground.errors import TraceError
 from workloads.ground.fields import number, whole
 from workloads.ground.units import SECOND, to_ticks
 from workloads.machines.host_list import expand, fold
@@ -27,6 +26,7 @@ __all__ = [
     "Allocation",
     "Allocations",
     "allocation_rows",
+    "has_pools",
     "machine_file_name",
     "read_allocations",
     "result_allocations",
@@ -168,7 +168,7 @@ def read_allocations(directory: str | Path, run: str | None = None) -> Allocatio
     Returns
     -------
     Allocations or None
-        None if the machine is one pool.
+        None if the machine is one pool, or its partitions were simulated as pools, which count nodes.
 
     Raises
     ------
@@ -176,17 +176,14 @@ def read_allocations(directory: str | Path, run: str | None = None) -> Allocatio
         If a file was changed, is missing, or names nodes that the machine does not have.
     """
     folder = Path(directory)
-    result = open_result(folder, RUN)
+    result = open_run(folder)
     variant = chosen_variant(folder, result.content, run)
     described = variant.content.get("machine")
     if not isinstance(described, dict):
         return None
     path = result.find(table_name("allocations", variant.label))
     if path is None:
-        raise InputError(
-            f"{folder}: {variant.label} has no nodes of jobs: mechanisms and job types on a machine (--machine) keep "
-            "neither these nor an event log"
-        )
+        return None
     machine = read_machine(
         result.need(machine_file_name(str(variant.content.get("job_table", "jobs.csv"))), "the machine: run it again")
     )
@@ -220,6 +217,15 @@ def read_allocations(directory: str | Path, run: str | None = None) -> Allocatio
             JobWait(times[0] or 0, times[1] or 0, times[2] or 0, times[3], row["other"], times[4], times[5]),
         )
     return Allocations(machine, str(described.get("placement", "pack")), jobs)
+
+
+def has_pools(directory: str | Path, run: str | None = None) -> bool:
+    """Whether a run is of a machine whose partitions were simulated as pools."""
+    folder = Path(directory)
+    result = open_run(folder)
+    variant = chosen_variant(folder, result.content, run)
+    has_machine = isinstance(variant.content.get("machine"), dict)
+    return has_machine and result.find(table_name("allocations", variant.label)) is None
 
 
 def machine_file_name(table: str) -> str:
