@@ -17,6 +17,7 @@ from simulator.results.recording import Recording
 from simulator.results.result import Result
 from workloads.ground.errors import TraceError
 from workloads.ground.fields import number, whole
+from workloads.ground.files import read_text
 from workloads.ground.units import SECOND, to_ticks
 from workloads.machines.host_list import expand, fold
 from workloads.machines.machine import Machine
@@ -189,8 +190,7 @@ def read_allocations(directory: str | Path, run: str | None = None) -> Allocatio
     )
     places = {name: place for place, name in enumerate(machine.names)}
     kinds = [f"gpus.{kind}" for kind in dict.fromkeys(name for nodes in machine.kinds for name in nodes.gpus)]
-    with path.open(encoding="utf-8") as file:
-        header = file.readline().rstrip("\n").split(",")
+    header = read_text(path).partition("\n")[0].split(",")
     resources = [name for name in ("cores", "memory", "gpus", *kinds) if name in header]
     numbers = {"job_id": whole, "place": whole, "other": whole, **dict.fromkeys(_TIMES, number)}
     jobs: dict[int, Allocation] = {}

@@ -134,6 +134,8 @@ def test_an_arrival_preempts_in_its_own_partition_only() -> None:
     accounting = result.accounting
     assert accounting.lost == 300 * SECOND
     assert sum(accounting) == 5 * 2150 * SECOND
+    with pytest.raises(InputError, match="mechanisms on a machine keep no event log in memory"):
+        hf.explain(result, 3)
     assert {name: pool.rows.tolist() for name, pool in result.pools.items()} == {"p0": [0], "p1": [1, 2]}
     assert result.pools["p0"].accounting.idle == 2 * 1150 * SECOND
 
