@@ -102,6 +102,10 @@ class Past:
         found: list[int] = self._ids[places].tolist()
         return found
 
+    def texts(self, name: str, places: npt.NDArray[np.int64]) -> list[str]:
+        """Texts of a column of the log, such as ``user``, of the jobs at some indices."""
+        return self._jobs.select(places).texts(name)
+
     def _seen(self, places: npt.NDArray[np.int64], runs: npt.NDArray[np.bool_] | None = None) -> list[SeenJob]:
         """Jobs as a state shows them; only the running ones have a start."""
         jobs = self._jobs.select(places).rows()
