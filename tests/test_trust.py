@@ -286,7 +286,7 @@ FILES = {
     "experiments/study/integrity.py": "looks at digests",
     "experiments/study/redraw.py": NOTHING,
     "experiments/study/report/choices.py": "reads our documentation",
-    "experiments/study/report/pages.py": NOTHING,
+    "experiments/study/report/answers.py": NOTHING,
     "experiments/study/rule_digests.py": "digests of our rules",
     "experiments/study/row_cache.py": NOTHING,
     "experiments/study/cost_log.py": NOTHING,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics, print_aggregates
+from experiments.terminal import note, warn
 from workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
@@ -67,7 +67,7 @@ def main(arguments: Arguments) -> None:
     make_directory(directory)
     with writing(directory):
         chosen = find_experiments(directory, arguments.id)
-        for item, verdicts in present_again(chosen, directory, say=lambda text: print(text, file=sys.stderr)):
+        for item, verdicts in present_again(chosen, directory, say=note):
             counts = Counter(verdict.counted_as for verdict in verdicts)
             picture = "no picture" if item.draw is None else f"{item.id}.png, {item.id}.pdf"
             print(f"{item.id}: {picture}; {', '.join(f'{number} {outcome}' for outcome, number in counts.items())}")
@@ -125,4 +125,4 @@ def _say_undrawn(rows: Sequence[Mapping[str, Any]]) -> None:
 
     text = undrawn(rows)
     if text:
-        print(f"holdfast plot: {text}; choose others with --where KEY=VALUE", file=sys.stderr)
+        warn("plot", f"{text}; choose others with --where KEY=VALUE")

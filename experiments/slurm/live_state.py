@@ -45,8 +45,8 @@ class Drift(NamedTuple):
     jobs
         Jobs that run beyond their limit, or on other nodes than they had.
     nodes
-        Nodes with two jobs, and nodes that are allocated on one side alone in two readings, because the queue and the
-        nodes are read one after the other.
+        Nodes with two jobs, and nodes that are allocated on one side alone in two readings while no job came or went:
+        the queue and the nodes are read one after the other.
     order
         Neighbours in Slurm's order of priority that the order of the simulator has the other way round.
     """
@@ -83,6 +83,7 @@ class LiveState:
     _moved: int = 0
     _shared: int = 0
     _differ: set[str] = field(default_factory=set)
+    _touched: set[str] = field(default_factory=set)
 
     def update(self, rows: Iterable[QueueRow], at: float) -> Update:
         """Enter a reading of the queue.
@@ -99,6 +100,7 @@ class LiveState:
         for row in rows:
             (waiting if row.start is None else running)[row.job_id] = row
         self._moved = self._shared = 0
+        self._touched = set()
         gone = [job for job in self.running if job not in running or running[job].start != self.running[job].start]
         for job in gone:
             self._end(self.running[job], at)
@@ -139,7 +141,9 @@ class LiveState:
         differ = {
             name
             for name, state in allocated.items()
-            if state.lower().startswith(_HELD) != (name in self.holders) and not state.lower().startswith("comp")
+            if state.lower().startswith(_HELD) != (name in self.holders)
+            and not state.lower().startswith("comp")
+            and name not in self._touched
         }
         again, self._differ = len(differ & self._differ), differ
         return Drift(overdue + self._moved, self._shared + again, 0 if order is None else self._reversed(order, at))
@@ -168,11 +172,13 @@ class LiveState:
 
     def _hold(self, row: QueueRow) -> None:
         for name in nodes_in(row.node_list):
+            self._touched.add(name)
             self._shared += self.holders.get(name, row.job_id) != row.job_id
             self.holders[name] = row.job_id
 
     def _release(self, row: QueueRow) -> None:
         for name in nodes_in(row.node_list):
+            self._touched.add(name)
             if self.holders.get(name) == row.job_id:
                 del self.holders[name]
 

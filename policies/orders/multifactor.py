@@ -20,6 +20,7 @@ from workloads.ground.units import SECOND
 __all__ = ["Multifactor"]
 
 Numbers = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -131,13 +132,13 @@ class Multifactor:
             weight += self.fairshare * ranks.get(group, 0.0)
         elif self.fairshare:
             used = view.group_usage(group) / (view.group_usage(None) or 1.0)
-            # Rounded, so that equal usages that were summed in another order compare equal.
+            # Rounding makes equal usages compare equal even if they were summed in another order.
             weight += self.fairshare * 2.0 ** (-round(used, 12) * self.accounts)
         return weight
 
 
 class _MultifactorRanking:
-    """:class:`Multifactor` for many jobs: the same sums and quotients, which an array rounds in the same way."""
+    """:class:`Multifactor` for many jobs; arrays round its sums and quotients like single numbers."""
 
     width = 4
     slack = 0.0
@@ -157,7 +158,7 @@ class _MultifactorRanking:
         return job.submit, job.eligible, job.nodes, number
 
     def keys(self, view: SystemView, traits: Numbers) -> tuple[Numbers, ...]:
-        """Minus the priorities, and submits."""
+        """Negative priorities, and submits."""
         order = self._order
         submit, eligible, nodes, group = traits
         number = group.astype(np.intp)

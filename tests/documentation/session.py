@@ -83,7 +83,6 @@ NOT_RUN = (
         "takes minutes to hours; tests/experiments/study/test_report.py runs it with small experiments",
     ),
     NotRun("*", "holdfast experiment hybrid-readings *", "takes hours; its tests run it at a small size"),
-    NotRun("docs/experiments/*", "holdfast experiment *", "their own tests run all of them at small sizes"),
     NotRun("docs/guides/reproduce.md", "holdfast experiment * --set *", "takes as long again as the one before"),
     NotRun("docs/chains.md", "holdfast experiment *", "the measured runs are not published with Holdfast"),
 )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from experiments.commands.asking.arguments import TrustOption, new_directory
+from experiments.terminal import note
 from workloads.ground.errors import InputError, UnknownNameError
 from workloads.ground.parameters import Nodes, Parameter
 
@@ -82,7 +83,7 @@ def main(arguments: Arguments) -> None:
         _ask(len(submits), sum(one.nodes * one.runtime for one in submits) / 3600)
     if lab is not None and lab.accounting:
         add_owners(lab, *({one.owner[name] for one in submits if name in one.owner} for name in ("account", "qos")))
-    rows = replay_on(LabSlurm(lab) if lab else SiteSlurm(), submits, options, _tell)
+    rows = replay_on(LabSlurm(lab) if lab else SiteSlurm(), submits, options, note)
     out.mkdir(exist_ok=True)
     write_actual(out, rows)
     replay = read_replay(out, size)
@@ -104,7 +105,3 @@ def _ask(jobs: int, hours: float) -> None:
     )
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise InputError("nothing was submitted")
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr)

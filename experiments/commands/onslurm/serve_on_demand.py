@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from experiments.commands.asking.arguments import TrustOption, new_directory
+from experiments.terminal import note
 from workloads.ground.errors import InputError
 from workloads.ground.parameters import Parameter, Seconds
 from workloads.table.job import JobType
@@ -98,7 +98,7 @@ def main(arguments: Arguments) -> None:
         def tell(line: str) -> None:
             print(line, file=log, flush=True)
             if not line.startswith(" " * 2):
-                print(line, file=sys.stderr)
+                note(line)
 
         def record(entries: Sequence[Entry]) -> None:
             write_csv(out / "events.csv", concurrence(entries, simulated, arguments.tolerance), EVENT_COLUMNS)

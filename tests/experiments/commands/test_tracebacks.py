@@ -227,9 +227,9 @@ def process(words: str, redirection: str = "", **environment: str) -> subprocess
     [
         ("info a.swf", ">&-", 0, ""),
         ("info a.swf", ">&- 2>&- <&-", 0, ""),
-        ("info a.swf", ">/dev/full", 2, "holdfast info: No space left on device\n"),
+        ("info a.swf", ">/dev/full", 2, "holdfast info: error: No space left on device\n"),
         ("info a.swf", "| head -c 1", 0, ""),
-        ("info none.swf", ">&-", 2, "holdfast info: none.swf: no such file\n"),
+        ("info none.swf", ">&-", 2, "holdfast info: error: none.swf: no such file\n"),
     ],
 )
 def test_standard_output_that_cannot_be_written(words: str, redirection: str, status: int, sentence: str) -> None:

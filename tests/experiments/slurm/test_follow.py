@@ -52,6 +52,8 @@ def test_each_kind_of_drift_is_counted() -> None:
     state, fcfs = LiveState(4), ORDERS["fcfs"]
     nodes = {f"n{number}": "idle" for number in range(1, 5)}
     state.update([running(1, 100, "n1"), waiting(2, 110, priority=9), waiting(3, 120, priority=8)], 130)
+    assert state.drift(130, nodes | {"n1": "idle"}, fcfs) == Drift(0, 0, 0)  # job 1 has just begun
+    state.update([running(1, 100, "n1"), waiting(2, 110, priority=9), waiting(3, 120, priority=8)], 140)
     assert state.drift(130, nodes | {"n1": "allocated"}, fcfs) == Drift(0, 0, 0)
     assert not state.drift(130, nodes | {"n1": "completing", "n2": "completing"}, fcfs)
     # Slurm has allocated another node; once may be the time between the two commands.

@@ -46,10 +46,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     count = len(Path("p.csv").read_text().splitlines()) - 1
     assert f"{count} of {count} priorities are those of sprio; {count} jobs wait" in capsys.readouterr().out
     assert cli.main(["slurm", "priorities", "."]) == 2
-    assert (
-        capsys.readouterr().err
-        == "holdfast slurm priorities: .: is no snapshot; 'holdfast slurm snapshot -o DIR' makes one\n"
-    )
+    assert ".: is no snapshot; 'holdfast slurm snapshot -o DIR' makes one\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
