@@ -46,7 +46,10 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     count = len(Path("p.csv").read_text().splitlines()) - 1
     assert f"{count} of {count} priorities are those of sprio; {count} jobs wait" in capsys.readouterr().out
     assert cli.main(["slurm", "priorities", "."]) == 2
-    assert ".: is no snapshot; 'holdfast slurm snapshot -o DIR' makes one\n" in capsys.readouterr().err
+    assert (
+        capsys.readouterr().err
+        == "holdfast slurm priorities: error: .: is no snapshot; 'holdfast slurm snapshot -o DIR' makes one\n"
+    )
 
 
 @pytest.mark.parametrize(
