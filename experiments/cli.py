@@ -22,8 +22,9 @@ from typing import Any, NoReturn
 
 from experiments.crashes import refuse, report
 from experiments.output.signals import Interrupted, listening
-from experiments.terminal import safe_terminal, sentences
+from experiments.terminal import quiet, safe_terminal, sentences, warn
 from workloads.ground.errors import format_value
+from workloads.ground.release import VERSION
 from workloads.ground.trust import trust
 
 __all__ = ["COMMANDS", "main"]
@@ -48,6 +49,7 @@ _GROUPS = {
     "study": {
         "verify": "check by their digests that results, archives, plans and costs are as they were written",
         "compare": "compare two results of the same jobs, group by group: gains and losses",
+        "whatif": "compare alternatives to today's order, rule, size or outages on a log, with one page for a meeting",
         "sweep": "run a grid of simulations, on this machine or a cluster, or continue an interrupted one",
         "policies": "list the plug-ins (orders, rules, strategies, readers), or check that one keeps its contract",
         "plan": "plan the reservations of a job, from the distribution of its runtime or from past runs",
@@ -77,9 +79,11 @@ _BRIEF = {
         "planning stochastic jobs",
         "comparing values, as in --order fcfs,sjf --nodes 100,120 --seed 0:10",
         "details of streaming",
+        "outages of the machine",
     ),
     "prepare": ("details of reading", "life of jobs"),
-    "advise": ("details of reading", "runtime of the job (default: from past runs like it in LOG)"),
+    "advise": ("details of reading", "runtime of the job (default: from past runs like it in LOG)", "drawing"),
+    "forecast": ("details of reading", "drawing"),
     "loop": ("details of reading", "preparing a trace", "life of jobs", "details of scheduling"),
 }
 
@@ -103,8 +107,11 @@ class _Help(argparse.HelpFormatter):
         return "\n".join(indent + line for line in lines)
 
 
-class _HelpAll(argparse._HelpAction):
+class _HelpAll(argparse.Action):
     """Print the help of all options."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, default=argparse.SUPPRESS, help=help)
 
     def __call__(self, parser: Any, *_: Any) -> None:
         parser.brief = ()
@@ -128,7 +135,7 @@ class _Parser(argparse.ArgumentParser):
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         # argparse drops "--" here, and turns the value of --option=-- into an empty list.
-        if action.option_strings and action.nargs is None and arg_strings == ["--"]:
+        if action.option_strings and action.nargs in (None, "?") and arg_strings == ["--"]:
             self.error(f"{action.option_strings[-1]} must have a value other than '--'")
         return super()._get_values(action, arg_strings)
 
@@ -148,7 +155,7 @@ class _Parser(argparse.ArgumentParser):
         super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:
-        refuse(f"{self.prog}: {message[:_LONGEST]}; see '{self.prog} --help'")
+        refuse(self.prog, f"{message[:_LONGEST]}; see '{self.prog} --help'")
         raise SystemExit(2)
 
     def format_help(self) -> str:
@@ -185,24 +192,6 @@ class _Parser(argparse.ArgumentParser):
         return " ".join([self.prog, *map(str, words), "[options]"])
 
 
-def _version() -> str:
-    # Importing it takes half as long as everything else that --help needs.
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("holdfast")
-    except PackageNotFoundError:  # run from a checkout that is not installed
-        return "unknown"
-
-
-class _Version(argparse.Action):
-    """Print the version, which is looked up only when needed."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
-        print(f"holdfast {_version()}")
-        parser.exit()
-
-
 def _module(command: str) -> Any:
     """Import the module of a command."""
     return import_module(f"experiments.commands.{command.replace('-', '_')}")
@@ -212,9 +201,11 @@ def _add_options(parser: argparse.ArgumentParser, module: Any) -> None:
     """Add the options of a command, and its subcommands if it has any."""
     from experiments.option_parser import add_options
 
+    parser.add_argument("--help-all", action=_HelpAll, help="explain all options and exit")
     if hasattr(module, "USAGE"):
         parser.usage = f"{parser.prog} {module.USAGE}"
     if not hasattr(module, "SUBCOMMANDS"):
+        parser.add_argument("-q", "--quiet", action="store_true", help="print no warnings and no progress")
         add_options(parser, module.Arguments, getattr(module, "LISTED", None))
         return
     parsers = parser.add_subparsers(
@@ -244,7 +235,8 @@ def _parser(chosen: str | None, defaults: Mapping[str, str] = MappingProxyType({
         allow_abbrev=False,
         formatter_class=_Help,
     )
-    parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
+    parser.add_argument("--help-all", action=_HelpAll, help=argparse.SUPPRESS)
+    parser.add_argument("--version", action="version", version=f"holdfast {VERSION}")
     parser.groups = _GROUPS
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     for name, purpose in COMMANDS.items():
@@ -252,9 +244,7 @@ def _parser(chosen: str | None, defaults: Mapping[str, str] = MappingProxyType({
         command.allow_abbrev = False
         command.formatter_class = _Help
         if name == chosen:
-            if name in _BRIEF:
-                command.add_argument("--help-all", action=_HelpAll, help="explain all options and exit")
-                command.brief = _BRIEF[name]
+            command.brief = _BRIEF.get(name, ())
             _add_options(command, _module(name))
             command.set_defaults(**defaults)
             if any(action.metavar == "TIME" for action in command._actions):
@@ -284,7 +274,7 @@ def _refuse_name(program: str, kind: str, name: str, known: Collection[str]) -> 
     """End with a sentence that names the nearest commands or options, and the page that lists all of them."""
     near = get_close_matches(name[:_LONGEST], known, n=3, cutoff=0.6)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    refuse(f"{program}: unknown {kind} {format_value(name)}{hint}; see '{program} --help'")
+    refuse(program, f"unknown {kind} {format_value(name)}{hint}; see '{program} --help'")
     raise SystemExit(2)
 
 
@@ -365,12 +355,15 @@ class _Call:
         if self._parsed.command is None:
             parser.print_help()
             return 0
-        from experiments.option_parser import read_arguments
+        from experiments.option_parser import bare_times, read_arguments
 
         self._module = module.subcommand(self._parsed.subcommand) if subcommands else module
-        with sentences(self.name), trust(getattr(self._parsed, "trust", False)):
+        with sentences(self.name), quiet(self._parsed.quiet), trust(getattr(self._parsed, "trust", False)):
             self._given = read_arguments(self._module.Arguments, self._parsed)
             status: int | None = self._module.main(self._given)
+            hint = bare_times(self._module.Arguments, self._parsed)
+            if hint:  # after the answer: an error stands alone
+                warn(self.name, hint)
         return status or 0
 
     def end(self, stop: Interrupted) -> int:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -24,8 +22,10 @@ from experiments.sweeps.progress import RunBar
 from experiments.sweeps.simulations import simulate_run
 from experiments.sweeps.store import Store
 from experiments.sweeps.table import SUMMARY, Row, Tables
+from experiments.terminal import warn
 from workloads.ground.errors import HoldfastError, OutputError, TraceError
 from workloads.ground.files import atomic_open
+from workloads.ground.release import VERSION
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -185,7 +185,7 @@ def run_sweep(
         check_kind(place, SWEEP)
         changed = _changed_table(place)
         if changed and progress:
-            print(f"{changed}; the tables are written again from the store", file=sys.stderr)
+            warn("sweep", f"{changed}; the tables are written again from the store")
         shown = _Shown(place, _manifest(sweep, runs), tables)
         missing: list[RunConfiguration] = []
         for run in runs:
@@ -318,7 +318,7 @@ def _sweep_entry(sweep: Sweep) -> dict[str, Any]:
 
 def _manifest(sweep: Sweep, runs: Sequence[RunConfiguration]) -> dict[str, Any]:
     return {
-        "holdfast": version("holdfast"),
+        "holdfast": VERSION,
         "model": model_fingerprint(),
         "sweep": _sweep_entry(sweep),
         "traces": {run.workload.label: run.workload.sha256 for run in runs if isinstance(run.workload, Log)},

@@ -102,7 +102,7 @@ class OutageOptions:
 
 
 def load_outages(
-    options: OutageOptions, nodes: int, clock: LogClock, *, seed: int, node_mtbf: float, output: str
+    options: OutageOptions, nodes: int, clock: LogClock, *, seed: int, node_mtbf: float, output: str | None
 ) -> AskedOutages:
     """Read and check the outages of the options.
 
@@ -119,7 +119,7 @@ def load_outages(
     node_mtbf
         Mean time between failures of a node that Daly's interval assumes [s].
     output
-        Directory of the results.
+        Directory of the results; None: there is none.
 
     Raises
     ------
@@ -150,8 +150,8 @@ def load_outages(
             **{name: value for name, value in given.items() if value is not None},
         )
         configuration["failures"] = asdict(failures)
-        target = Path(output) / OUTAGE_FILE
-        if options.outages is not None and target.resolve() == Path(options.outages).resolve():
+        target = None if output is None else (Path(output) / OUTAGE_FILE).resolve()
+        if options.outages is not None and target == Path(options.outages).resolve():
             raise InputError(f"--outages {options.outages} would be overwritten by the failures of --failure-mtbf")
     return AskedOutages(outages, failures, configuration)
 

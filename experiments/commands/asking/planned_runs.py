@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
 
+from experiments.commands.asking.arguments import read_options
 from experiments.commands.asking.machine_options import simulation_on
 from experiments.commands.asking.option_variations import Variation, variations
 from experiments.commands.asking.outage_options import AskedOutages, OutageOptions
@@ -17,14 +18,20 @@ from experiments.commands.asking.simulation_options import Simulation, prepare_s
 from experiments.recordings.measurement import Measurement
 from experiments.recordings.run_file import FIRST_SUBMIT, PAST_USAGE
 from experiments.recordings.variants import RUNS, make_label
+from policies.mechanism import BASELINE
 from policies.order import ORDERS
 from simulator.options import Options
 from workloads.ground.errors import InputError
 from workloads.ground.parameters import declared_parameters
+from workloads.ground.release import VERSION
 from workloads.ground.ticks import in_ticks
 from workloads.ground.units import to_ticks
+from workloads.logs.readers import read_workload
+from workloads.logs.trace import Trace
 from workloads.outages.outage import check_outages
+from workloads.table.job import JobType
 from workloads.table.job_lifecycle import replay_start
+from workloads.table.job_table import JobTable
 from workloads.table.jobs import Jobs
 
 __all__ = ["PlannedRun", "make_manifest", "planned_runs"]
@@ -78,7 +85,7 @@ class PlannedRun:
     def configuration(self) -> dict[str, Any]:
         """Its entries of ``run.json``."""
         return {
-            **_release(),
+            "holdfast": VERSION,
             **self.simulation.configuration,
             **self.asked.configuration,
             **prior_entries(self.simulation),
@@ -97,14 +104,6 @@ class PlannedRun:
         begin = replay_start(self.simulation.jobs)
         if self.submits and (begin is None or max(self.submits) >= to_ticks(begin)):
             self.measurement.window.bounds(self.submits, None if begin is None else to_ticks(begin))
-
-
-@cache
-def _release() -> dict[str, str]:
-    """Entry of ``run.json`` with the version, looked up last because that takes as long as a small simulation."""
-    from importlib.metadata import version
-
-    return {"holdfast": version("holdfast")}
 
 
 def prior_entries(simulation: Simulation) -> dict[str, Any]:
@@ -127,7 +126,10 @@ def planned_runs(arguments: RunOptions) -> list[PlannedRun]:
     InputError
         If an option or an input is not usable.
     """
-    asked = variations(arguments)
+    # All runs share one input: the options of readers take no lists.
+    reading = arguments.simulation.reading
+    workload = cache(lambda: read_workload(arguments.simulation.input, **read_options(reading)))
+    asked = variations(arguments, lambda: _has_types(workload()))
     mechanisms = list(dict.fromkeys(variation.mechanism for variation in asked))
     shared: dict[Any, Simulation] = {}
     planned = []
@@ -135,8 +137,8 @@ def planned_runs(arguments: RunOptions) -> list[PlannedRun]:
         own = variation.arguments
         table = variation.part(*_BESIDE_THE_JOBS)
         if table not in shared:
-            shared[table] = _read(own, mechanisms)
-        simulation = _with_options(shared[table], own)
+            shared[table] = _read(own, mechanisms, workload)
+        simulation = _with_options(shared[table], own, variation.mechanism)
         outages = own.outages_on(simulation)
         measurement = own.measurement.under(simulation.options.warning)
         planned.append(PlannedRun(variation, simulation, outages, measurement))
@@ -144,12 +146,17 @@ def planned_runs(arguments: RunOptions) -> list[PlannedRun]:
     return planned
 
 
-def _read(own: RunOptions, mechanisms: Sequence[str]) -> Simulation:
-    """The jobs and the machine of a run."""
+def _has_types(workload: Trace | JobTable) -> bool:
+    """Whether a workload is a job table with jobs that are not rigid."""
+    return isinstance(workload, JobTable) and not bool(Jobs.of(workload.jobs).are(JobType.RIGID).all())
+
+
+def _read(own: RunOptions, mechanisms: Sequence[str], workload: Callable[[], Trace | JobTable]) -> Simulation:
+    """The jobs and the machine of a run; one pool of nodes reads its input through ``workload``."""
     if own.machine.machine is None:
         if own.machine.placement != "pack":
             raise InputError("--placement needs --machine: one pool of equal nodes has no places to choose from")
-        return prepare_simulation(own.simulation, mechanisms, "run")
+        return prepare_simulation(own.simulation, mechanisms, "run", workload)
     if own.events:
         raise InputError("--events must be left out with --machine: its replay keeps no event log")
     for option, given in (
@@ -161,15 +168,17 @@ def _read(own: RunOptions, mechanisms: Sequence[str]) -> Simulation:
     return simulation_on(own.simulation, own.machine, mechanisms)
 
 
-def _with_options(simulation: Simulation, own: RunOptions) -> Simulation:
+def _with_options(simulation: Simulation, own: RunOptions, mechanism: str) -> Simulation:
     """The simulation with the options of one run."""
     options = own.simulation.operation
     configuration = {**simulation.configuration, "options": asdict(options)}
     workload = simulation.on_machine
     if workload is not None:
         from simulator.machine_simulation import check_machine_replay
+        from simulator.partitioned_simulation import needs_pools
 
-        check_machine_replay(options)
+        if mechanism == BASELINE and not needs_pools(Jobs.of(simulation.jobs)):
+            check_machine_replay(options)
         workload = replace(workload, placement=own.machine.placement)
         configuration["machine"] = {**configuration["machine"], "placement": own.machine.placement}
     return replace(simulation, options=options, configuration=configuration, on_machine=workload)

@@ -24,14 +24,16 @@ from workloads.ground.parameters import Group, Nodes, NonNegative, Parameter, Se
 from workloads.hybrid.type_mix import PREPARING, Assignment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from policies.planning.plan import ReservationPlan
     from policies.planning.plan_book import Planner
     from simulator.machine.prior_state import PriorState
     from workloads.logs.clock import LogClock
+    from workloads.logs.trace import Trace
     from workloads.machines.machine_workload import MachineWorkload
     from workloads.table.job import Job
+    from workloads.table.job_table import JobTable
     from workloads.table.jobs import Jobs
 
 __all__ = ["Simulation", "SimulationOptions", "prepare_simulation"]
@@ -170,7 +172,12 @@ class SimulationOptions:
         return replace(self.options, seed=self.seed)
 
 
-def prepare_simulation(asked: SimulationOptions, mechanisms: Sequence[str], command: str) -> Simulation:
+def prepare_simulation(
+    asked: SimulationOptions,
+    mechanisms: Sequence[str],
+    command: str,
+    read: Callable[[], Trace | JobTable] | None = None,
+) -> Simulation:
     """Read and check the inputs of a simulation.
 
     Parameters
@@ -181,6 +188,8 @@ def prepare_simulation(asked: SimulationOptions, mechanisms: Sequence[str], comm
         Names of the mechanisms.
     command
         The command, for warnings.
+    read
+        Function that reads the input, for simulations that share it; None: it is read here.
 
     Raises
     ------
@@ -204,7 +213,7 @@ def prepare_simulation(asked: SimulationOptions, mechanisms: Sequence[str], comm
 
     assignment, seed, options, life = asked.assignment, asked.seed, asked.operation, asked.life
     check_plan(assignment)
-    workload = read_workload(asked.input, **read_options(asked.reading))
+    workload = read_workload(asked.input, **read_options(asked.reading)) if read is None else read()
     configuration: dict[str, Any] = {
         "input": {"path": asked.input, "sha256": file_sha256(asked.input)},
         "mechanisms": list(mechanisms),

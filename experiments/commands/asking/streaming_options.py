@@ -27,7 +27,7 @@ _HEAD = 50
 #: Options that a streamed replay supports.
 _OPTIONS = frozenset(
     (
-        *("input", "output", "force", "stream", "stream_format", "mechanism", "verbose", "warmup", "cooldown"),
+        *("input", "output", "json", "force", "stream", "stream_format", "mechanism", "verbose", "warmup", "cooldown"),
         *("nodes", "where", "unit", "format", "procs_per_node", "lenient"),
         *("order", "backfilling", "backfill_length", "passes", "engine"),
     )

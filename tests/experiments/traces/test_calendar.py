@@ -104,4 +104,4 @@ def test_a_part_of_a_log_is_prepared_run_and_read_back(tmp_path, capsys):
     assert [row["workload"] for row in rows] == [str(path), f"{path} partition=gpu"]
     for wrong in (["--where", "gpu"], ["--unit", "racks"]):
         assert cli.main(["info", str(path), *wrong]) == 2
-        assert f"holdfast info: {wrong[0]} must be " in capsys.readouterr().err
+        assert f"holdfast info: error: {wrong[0]} must be " in capsys.readouterr().err
