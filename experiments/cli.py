@@ -24,6 +24,7 @@ from experiments.crashes import refuse, report
 from experiments.output.signals import Interrupted, listening
 from experiments.terminal import quiet, safe_terminal, sentences, warn
 from workloads.ground.errors import format_value
+from workloads.ground.release import VERSION
 from workloads.ground.trust import trust
 
 __all__ = ["COMMANDS", "command_parser", "main"]
@@ -48,6 +49,7 @@ _GROUPS = {
     "study": {
         "verify": "check by their digests that results, archives, plans and costs are as they were written",
         "compare": "compare two results of the same jobs, group by group: gains and losses",
+        "whatif": "compare alternatives to today's order, rule, size or outages on a log, with one page for a meeting",
         "sweep": "run a grid of simulations, on this machine or a cluster, or continue an interrupted one",
         "policies": "list the plug-ins (orders, rules, strategies, readers), or check that one keeps its contract",
         "plan": "plan the reservations of a job, from the distribution of its runtime or from past runs",
@@ -106,8 +108,11 @@ class _Help(argparse.HelpFormatter):
         return "\n".join(indent + line for line in lines)
 
 
-class _HelpAll(argparse._HelpAction):
+class _HelpAll(argparse.Action):
     """Print the help of all options."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:
+        super().__init__(option_strings, argparse.SUPPRESS, nargs=0, default=argparse.SUPPRESS, help=help)
 
     def __call__(self, parser: Any, *_: Any) -> None:
         parser.brief = ()
@@ -188,24 +193,6 @@ class _Parser(argparse.ArgumentParser):
         return " ".join([self.prog, *map(str, words), "[options]"])
 
 
-def _version() -> str:
-    # Importing it takes half as long as everything else that --help needs.
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("holdfast")
-    except PackageNotFoundError:  # run from a checkout that is not installed
-        return "unknown"
-
-
-class _Version(argparse.Action):
-    """Print the version, which is looked up only when needed."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
-        print(f"holdfast {_version()}")
-        parser.exit()
-
-
 def _module(command: str) -> Any:
     """Import the module of a command."""
     return import_module(f"experiments.commands.{command.replace('-', '_')}")
@@ -250,7 +237,7 @@ def _parser(chosen: str | None, defaults: Mapping[str, str] = MappingProxyType({
         formatter_class=_Help,
     )
     parser.add_argument("--help-all", action=_HelpAll, help=argparse.SUPPRESS)
-    parser.add_argument("--version", action=_Version, nargs=0, help="show program's version number and exit")
+    parser.add_argument("--version", action="version", version=f"holdfast {VERSION}")
     parser.groups = _GROUPS
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     for name, purpose in COMMANDS.items():

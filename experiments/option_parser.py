@@ -110,7 +110,7 @@ def add_options(
     lists
         Functions that split the words of parameters with several values, by name; None: there are none.
     """
-    groups: dict[str, argparse._ActionsContainer] = {"": parser}
+    groups: dict[str, Any] = {"": parser}
     for item in declared_parameters(kind):
         parameter = item.parameter
         if parameter.group not in groups:
@@ -132,7 +132,7 @@ def add_options(
             how |= {"nargs": "?", "const": parameter.bare} if parameter.bare else {}
         action = groups[parameter.group].add_argument(*names, **how)
         if parameter.names_in:
-            action.names = _Names(parameter.names_in)  # type: ignore[attr-defined]  # argparse puts it into the help
+            action.names = _Names(parameter.names_in)  # argparse puts it into the help
 
 
 def read_arguments(kind: type[_T], parsed: argparse.Namespace) -> _T:
@@ -160,7 +160,7 @@ def read_arguments(kind: type[_T], parsed: argparse.Namespace) -> _T:
 
 
 def bare_times(kind: type[Any], parsed: argparse.Namespace) -> str:
-    """Hint at times without a unit beside times with one, such as ``--mean 21 --checkpoint 10m``; empty: there are none.
+    """Hint at times without a unit beside times with one, as in ``--mean 21 --checkpoint 10m``; empty if none.
 
     Numbers alone are no slip: a user of seconds writes all times so.
 

@@ -10,15 +10,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from policies.kernels.queue_keys import Formula
 from policies.orders.fairshare import FairShare
 from policies.orders.learned import f1, f2, f3, f4
 from policies.orders.requests import fcfs, largest, largest_area, longest, shortest, smallest, smallest_area
-from policies.orders.utilities import Alcf, Wfp, unicep, unicep_ranking
+from policies.orders.utilities import Alcf, Wfp, unicep, unicep_formula, unicep_ranking
 from policies.port import Ranking, SystemView, WaitingJob
 from workloads.ground.errors import InputError
 from workloads.ground.registry import Registry, check_function
 
 __all__ = ["ORDERS", "Order", "fcfs"]
+
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -28,20 +34,24 @@ class Order:
     Attributes
     ----------
     key
-        ``key(job, now)``: the job with the smallest key goes first. Called once per waiting job and instant.
+        Function ``key(job, now)``; the job with the smallest key goes first. It is called once per waiting job and
+        instant.
     static
         Whether the key of a job never changes while it waits. If so, the queue stays sorted; otherwise it is sorted at
         each instant with a scheduling pass.
     at
-        ``at(view)`` returns the key function ``key(job)`` for an instant, for orders that depend on more than a job and
-        the time, such as the machine size or the usage of projects. It may use only those parts of the view that do
-        not change within an instant. None: ``key`` is used.
+        Function ``at(view)`` that returns the key function ``key(job)`` for an instant, for orders that also depend on
+        the machine size, the usage of projects or the like. It may use only those parts of the view that do not change
+        within an instant. None: ``key`` is used.
     half_life
-        Half-life [s] of past node-seconds in ``view.group_usage``, which the order uses; None: it does not use it, and
-        the simulator does not keep it. An object with ``at`` may have an attribute ``needs_usage``: False is None here.
+        Half-life [s] of past node-seconds in ``view.group_usage``; None: the order does not use them, and the simulator
+        does not compute them. A plug-in with ``at`` and a false attribute ``needs_usage`` gets None here.
     ranking
         Makes the :class:`~policies.port.Ranking` of a simulation, a vectorised form of the same order. None: the whole
         queue is sorted by ``key``.
+    formula
+        ``formula(nodes, walltimes, machine)``: the same order for a compiled replay, from the sizes and walltimes
+        [ticks] of all jobs and the size of the machine; None if it has none. Orders of Holdfast only.
     """
 
     key: Callable[[WaitingJob, int], Any]
@@ -49,6 +59,7 @@ class Order:
     at: Callable[[SystemView], Callable[[WaitingJob], Any]] | None = field(default=None, metadata={"parameter": False})
     half_life: float | None = field(default=None, metadata={"parameter": False})
     ranking: Callable[[], Ranking] | None = field(default=None, metadata={"parameter": False})
+    formula: Callable[[Ints, Ints, int], Formula | None] | None = field(default=None, metadata={"parameter": False})
 
 
 def _needs_view(job: WaitingJob, now: int) -> Any:
@@ -62,14 +73,16 @@ def _order(plugin: Any) -> Order:
     if callable(getattr(plugin, "ready", None)):
         plugin = plugin.ready()
     ranking = getattr(plugin, "ranking", None)
+    # That of a class does not hold for those derived from it, which may have another key.
+    formula = plugin.formula if "formula" in vars(type(plugin)) else None
     if callable(getattr(plugin, "at", None)):
         check_function(plugin, "the view", method="at")
         half_life = getattr(plugin, "half_life", None) if getattr(plugin, "needs_usage", True) else None
-        return Order(_needs_view, at=plugin.at, half_life=half_life, ranking=ranking)
+        return Order(_needs_view, at=plugin.at, half_life=half_life, ranking=ranking, formula=formula)
     if not callable(plugin):
         raise InputError("an order must be a function of a waiting job and the time, or have a method at(view)")
     check_function(plugin, "a waiting job", "the time")
-    return Order(plugin, static=bool(getattr(plugin, "static", False)), ranking=ranking)
+    return Order(plugin, static=bool(getattr(plugin, "static", False)), ranking=ranking, formula=formula)
 
 
 ORDERS: Registry[Order] = Registry("order", "holdfast.orders", _order)
@@ -81,7 +94,11 @@ ORDERS.add("largest", Order(largest, static=True), "most nodes first")
 ORDERS.add("saf", Order(smallest_area, static=True), "smallest area first: nodes x walltime")
 ORDERS.add("laf", Order(largest_area, static=True), "largest area first: nodes x walltime")
 ORDERS.add("wfp3", Wfp, "WFP3 (Cobalt): highest (wait / walltime)^3 x nodes first")
-ORDERS.add("unicep", Order(unicep, ranking=unicep_ranking), "UNICEP: highest wait / (log2(nodes) x walltime) first")
+ORDERS.add(
+    "unicep",
+    Order(unicep, ranking=unicep_ranking, formula=unicep_formula),
+    "UNICEP: highest wait / (log2(nodes) x walltime) first",
+)
 ORDERS.add("f1", Order(f1, static=True), "F1: log10(walltime) x nodes + 870 x log10(submit)")
 ORDERS.add("f2", Order(f2, static=True), "F2: sqrt(walltime) x nodes + 25,600 x log10(submit)")
 ORDERS.add("f3", Order(f3, static=True), "F3: walltime x nodes + 6,860,000 x log10(submit)")

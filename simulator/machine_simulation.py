@@ -13,7 +13,8 @@ import numpy as np
 from policies.backfilling import BACKFILLING, Conservative, Easy, Strict
 from simulator.options import Options
 from simulator.plain_replay import PlainJobs, accounting, baseline_ticks, rigid_records, samples
-from simulator.resources.machine_replay import MachineJob, MachineReplay, replay_on_machine
+from simulator.resources.machine_jobs import MachineJob
+from simulator.resources.machine_replay import MachineReplay, replay_on_machine
 from simulator.results.records import ABSENT, STATUSES, Accounting, Records, Samples
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import SECOND
@@ -144,9 +145,10 @@ def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin:
     requested = columns["nodes"][ran]
     times = queued[ran] - origin, starts[ran] - origin, ends[ran] - origin
     lengths = times[2] - times[1]
-    shares = [PlainJobs(times[0], sizes, lengths, lengths) for sizes in (requested, taken[ran])]
+    shares = [PlainJobs(times[0], times[0], sizes, lengths, lengths) for sizes in (requested, taken[ran])]
     waiting, busy = (samples(plain, times[1], times[2]).table for plain in shares)
     busy[:, 4] = waiting[:, 4]
     size = machine_size(replay.table.machine)
-    first = PlainJobs(columns["submit"][ran] - origin, taken[ran], lengths, lengths)
+    submit = columns["submit"][ran] - origin
+    first = PlainJobs(submit, times[0], taken[ran], lengths, lengths)
     return MachineOutcome(Records(**columns), Samples(busy), accounting(first, times[2], size), replay)

@@ -7,6 +7,7 @@ Such a replay has no events but submits, starts and ends: a loop computes the st
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 from policies.backfilling import BACKFILLING, Conservative, Easy, Strict
 from policies.kernels.compiled_or_plain import run
 from policies.kernels.plan_pass import BOUNDS
+from policies.kernels.queue_keys import LATEST, Formula
 from policies.kernels.replay_loop import KINDS, replay
 from policies.order import ORDERS, fcfs
 from policies.port import TOLERANCE
@@ -25,7 +27,6 @@ from simulator.results.records import ABSENT, STATUSES, TYPES, Accounting, Recor
 from workloads.ground.errors import InvariantError
 from workloads.ground.ticks import in_ticks
 from workloads.table.job import STOCHASTIC, JobType
-from workloads.table.job_lifecycle import has_life
 from workloads.table.jobs import Jobs
 
 __all__ = ["PlainJobs", "PlainTable", "accounting", "obstacle", "plain_table", "rigid_records", "samples", "starts"]
@@ -38,6 +39,8 @@ _STATIC = frozenset({"fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", 
 _LOOKS = 10
 #: The sum of two times below this limit does not overflow.
 _LATEST = 1 << 61
+#: What a loop does not know of the lives of jobs.
+_LIVES = ("cancelled_at", "preceding", "think_time", "running_since")
 _TYPE = {kind: place for place, kind in enumerate(TYPES)}
 _COMPLETED, _KILLED, _NO_SHOW = (STATUSES.index(status) for status in ("completed", "killed", "no_show"))
 
@@ -47,8 +50,8 @@ class PlainJobs(NamedTuple):
 
     Attributes
     ----------
-    submit
-        Ticks of the simulated clock, shape (n,).
+    submit, eligible
+        Submits, and times at which jobs enter the queue; ticks of the simulated clock, shape (n,).
     nodes
         Shape (n,).
     runtime, walltime
@@ -56,6 +59,7 @@ class PlainJobs(NamedTuple):
     """
 
     submit: Ints
+    eligible: Ints
     nodes: Ints
     runtime: Ints
     walltime: Ints
@@ -67,7 +71,7 @@ class PlainJobs(NamedTuple):
             return "a job must arrive"
         if int(self.runtime.min()) < 1 or bool((self.runtime > self.walltime).any()):
             return "each job must run for a microsecond or more, and at most for its walltime"
-        if int(self.submit.max()) + int(self.walltime.max()) * (len(self.submit) + 1) >= _LATEST:
+        if int(self.eligible.max()) + int(self.walltime.max()) * (len(self.submit) + 1) >= _LATEST:
             return "the walltimes of all jobs in a row must end within 70,000 years"
         return ""
 
@@ -87,8 +91,10 @@ def obstacle(options: Options) -> str:
     'passes must be instant'
     """
     rule = BACKFILLING[options.backfilling]
-    if options.order not in _STATIC:
-        return f"order must be one of {', '.join(sorted(_STATIC))}"
+    none = np.zeros(0, np.int64)
+    if options.order not in _STATIC and _formula(options.order, none, none, 1) is None:
+        names = ", ".join(sorted(_STATIC | {"alcf", "unicep", "wfp3"}))
+        return f"order must be one of {names}, or multifactor without fair share and QOS"
     if not (type(rule) in (Strict, Conservative) or (type(rule) is Easy and rule.length == "walltime")):
         return "backfilling must be easy by walltimes, conservative or none"
     for name, legal in (("passes", "instant"), ("backfill_length", "walltime"), ("expansion", "none")):
@@ -137,18 +143,23 @@ def plain_table(table: Jobs, origin: int) -> PlainTable | str:
     origin
         Ticks of the table's clock at which the simulated clock stands at 0.
     """
-    if table.lively or table.are(STOCHASTIC).any():
-        for job in table:
-            if job.type is STOCHASTIC:
-                return f"job {job.job_id} must not be stochastic"
-            if has_life(job):
-                return f"job {job.job_id} must not be cancelled, held, started before the replay, or depend on another"
+    kinds = table.are(STOCHASTIC)
+    if kinds.any():
+        return f"job {table[int(np.argmax(kinds))].job_id} must not be stochastic"
+    if any(map(table.has, _LIVES)):
+        (job_id,) = islice((job.job_id for job in table if any(getattr(job, name) is not None for name in _LIVES)), 1)
+        return f"job {job_id} must not be cancelled, started before the replay, or depend on another"
     records, walltimes = rigid_records(table), baseline_ticks(table, "walltime")
     came = records.came
-    columns = [*(records.columns[name] for name in ("submit", "nodes", "runtime")), walltimes]
-    if not came.all():
-        columns = [column[came] for column in columns]
-    jobs = PlainJobs(columns[0] - origin, *columns[1:])
+    submit, nodes, runtime = (records.columns[name][came] for name in ("submit", "nodes", "runtime"))
+    eligible = submit
+    if table.has("eligible"):
+        eligible = np.maximum(submit, in_ticks(np.nan_to_num(table.column("eligible")[came])))
+        held = np.full(len(came), ABSENT)
+        held[came] = np.where(eligible > submit, eligible, ABSENT)
+        records = Records(**records.columns, eligible=held)
+    ticks = submit - origin
+    jobs = PlainJobs(ticks, ticks if eligible is submit else eligible - origin, nodes, runtime, walltimes[came])
     reason = jobs.obstacle
     return reason or PlainTable(jobs, came, records)
 
@@ -182,60 +193,81 @@ def baseline_ticks(jobs: Jobs, name: str) -> Ints:
     return in_ticks(seconds)
 
 
-def starts(jobs: PlainJobs, nodes: int, options: Options) -> Ints:
-    """Start of each job on a machine of ``nodes`` nodes [ticks of the simulated clock], shape (n,)."""
+def starts(jobs: PlainJobs, nodes: int, options: Options) -> Ints | str:
+    """Start of each job on a machine of ``nodes`` nodes [ticks of the simulated clock], shape (n,).
+
+    Where its order cannot compute with their times, it is the reason.
+    """
     # Ties are broken by the row.
-    arrival = np.argsort(jobs.submit, kind="stable")
-    columns = [column[arrival] for column in (jobs.submit, jobs.nodes, jobs.walltime, jobs.runtime)]
-    columns.append(_ranks(jobs, arrival, options.order))
+    arrival = np.argsort(jobs.eligible, kind="stable")
+    count = len(arrival)
+    columns = [column[arrival] for column in (jobs.eligible, jobs.nodes, jobs.walltime, jobs.runtime)]
+    formula = _formula(options.order, columns[1], columns[2], nodes)
+    places = _places(jobs, arrival, options.order if formula is None else "fcfs" if formula.by_submit else "")
     rule = BACKFILLING[options.backfilling]
-    depth = rule.depth if isinstance(rule, Easy) else len(arrival) if isinstance(rule, Conservative) else 0
-    found = np.empty(len(arrival), np.int64)
-    found[arrival] = _replay_loop(columns, nodes, depth)
+    depth = rule.depth if isinstance(rule, Easy) else count if isinstance(rule, Conservative) else 0
+    found = np.empty(count, np.int64)
+    found[arrival] = _replay_loop(columns, nodes, depth, places, formula)
+    if formula is not None and int((found + jobs.runtime).max()) >= LATEST:
+        return "under an order that changes with time, the jobs must end within 285 years"
     return found
 
 
-def _replay_loop(columns: Sequence[Ints], nodes: int, depth: int) -> Ints:
+def _formula(order: str, sizes: Ints, walltimes: Ints, nodes: int) -> Formula | None:
+    """The formula of an order that changes with time, of jobs on a machine of ``nodes`` nodes; None: it has none."""
+    make = ORDERS[order].formula
+    return None if make is None else make(sizes, walltimes, nodes)
+
+
+def _replay_loop(columns: Sequence[Ints], nodes: int, depth: int, places: Ints, formula: Formula | None) -> Ints:
     """Starts of jobs, in the order of their arrivals, if ``depth`` waiting jobs hold reservations."""
-    count = len(columns[0])
-    submits, sizes, walltimes, runtimes, ranks = map(np.ascontiguousarray, columns)
+    count = len(places)
+    submits, sizes, walltimes, runtimes = map(np.ascontiguousarray, columns)
     planning = count if depth > 1 else 0
     ends, limits, by_end, by_limit, starts = np.zeros((5, count), np.int64)
     after, before = np.zeros((2, count + 1), np.int64)
     times, levels = np.zeros((2, 2 * planning + 8), np.int64)
-    order, begun, given, planned = np.zeros((4, planning), np.int64)
+    begun, given, planned = np.zeros((3, planning), np.int64)
     none = np.zeros(0, np.int64)
+    first, second, keys = np.zeros((3, 0)) if formula is None else (formula.first, formula.second, np.zeros(count))
+    p, q, r = (0.0, 0.0, 0.0) if formula is None else formula.parameters
     ending = run(
-        replay, KINDS, _LOOKS * count if planning else count, count=count, present=0, submits=submits, nodes=sizes,
-        walltimes=walltimes, runtimes=runtimes, ranks=ranks, awaited=np.ones(count, np.int64), waiting=0, queue=none,
-        begin=0, free=nodes, tolerance=TOLERANCE, never=NEVER, depth=depth, complete=True, on_trial=-1, choices=0,
-        tried=none, ends=ends, limits=limits, by_end=by_end, by_limit=by_limit, runs=0, starts=starts, after=after,
-        before=before, found=none, how=none, order=order, times=times, levels=levels,
+        replay, KINDS, _LOOKS * count if planning or formula else count, count=count, present=0, submits=submits,
+        nodes=sizes, walltimes=walltimes, runtimes=runtimes, ranks=places if formula is None else places + count,
+        awaited=np.ones(count, np.int64), waiting=0, queue=none, begin=0, free=nodes, tolerance=TOLERANCE, never=NEVER,
+        depth=depth, complete=True, on_trial=-1, choices=0, tried=none, ends=ends, limits=limits, by_end=by_end,
+        by_limit=by_limit, runs=0, starts=starts, after=after, before=before, found=none, how=none,
+        order=np.zeros(count if planning or formula else 0, np.int64), times=times, levels=levels,
         bounds=np.zeros(3 * BOUNDS, np.int64), begun=begun, sizes=given, planned=planned,
+        kind=0 if formula is None else formula.kind, first=first, second=second, p=p, q=q, r=r, ties=places, keys=keys,
     )  # fmt: skip
     if ending < 0:
         raise InvariantError("some jobs can never start")
     return starts
 
 
-def _ranks(jobs: PlainJobs, arrival: Ints, order: str) -> Ints:
-    """Rank of each job in the queue order; jobs are in the order of their arrivals."""
-    ranks = np.arange(len(arrival))
+def _places(jobs: PlainJobs, arrival: Ints, order: str) -> Ints:
+    """Place of each job in an order that does not change, empty: by row; jobs are in the order of their arrivals."""
+    if not order:
+        return arrival
     key: Callable[[Any, int], Any] = ORDERS[order].key
-    if key is not fcfs:
+    if key is fcfs:
+        sequence = np.argsort(jobs.submit, kind="stable")
+    else:
         requests = map(_Request, jobs.submit.tolist(), jobs.nodes.tolist(), jobs.walltime.tolist())
         keys = [key(job, job.submit) for job in requests]
-        places = np.empty(len(arrival), np.int64)
-        places[sorted(range(len(keys)), key=keys.__getitem__)] = ranks
-        ranks = places[arrival]
-    return ranks
+        sequence = np.array(sorted(range(len(keys)), key=keys.__getitem__))
+    places = np.empty(len(arrival), np.int64)
+    places[sequence] = np.arange(len(arrival))
+    return places[arrival]
 
 
 def samples(jobs: PlainJobs, started: Ints, ended: Ints) -> Samples:
-    """The machine at the end of each instant at which a job is submitted or ends."""
-    submits, starts, ends = (np.argsort(times, kind="stable") for times in (jobs.submit, started, ended))
+    """The machine at the end of each instant at which a job is submitted, enters the queue or ends."""
+    entries, starts, ends = (np.argsort(times, kind="stable") for times in (jobs.eligible, started, ended))
     # Same as numpy.union1d, which would also import masked arrays.
-    times = np.sort(np.concatenate((jobs.submit, ended)))
+    instants = (jobs.submit, ended) if jobs.eligible is jobs.submit else (jobs.submit, jobs.eligible, ended)
+    times = np.sort(np.concatenate(instants))
     times = times[np.concatenate(([True], times[1:] != times[:-1]))]
     if times[0] > 0:
         # The clock may begin at a notice, which the baseline ignores.
@@ -247,7 +279,7 @@ def samples(jobs: PlainJobs, started: Ints, ended: Ints) -> Samples:
         return places, np.concatenate(([0], np.cumsum(jobs.nodes[rows])))[places]
 
     (came, asked), (began, taken), (_, returned) = (
-        until(submits, jobs.submit),
+        until(entries, jobs.eligible),
         until(starts, started),
         until(ends, ended),
     )

@@ -42,6 +42,7 @@ ROOMS = {
         "results",
         "plain_replay",
         "machine_simulation",
+        "partitioned_simulation",
         "simulation",
         "sketch",
         "start_times",
@@ -66,6 +67,7 @@ ROOMS = {
             "forecast",
             "slurm",
             "learning",
+            "whatif",
         ),
         *("stories", "figures", "exports", "gantt", "study", "papers", "beyond", "option_parser", "cli", "commands"),
     ),
@@ -249,3 +251,38 @@ def test_heavy_libraries_wait_until_they_are_used(module: str, heavy: tuple[str,
     code = f"import sys, {module}; print(*[name for name in {heavy!r} if name in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True).stdout
     assert not shown.split()
+
+
+#: Documented in spite of their underscore: those of named tuples, of :mod:`os` and of :mod:`sys`.
+_DOCUMENTED = {"_asdict", "_fields", "_make", "_replace", "_exit", "_getframe"}
+
+
+def test_private_names_of_libraries_are_not_used() -> None:
+    found = []
+    for path in MODULES:
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] not in (
+                *LAYERS,
+                "__future__",
+            ):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.Attribute) and ast.unparse(node.value).partition(".")[0] in _libraries(path):
+                names = [node.attr]
+            else:
+                continue
+            found += [
+                f"{name_of(path)}: {name}" for name in names if name[0] == "_" != name[1] and name not in _DOCUMENTED
+            ]
+    assert not found
+
+
+@cache
+def _libraries(path: Path) -> set[str]:
+    """Names under which a file knows modules, classes and functions of libraries."""
+    return {
+        alias.asname or alias.name.partition(".")[0]
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+        if (getattr(node, "module", None) or alias.name).partition(".")[0] not in LAYERS
+    }

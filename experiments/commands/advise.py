@@ -184,12 +184,13 @@ def main(arguments: Arguments) -> None:
         user=arguments.user,
         project=arguments.project,
         prices=prices,
+        record=record,
         **drawing,
     )
     for text in present.assumptions:
         warn("advise", text)
     # The requests are those of a job that is submitted now, unless it waits already.
-    quality = record.quality(waiting=job is not None, corrected=False)
+    quality = record.quality(waiting=job is not None)
     if arguments.json != "-":
         print(present.sentence())
         print(in_unit(advice_sentence(advice), present.unit))

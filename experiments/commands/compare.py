@@ -28,7 +28,7 @@ class Arguments:
     by: Annotated[
         str | None,
         Parameter(
-            "groups of jobs to compare: user, project (or account), partition, qos, size, type or week",
+            "groups of jobs to compare: user, project (or account), partition, qos, size, type, week or hour",
             default="all jobs together",
         ),
     ] = None
@@ -48,7 +48,9 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.figures.recording.paired_gains import plot_gains
     from experiments.figures.style import save
-    from experiments.recordings.paired_comparison import GAIN_COLUMNS, GROUPS, MEASURES, gains, read_pair
+    from experiments.recordings.gain_rows import GAIN_COLUMNS
+    from experiments.recordings.job_groups import GROUPS
+    from experiments.recordings.paired_comparison import MEASURES, gains, read_pair
     from experiments.tables import write_csv
     from workloads.ground.errors import InputError, UnknownNameError
 

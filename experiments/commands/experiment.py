@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from workloads.ground.parameters import Parameter, SecondsAbove0, Seed, wholes
+from workloads.ground.release import VERSION
 from workloads.ground.units import duration_text
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def main(arguments: Arguments) -> int:
                             parameters,
                             arguments.seed,
                             directory,
-                            version("holdfast"),
+                            VERSION,
                             workers=arguments.workers,
                             progress=True,
                         )

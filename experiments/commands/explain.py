@@ -11,6 +11,7 @@ from experiments.commands.asking.arguments import JOB_ID, TrustOption, chosen_ru
 from workloads.ground.parameters import Parameter, wholes
 
 if TYPE_CHECKING:
+    from experiments.stories.machine_story import MachineStories
     from experiments.stories.story import Stories
 
 __all__ = ["Arguments", "main"]
@@ -20,7 +21,9 @@ __all__ = ["Arguments", "main"]
 class Arguments:
     """Options of the command."""
 
-    directory: Annotated[str, Parameter("results of 'holdfast run --events'", metavar="DIR", positional=True)]
+    directory: Annotated[
+        str, Parameter("results of 'holdfast run' with --events or --machine", metavar="DIR", positional=True)
+    ]
     job: Annotated[
         tuple[int, ...], JOB_ID, Parameter("job ids, as 287 or 287_1", metavar="JOB", positional=True, repeated=True)
     ] = ()
@@ -64,14 +67,21 @@ def main(arguments: Arguments) -> None:
         print("\n\n".join(blocks))
 
 
-def _stories(arguments: Arguments) -> Stories:
+def _stories(arguments: Arguments) -> Stories | MachineStories:
     from pathlib import Path
 
     from experiments.output.manifest import open_result
+    from experiments.recordings.allocations import read_allocations
     from experiments.recordings.archive import read_recording
     from experiments.recordings.run_file import RUN, recorded_measurement
     from experiments.stories.story import Stories
 
+    allocations = read_allocations(arguments.directory, arguments.mechanism)
+    if allocations is not None:
+        from experiments.stories.machine_story import MachineStories
+
+        recording = read_recording(arguments.directory, arguments.mechanism, events=False, trust=arguments.trust)
+        return MachineStories(recording, allocations)
     recording = read_recording(arguments.directory, arguments.mechanism, decisions=True, trust=arguments.trust)
     place = Path(arguments.directory)
     content = open_result(place, RUN, check=False).content

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +16,7 @@ from experiments.commands.asking.arguments import (
     read_options,
 )
 from workloads.ground.parameters import Nodes, Parameter, changed_parameters
+from workloads.ground.release import VERSION
 
 if TYPE_CHECKING:
     from experiments.planning.wait_pairs import WaitPairs
@@ -61,7 +61,7 @@ def main(arguments: Arguments) -> None:
 
         figure = plot_costs(pairs.walltimes, pairs.waits, pairs.nodes, model, pairs.title)
     if arguments.output:
-        write_document(arguments.output, to_document(model, holdfast=version("holdfast"), source=dict(pairs.source)))
+        write_document(arguments.output, to_document(model, holdfast=VERSION, source=dict(pairs.source)))
     drawn = save(figure, arguments.plot) if arguments.plot else ()
     if arguments.output == "-":
         return

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Arguments", "main"]
 
-#: A simulation that is shorter shows no bar [s].
-_SHORT = 2.0
 #: Mean waits of a partition.
 _WAITS = ("recorded", "simulated")
 
@@ -146,7 +144,7 @@ def _simulate(trace: Trace, nodes: int, workload: MachineWorkload | None) -> Res
     from workloads.hybrid.assignment import as_rigid
 
     jobs = as_rigid(trace)
-    with Bar(len(jobs), [BASELINE], delay=_SHORT) as bar:
+    with Bar(len(jobs), [BASELINE]) as bar:
         return simulate(
             jobs, nodes, events=False, on_machine=workload, progress=lambda ended: bar.advance(BASELINE, ended)
         )

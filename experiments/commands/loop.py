@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated
 
 from experiments.commands.asking.arguments import Classes
@@ -11,6 +10,7 @@ from experiments.commands.asking.simulation_options import Simulation, Simulatio
 from experiments.output.signals import Interrupted
 from experiments.terminal import warn
 from workloads.ground.parameters import Group, Parameter, Share, wholes
+from workloads.ground.release import VERSION
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -137,7 +137,7 @@ def _store(arguments: Arguments, simulation: Simulation, mechanism: str, directo
     rows = [item.row() for item in loop.rounds]
     costs = to_document(
         loop.rounds[-1].prices or loop.rounds[-1].fitted,
-        holdfast=version("holdfast"),
+        holdfast=VERSION,
         source={"loop": str(directory), "mechanism": mechanism, "rounds": len(rows), "stable": loop.stable},
     )
     with handover(directory, RUN) as new:
@@ -146,7 +146,7 @@ def _store(arguments: Arguments, simulation: Simulation, mechanism: str, directo
         write_csv(new / "rounds.csv", rows, COLUMNS)
         write_document(str(new / "costs.json"), costs)
         save(plot_loop(rows), new / "loop")
-        configuration = {"holdfast": version("holdfast"), **simulation.configuration}
+        configuration = {"holdfast": VERSION, **simulation.configuration}
         seal(new, RUN, {**configuration, "rounds": arguments.rounds, "tolerance": arguments.tolerance}, PICTURE_FILES)
 
 

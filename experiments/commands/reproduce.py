@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any
 
 from experiments.commands.asking.arguments import TrustOption, check_outputs
 from experiments.terminal import note, warn
 from workloads.ground.parameters import Parameter, Seed, wholes
+from workloads.ground.release import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -134,7 +134,7 @@ def _reproduction(arguments: Arguments, data: Path | None, **how: Any) -> Reprod
 
     workers = arguments.workers or _cores()
     directory = make_directory(arguments.output)
-    return Reproduction(directory, version("holdfast"), data=data, fresh=arguments.fresh, workers=workers, **how)
+    return Reproduction(directory, VERSION, data=data, fresh=arguments.fresh, workers=workers, **how)
 
 
 def _reproduce(chosen: Sequence[str], how: Reproduction, words: str) -> list[Done]:

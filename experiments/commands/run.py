@@ -169,7 +169,7 @@ def _print_answer(arguments: RunOptions, answer: RunAnswer, drawn: Sequence[str]
     repeated = "seed" in planned[0].variation.values
     if not repeated:
         print(comparison(answer.summaries, unit=unit, verbose=arguments.verbose))
-        if any(result.on_machine is not None for result in results):
+        if any(result.on_machine is not None or result.pools for result in results):
             from experiments.recordings.machine_tables import machine_text
 
             print("\n" + machine_text(results))

@@ -11,9 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from experiments.gantt.machine_rows import MachineRows
 from experiments.placement.rectangles import Rectangle, cut_rectangles
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
+from experiments.recordings.allocations import Allocations, result_allocations
 from experiments.recordings.time_windows import Window, accounting_start, unix_origin
+from experiments.stories.machine_story import MachineStories
 from experiments.stories.story import Stories
 from experiments.timelines.phases import use_of_time
 from simulator.machine.event_log import Entry
@@ -37,15 +40,19 @@ _EXPLAINED, _MOST_RECORDS = 300, 10_000
 _NAMING = re.compile(r"(?:(?:planned )?for |returned by )(\d+)|(\d+) arrived")
 
 
-def page_columns(recording: Recording, window: Window | None = None) -> dict[str, Any]:
+def page_columns(
+    recording: Recording, window: Window | None = None, allocations: Allocations | None = None
+) -> dict[str, Any]:
     """The data of a simulation that the page draws.
 
     Parameters
     ----------
     recording
-        A recording with its event log.
+        A recording with its event log, or with allocations.
     window
         Time to include; default: everything.
+    allocations
+        Nodes of the jobs on a machine with partitions; None: the machine is one pool.
 
     Returns
     -------
@@ -57,9 +64,15 @@ def page_columns(recording: Recording, window: Window | None = None) -> dict[str
     InputError
         If the event log was switched off, or nothing runs in the window.
     """
+    if allocations is None:
+        allocations = result_allocations(recording)
+    on_machine = None if allocations is None else MachineRows(recording, allocations)
+    if on_machine is not None:
+        recording = on_machine.recording
     use = use_of_time(recording)
     opens, closes = (window or Window()).bounds(recording)
-    rectangles = [item for item in cut_rectangles(place_nodes(recording)) if item.end > opens and item.start < closes]
+    spans = place_nodes(recording) if on_machine is None else on_machine.spans
+    rectangles = [item for item in cut_rectangles(spans) if item.end > opens and item.start < closes]
     if not rectangles:
         raise InputError("no job runs in this window")
     since_1970 = unix_origin(recording)
@@ -76,8 +89,9 @@ def page_columns(recording: Recording, window: Window | None = None) -> dict[str
         "dates": since_1970 is not None,
         "length": clock(closes),
         "jobs": _jobs(records, recording, clock),
+        **({} if on_machine is None else _machine_columns(on_machine, records)),
         "log": _log(recording.entries, places, clock),
-        "reasons": _reasons(recording, records, places),
+        "reasons": _reasons(recording, records, places, allocations),
         "rectangles": _shapes(rectangles, places, clock),
         "use": {
             "names": list(use.nodes),
@@ -146,20 +160,28 @@ def _jobs(records: Sequence[JobRecord], recording: Recording, clock: _Clock) -> 
 
 
 def _reasons(
-    recording: Recording, records: Sequence[JobRecord], places: Mapping[int, int]
+    recording: Recording,
+    records: Sequence[JobRecord],
+    places: Mapping[int, int],
+    allocations: Allocations | None,
 ) -> dict[str, list[tuple[str, str]]]:
     """Reasons for the longest waits, by place of the job, as from ``holdfast explain``."""
     if len(recording.records) > _MOST_RECORDS:
         return {}
     started = [record for record in records if record.start is not None and record.wait > 0]
     started.sort(key=lambda record: (-record.wait, record.job_id))
-    if not started or not _has_order(recording):
+    if not started or not (allocations is not None or _has_order(recording)):
         return {}
-    stories = Stories(recording)
+    stories = Stories(recording) if allocations is None else MachineStories(recording, allocations)
     reasons_by_row = {
         str(places[record.job_id]): stories.story(record.job_id).reasons() for record in started[:_EXPLAINED]
     }
     return {place: reasons for place, reasons in reasons_by_row.items() if reasons}
+
+
+def _machine_columns(rows: MachineRows, records: Sequence[JobRecord]) -> dict[str, Any]:
+    """Names of nodes with their rows, and facts of each job that only a machine with partitions has."""
+    return {"hosts": rows.hosts, "places": [rows.places(record.job_id) for record in records]}
 
 
 def _has_order(recording: Recording) -> bool:

@@ -6,16 +6,17 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from experiments.figures.style import STATE_COLORS, TYPE_COLORS
 from experiments.gantt.columns import page_columns
 from experiments.output.csp import with_policy
+from experiments.recordings.allocations import Allocations
 from experiments.recordings.time_windows import Window
 from simulator.results.recording import Recording
 from workloads.ground.files import atomic_open
+from workloads.ground.release import VERSION
 
 __all__ = ["write_gantt"]
 
@@ -25,7 +26,12 @@ _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", 
 
 
 def write_gantt(
-    path: str | Path, recording: Recording, window: Window | None = None, words: str = "holdfast gantt"
+    path: str | Path,
+    recording: Recording,
+    window: Window | None = None,
+    words: str = "holdfast gantt",
+    *,
+    allocations: Allocations | None = None,
 ) -> int:
     """Write the page: the same HTML for the same arguments.
 
@@ -34,11 +40,13 @@ def write_gantt(
     path
         HTML file.
     recording
-        A recording with its event log.
+        A recording with its event log, or with allocations.
     window
         Time to show; default: everything.
     words
         Command line that wrote the page.
+    allocations
+        Nodes of the jobs on a machine with partitions; None: the machine is one pool.
 
     Returns
     -------
@@ -52,7 +60,7 @@ def write_gantt(
     OutputError
         If the file cannot be written.
     """
-    columns = page_columns(recording, window)
+    columns = page_columns(recording, window, allocations)
     html = _render(columns, words, recording.zone)
     with atomic_open(path) as file:
         file.write(html)
@@ -80,7 +88,8 @@ def _render(columns: Mapping[str, Any], words: str, zone: str) -> str:
         state_colors=Markup(_json(STATE_COLORS)),
         words=words,
         unit=columns["unit"],
-        version=_version(),
+        version=VERSION,
+        named="hosts" in columns,
     )
     return with_policy(html, scripts=1)
 
@@ -108,10 +117,3 @@ def _example(jobs: Mapping[str, Any]) -> str:
     words = [str(jobs["id"][0])]
     words += [f"{kind}:{jobs[f'{kind}s'][-1]}" for kind in ("project", "user") if jobs[f"{kind}s"][-1]]
     return ", ".join([*words, "type:rigid"])
-
-
-def _version() -> str:
-    try:
-        return version("holdfast")
-    except PackageNotFoundError:  # run from a checkout that was never installed
-        return "unknown"

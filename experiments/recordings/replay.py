@@ -196,7 +196,7 @@ def write_replay(
     write_csv(directory / "types.csv", types, tuple(types[0]))
     accounting = accounting_rows(results)
     write_csv(directory / "accounting.csv", accounting, tuple(accounting[0]))
-    if any(result.on_machine is not None for result in results):
+    if any(result.on_machine is not None or result.pools for result in results):
         from experiments.recordings.machine_tables import write_machine_tables
 
         write_machine_tables(directory, results)

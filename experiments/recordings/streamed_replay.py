@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from simulator.results.result import Result
 from simulator.streaming import BATCH_SIZE, stream
 from workloads.ground.errors import InputError
 from workloads.ground.files import file_sha256
+from workloads.ground.release import VERSION
 from workloads.hybrid.assignment import as_rigid
 from workloads.logs.swf import read_long_swf
 from workloads.logs.trace import Trace
@@ -118,5 +118,5 @@ def stream_identity(
     """Everything that determines the tables of a streamed replay; a resumed one must have the same."""
     return {
         "log": dict(log), "nodes": nodes, "options": asdict(options), "batch_size": batch_size, "format": format,
-        "holdfast": version("holdfast"),
+        "holdfast": VERSION,
     }  # fmt: skip

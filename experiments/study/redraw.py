@@ -57,7 +57,7 @@ def read_summary(directory: Path) -> list[dict[str, Any]]:
     Raises
     ------
     TraceError
-        If there is none, or it was changed since it was written.
+        If there is no summary, or it was changed.
     """
     path = _whole_table(directory, "summary.csv")
     if path is None:
@@ -73,18 +73,18 @@ def draw_pictures(directory: Path, unit: str = "nodes") -> list[str]:
     directory
         Directory with the tables.
     unit
-        What sizes count: ``nodes`` or ``processors``.
+        Unit of job sizes: ``nodes`` or ``processors``.
 
     Raises
     ------
     TraceError
-        If a table is not what it should be, or was changed since it was written.
+        If a table lacks columns or values, or was changed.
     """
-    # All figures are made before the first is written: a table that is refused leaves no picture behind.
+    # All figures are drawn before the first is written, so that no picture is written if a table is refused.
     figures: dict[str, Figure] = {}
     swept = is_plain_file(directory / SWEEP) or _has_seeds(directory)
     for name, (table, plot) in PICTURES.items():
-        # With several seeds the figures show aggregates.
+        # Figures of runs over several seeds show aggregates.
         hidden = swept and name not in SUMMED
         path, draw = None if hidden else _whole_table(directory, table), plot
         if path is None and name in _ELSE and not hidden:
@@ -101,7 +101,7 @@ def draw_pictures(directory: Path, unit: str = "nodes") -> list[str]:
 
 
 def _has_seeds(directory: Path) -> bool:
-    """Whether a replay has a run for each of several seeds."""
+    """Whether a replay has runs with several seeds."""
     path = _whole_table(directory, "summary.csv")
     rows = [] if path is None else read_csv(path)
     return bool(rows) and "label" in rows[0] and "seed" in rows[0]
@@ -113,7 +113,7 @@ def _whole_table(directory: Path, name: str) -> Path | None:
     Raises
     ------
     TraceError
-        If it was changed since it was written.
+        If the table was changed.
     """
     path = directory / name
     for manifest in (RUN, SWEEP):
@@ -125,7 +125,7 @@ def _whole_table(directory: Path, name: str) -> Path | None:
 
 
 def find_experiments(directory: Path, names: Iterable[str] = ()) -> list[Experiment]:
-    """Experiments with tables in the directory, or only the named ones.
+    """Find experiments with tables in a directory: all, or only the named ones.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def present_again(
     Raises
     ------
     TraceError
-        If tables are not what the experiment writes.
+        If tables lack values that the experiment writes.
     """
     for item in experiments:
         with refuse_changes(_table(item, directory)):

@@ -7,18 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from time import perf_counter
 from types import TracebackType
-from typing import TypeVar
-
-from tqdm import tqdm
+from typing import Any, TypeVar
 
 from experiments.terminal import escape, note, progress_shown
 
-__all__ = ["Bar", "Remaining", "RunBar", "follow"]
+__all__ = ["Bar", "CountBar", "Remaining", "RunBar", "follow"]
 
 #: Features of a run.
 Kind = tuple[str, ...]
 #: Interval between updates of the remaining time [s].
 _LOOK_EVERY = 0.5
+#: Duration of a replay without a bar [s].
+_SHORT = 0.5
 
 _Piece = TypeVar("_Piece")
 
@@ -28,6 +28,8 @@ def follow(pieces: Iterable[_Piece], total: int, shown: bool) -> Iterator[_Piece
 
     Nothing is shown before the first one, so that an error message stands alone.
     """
+    from tqdm import tqdm
+
     bar = None
     try:
         for piece in pieces:
@@ -56,26 +58,35 @@ class Bar:
         Jobs of one replay.
     mechanisms
         The replays.
-    delay
-        Delay before anything is shown [s], because a short replay needs no bar.
     """
 
-    def __init__(self, jobs: int, mechanisms: Sequence[str], *, delay: float = 0.0) -> None:
+    def __init__(self, jobs: int, mechanisms: Sequence[str]) -> None:
         self._jobs = jobs
         self._order = {name: position for position, name in enumerate(mechanisms)}
-        self._bar = tqdm(
-            total=jobs * len(mechanisms),
+        self._began = perf_counter()
+        self._bar: Any = None
+
+    def advance(self, mechanism: str, jobs: int) -> None:
+        """Show the number of jobs of a replay that have ended, unless it has just begun: a short one needs no bar."""
+        if self._bar is None:
+            if not progress_shown() or perf_counter() - self._began < _SHORT:
+                return
+            self._bar = self._open()
+        self._bar.set_description(escape(mechanism), refresh=False)
+        self._bar.update(self._order[mechanism] * self._jobs + jobs - self._bar.n)
+
+    def _open(self) -> Any:
+        # Imported here, because it takes as long as the replay of a short log.
+        from tqdm import tqdm
+
+        bar = tqdm(
+            total=self._jobs * len(self._order),
             unit=" jobs",
             unit_scale=True,
             leave=False,
-            delay=delay,
-            disable=not progress_shown(),
         )
-
-    def advance(self, mechanism: str, jobs: int) -> None:
-        """Show the number of jobs of a replay that have ended."""
-        self._bar.set_description(escape(mechanism), refresh=False)
-        self._bar.update(self._order[mechanism] * self._jobs + jobs - self._bar.n)
+        bar.start_t -= perf_counter() - self._began
+        return bar
 
     def __enter__(self) -> Bar:
         return self
@@ -83,7 +94,40 @@ class Bar:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._bar.close()
+        if self._bar is not None:
+            self._bar.close()
+
+
+class CountBar:
+    """Progress over simulations on standard error, shown if they take more than a second."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+
+    def advance(self, done: int, total: int) -> None:
+        """Show how many of all simulations are done."""
+        if self._bar is None:
+            from tqdm import tqdm
+
+            terminal = sys.stderr.isatty()
+            self._bar = tqdm(
+                total=total,
+                unit="simulation",
+                bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} simulations [{elapsed}]",
+                mininterval=0.1 if terminal else 5.0,
+                leave=not terminal,
+                delay=1.0,
+            )
+        self._bar.update(done - self._bar.n)
+
+    def __enter__(self) -> CountBar:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
 
 
 class Remaining:
@@ -150,7 +194,7 @@ class RunBar:
             self._next = now + _LOOK_EVERY
             left = self._remaining.seconds(now - self._began)
             if left is not None:
-                self._bar.set_postfix_str(f"{tqdm.format_interval(left)} left", refresh=False)
+                self._bar.set_postfix_str(f"{self._bar.format_interval(left)} left", refresh=False)
         self._bar.update()
 
     def say(self, text: str) -> None:
@@ -161,6 +205,8 @@ class RunBar:
             note(escape(text))
 
     def __enter__(self) -> RunBar:
+        from tqdm import tqdm
+
         self._bar = tqdm(
             total=self._runs,
             initial=self._runs - self._missing,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -26,6 +25,7 @@ from experiments.sweeps.table import SUMMARY, Row, Tables
 from experiments.terminal import warn
 from workloads.ground.errors import HoldfastError, OutputError, TraceError
 from workloads.ground.files import atomic_open
+from workloads.ground.release import VERSION
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -318,7 +318,7 @@ def _sweep_entry(sweep: Sweep) -> dict[str, Any]:
 
 def _manifest(sweep: Sweep, runs: Sequence[RunConfiguration]) -> dict[str, Any]:
     return {
-        "holdfast": version("holdfast"),
+        "holdfast": VERSION,
         "model": model_fingerprint(),
         "sweep": _sweep_entry(sweep),
         "traces": {run.workload.label: run.workload.sha256 for run in runs if isinstance(run.workload, Log)},

@@ -1,48 +1,36 @@
 """The loops of the planner: one plain-Python source, which numba also compiles for large plans.
 
-The functions below use only loops, numbers and indexing. Their arguments are lists where they run as plain Python
-(faster there than arrays), and arrays where numba compiles them. They allocate nothing; the caller passes the buffers.
+The functions below use only loops, numbers and indexing, and run by :func:`policies.kernels.compiled_or_plain.run`.
+They allocate nothing; the caller passes the buffers. The arrays of values have the length n + 1.
 docs/planner.md describes the algorithm and proves it. Throughout, index 0 means "no work done yet", with value 0 and
 survival 1; values ascend strictly; and the checkpoint cost at the last value n is 0, because a checkpoint there saves
 nothing. Lines are given by slope and intercept (m, b); a lower envelope is evaluated at x = survival.
 
 Each loop contains its own copy of the code that inserts a line and evaluates the envelope: as functions, these would
 slow down the plain source by up to a third, and numba would have to compile them, too.
-
-:func:`runner` chooses between the two ways to run a function.
 """
 
 from __future__ import annotations
 
-import functools
-from collections import Counter
-from collections.abc import Callable
-from typing import Any
+__all__ = ["CHAIN", "STEPS", "SWEEP", "chain", "chain_any", "sweep"]
 
-import numpy as np
-
-from workloads.ground.compilation import machine_code
-
-__all__ = ["COMPILE_FROM", "chain", "chain_any", "runner", "sweep"]
-
-#: Inner steps, all plans of a process together, from which loading the compiled code is cheaper than going on without.
-COMPILE_FROM = 300_000
-
-_steps: Counter[str] = Counter()
+#: What the arguments of :func:`sweep`, and of the two others, are (:func:`workloads.ground.object_code.object_code`).
+SWEEP, CHAIN = "nffffdddnnnnffaaaffaffa", "nffffdddfaffan"
+#: Inner steps here that take as long as one step of a replay of jobs.
+STEPS = 16
 
 
 def sweep(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike
-    v, s, ckpt, restart, alpha, beta, gamma, top, bottom, known, monotone,
+    n, v, s, ckpt, restart, alpha, beta, gamma, top, bottom, known, monotone,
     diagonal, second, second_at, following, saved, m, b, at, m2, b2, at2,
 ):  # fmt: skip
-    """Rows c = top, ..., bottom of the recurrence: all that is paid after a checkpoint at c.
+    """Compute rows c = top, ..., bottom of the recurrence: the expected cost after a checkpoint at c.
 
-    Fills ``diagonal[c]`` = E(c, c) and, unless ``known``, ``second[c]``, ``second_at[c]``: the best next reservation
-    that is checkpointed, its value without the terms of row c. ``following[l]`` and ``saved[l]`` are left as the
-    choices of the last row: the next milestone after l, and whether it is checkpointed. ``monotone`` says that the
-    restart cost does not vary.
+    Sets ``diagonal[c]`` = E(c, c) and, unless ``known``, ``second[c]`` and ``second_at[c]``: the value, without the
+    terms of row c, and the milestone of the best next checkpointed reservation. After the call, ``following[l]`` and
+    ``saved[l]`` contain the choices of the last row: the next milestone after l, and whether it is checkpointed.
+    ``monotone``: the restart cost is constant.
     """
-    n = len(v) - 1
     head2 = 0
     tail2 = 0
     for c in range(top, bottom - 1, -1):
@@ -52,10 +40,10 @@ def sweep(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
             best = 0.0
             where = j
             if monotone:
-                # Insert the line of j = c + 1 into the envelope that all rows share.
+                # Insert the line of j = c + 1 into the envelope that is common to all rows.
                 slope = alpha * (v[j] + ckpt[j])
                 height = diagonal[j] + beta * ckpt[j] * s[j]
-                # A line with a slope that is not smaller than that of its predecessor lies above it everywhere.
+                # A line with a slope at least that of its predecessor is above it everywhere.
                 if tail2 == head2 or slope < m2[tail2 - 1]:
                     while tail2 - head2 >= 2 and (height - b2[tail2 - 2]) * (m2[tail2 - 2] - m2[tail2 - 1]) <= (
                         b2[tail2 - 1] - b2[tail2 - 2]
@@ -66,7 +54,7 @@ def sweep(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
                     at2[tail2] = j
                     tail2 += 1
                 best = m2[head2] * x + b2[head2]
-                # Strictly: of equal costs the largest milestone is kept.
+                # The comparison is strict, so that the largest milestone is kept among equal costs.
                 while tail2 - head2 >= 2:
                     other = m2[head2 + 1] * x + b2[head2 + 1]
                     if other >= best:
@@ -84,7 +72,7 @@ def sweep(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
                         where = j
             second[c] = best
             second_at[c] = where
-        # The row itself: E(c, l) for l = n - 1, ..., c; only the envelope and the newest value are kept.
+        # Row c: E(c, l) for l = n - 1, ..., c; only the envelope and the last value are stored.
         fixed = alpha * (restart[c] - v[c]) + beta * restart[c] + gamma
         start = v[c]
         head = 0
@@ -122,9 +110,10 @@ def sweep(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
         diagonal[c] = value
 
 
-def chain(v, s, ckpt, restart, alpha, beta, gamma, diagonal, following, m, b, at):  # type: ignore[no-untyped-def]
+def chain(  # type: ignore[no-untyped-def] # as above
+    n, v, s, ckpt, restart, alpha, beta, gamma, diagonal, following, m, b, at, size,
+):  # fmt: skip
     """Every reservation is checkpointed, the restart cost does not vary: E(c, c) for all c in O(n)."""
-    n = len(v) - 1
     head = 0
     tail = 0
     diagonal[n] = 0.0
@@ -153,14 +142,14 @@ def chain(v, s, ckpt, restart, alpha, beta, gamma, diagonal, following, m, b, at
         diagonal[c] = (alpha * (restart[c] - v[c]) + beta * restart[c] + gamma) * x + best
 
 
-def chain_any(v, s, ckpt, restart, alpha, beta, gamma, diagonal, following, m, b, node):  # type: ignore[no-untyped-def]
+def chain_any(  # type: ignore[no-untyped-def] # as above
+    n, v, s, ckpt, restart, alpha, beta, gamma, diagonal, following, m, b, node, size,
+):  # fmt: skip
     """As :func:`chain` where the restart cost varies: lines arrive in any order, kept in a Li Chao tree, O(n log n).
 
-    ``node`` holds the line of each node of a heap over the n queries, 0 where it is empty; shape (2 size,) for the
-    least power of two that is no less than n.
+    ``node`` has the line of each node of a heap over the n queries, 0 for an empty node; shape (2 size,), where size is
+    the smallest power of two that is at least n.
     """
-    n = len(v) - 1
-    size = len(node) // 2
     for k in range(2 * size):
         node[k] = 0
     diagonal[n] = 0.0
@@ -179,13 +168,13 @@ def chain_any(v, s, ckpt, restart, alpha, beta, gamma, diagonal, following, m, b
                 break
             middle = (low + high) // 2
             x = s[min(middle, n - 1)]
-            # The winner at the middle stays; of equals the one with the larger milestone, as everywhere.
+            # The node keeps the line that is lower at the middle; at equal values the one with the larger milestone.
             one = m[new] * x + b[new]
             two = m[old] * x + b[old]
             if one < two or (one == two and new > old):
                 node[k] = new
                 new, old = old, new
-            # The loser can win on the side only where its slope helps: a larger slope at smaller x, the higher indexes.
+            # The other line can be lower only on one side: with a larger slope at smaller x, which have higher indices.
             if m[new] > m[old]:
                 low = middle + 1
                 k = 2 * k + 1
@@ -208,34 +197,3 @@ def chain_any(v, s, ckpt, restart, alpha, beta, gamma, diagonal, following, m, b
             k //= 2
         following[c] = where
         diagonal[c] = (alpha * (restart[c] - v[c]) + beta * restart[c] + gamma) * x + best
-
-
-@functools.cache
-def _compile(function: Callable[..., None]) -> Callable[..., None] | None:
-    """The function compiled, from the cache on disk if it is there; None where numba is missing."""
-    return machine_code(function)
-
-
-def runner(function: Callable[..., None], steps: int) -> tuple[Callable[..., None], Callable[[Any], Any]]:
-    """The function as it runs fastest for ``steps`` inner steps, and how to pass it sequences.
-
-    Large plans load the compiled code, and so do many small ones, once they have taken as long as loading it takes.
-    Both ways give the same results to the last bit.
-
-    Parameters
-    ----------
-    function
-        One of this module.
-    steps
-        Estimated number of inner steps.
-
-    Returns
-    -------
-    function, sequence
-        Apply ``sequence`` to each array argument: it makes a list for the plain source, leaves an array for numba.
-    """
-    _steps[function.__name__] += steps
-    compiled = _compile(function) if _steps[function.__name__] >= COMPILE_FROM else None
-    if compiled is None:
-        return function, lambda array: np.asarray(array).tolist()
-    return compiled, np.ascontiguousarray

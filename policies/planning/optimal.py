@@ -1,4 +1,4 @@
-"""The cheapest plan for a discrete distribution: of all plans, or of those with all or no reservations checkpointed."""
+"""The cheapest plan for a discrete distribution: among all plans, or among plans with all or with no checkpoints."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from policies.kernels.compiled_or_plain import run
 from policies.planning.costs import CostModel
-from policies.planning.kernel import chain, chain_any, runner, sweep
+from policies.planning.kernel import CHAIN, STEPS, SWEEP, chain, chain_any, sweep
 from workloads.ground.errors import ParameterError
 
 __all__ = ["Solution", "cheapest"]
@@ -46,21 +47,21 @@ def cheapest(
     Parameters
     ----------
     values
-        v_i, strictly ascending, >= 0; shape (n,).
+        Runtimes v_i, strictly ascending, >= 0; shape (n,).
     probabilities
-        f_i; shape (n,), sum 1.
+        Probabilities f_i with sum 1; shape (n,).
     costs
         Prices and durations; C and R may vary with the milestone.
     checkpoints
-        Which reservations are checkpointed: those where it reduces the cost (Theorem 2 of [R]), all but the last
-        one (ALL-CKPT), or none (NO-CKPT).
+        Reservations with checkpoints: those for which a checkpoint reduces the cost (Theorem 2 of [R]), all but the
+        last one (ALL-CKPT), or none (NO-CKPT).
     survival
-        P(Y > v_i); shape (n,). By default summed from the probabilities.
+        P(Y > v_i); shape (n,). None: summed from the probabilities.
 
     Returns
     -------
     Solution
-        It ends with v_n, not checkpointed. Ties go to the sequence with larger milestones.
+        The sequence; it ends with v_n, without a checkpoint. At equal costs, larger milestones are chosen.
 
     Raises
     ------
@@ -69,7 +70,8 @@ def cheapest(
 
     Notes
     -----
-    O(n^2) time for the best, O(n) for all and none (O(n log n) for all where the restart cost varies); O(n) memory.
+    The time is O(n^2) for the best sequence, and O(n) for all or no checkpoints (O(n log n) for all if the restart cost
+    varies); the memory is O(n).
     The proof is in docs/planner.md. [R] is "Reservation and Checkpointing Strategies for Stochastic Jobs",
     section 3.2; its algorithm takes O(n^3) time and O(n^2) memory.
 
@@ -88,7 +90,7 @@ def cheapest(
     v, s = np.concatenate(([0.0], v)), np.concatenate(([1.0], s))
     ckpt, restart = np.concatenate(([0.0], ckpt)), np.concatenate(([0.0], restart))
     ckpt[-1] = 0.0
-    prices = (costs.alpha, costs.beta, costs.gamma)
+    prices = {"alpha": costs.alpha, "beta": costs.beta, "gamma": costs.gamma}
     if checkpoints == "all":
         at, saved, cost = _chain(v, s, ckpt, restart, prices, costs.restart_varies)
     else:
@@ -104,7 +106,7 @@ def _check_distribution(
         raise ParameterError("values", "finite numbers >= 0, strictly ascending, the last > 0", values)
     if f.shape != v.shape or not np.all(f >= 0) or not np.isclose(f.sum(), 1.0, rtol=1e-6):
         raise ParameterError("probabilities", "numbers >= 0 with sum 1, one for each value", probabilities)
-    # Summed from the end: 1 - cdf would lose the tail.
+    # Survival is summed from the end, because 1 - cdf would lose precision in the tail.
     s = np.append(np.cumsum(f[:0:-1])[::-1], 0.0) if survival is None else np.array(survival, float)
     if s.shape != v.shape or np.any(np.diff(s, prepend=1.0) > 1e-12):
         raise ParameterError("survival", "numbers <= 1 that do not ascend, one for each value", survival)
@@ -113,9 +115,9 @@ def _check_distribution(
 
 
 def _useful(v: Floats, f: Floats, s: Floats, costs: CostModel) -> tuple[Floats, Floats]:
-    """The values that can be milestones: those that some job needs, and the last.
+    """Candidates for milestones: values with positive probability, and the last one.
 
-    Where a checkpoint or a restart costs less at a value that no job needs, that value is a candidate too.
+    If a checkpoint or a restart costs less at a value with probability 0, that value is also a candidate.
     """
     varies = costs.checkpoint_varies or costs.restart_varies
     keep = v > 0 if varies else (f > 0) & (v > 0)
@@ -138,23 +140,29 @@ def _walk(following: Any, saved: Any, start: int, end: int) -> tuple[list[int], 
 
 
 def _sweep(
-    v: Floats, s: Floats, ckpt: Floats, restart: Floats, prices: tuple[float, float, float], monotone: bool, none: bool
+    v: Floats, s: Floats, ckpt: Floats, restart: Floats, prices: dict[str, float], monotone: bool, none: bool
 ) -> tuple[list[int], list[bool], float]:
     n = v.size - 1
-    function, sequence = runner(sweep, n if none else n * n // 2)
-    data = [sequence(array) for array in (v, s, ckpt, restart)]
-    diagonal, m, b, m2, b2 = (sequence(np.zeros(n + 1)) for _ in range(5))
-    second = sequence(np.full(n + 1, np.inf))
-    second_at, following, saved, at, at2 = (sequence(np.zeros(n + 1, np.int64)) for _ in range(5))
-    buffers = (diagonal, second, second_at, following, saved, m, b, at, m2, b2, at2)
+    diagonal, m, b, m2, b2 = np.zeros((5, n + 1))
+    second = np.full(n + 1, np.inf)
+    second_at, following, saved, at, at2 = np.zeros((5, n + 1), np.int64)
+
+    def rows(top: int, bottom: int, *, known: bool) -> None:
+        steps = (top - bottom + 1) * (n - bottom) // 2
+        run(
+            sweep, SWEEP, steps // STEPS, n=n, v=v, s=s, ckpt=ckpt, restart=restart, **prices, top=top, bottom=bottom,
+            known=known, monotone=monotone, diagonal=diagonal, second=second, second_at=second_at, following=following,
+            saved=saved, m=m, b=b, at=at, m2=m2, b2=b2, at2=at2,
+        )  # fmt: skip
+
     # Without checkpoints row 0 is all there is, and the second bracket stays infinite.
-    function(*data, *prices, 0 if none else n - 1, 0, none, monotone, *buffers)
+    rows(0 if none else n - 1, 0, known=none)
     cost = float(diagonal[0])
     ends, marks = _walk(following, saved, 0, n)
     while ends[-1] < n:
-        # Rows are not kept: the one that the plan enters is computed again.
+        # Rows are not stored, so that the row of each checkpoint in the plan is computed again.
         c = ends[-1]
-        function(*data, *prices, c, c, True, monotone, *buffers)
+        rows(c, c, known=True)
         more, flags = _walk(following, saved, c, n)
         ends += more
         marks += flags
@@ -163,16 +171,18 @@ def _sweep(
 
 
 def _chain(
-    v: Floats, s: Floats, ckpt: Floats, restart: Floats, prices: tuple[float, float, float], any_order: bool
+    v: Floats, s: Floats, ckpt: Floats, restart: Floats, prices: dict[str, float], any_order: bool
 ) -> tuple[list[int], list[bool], float]:
     n = v.size - 1
     size = 1 << (n - 1).bit_length()
-    function, sequence = runner(chain_any if any_order else chain, n * (size.bit_length() if any_order else 1))
-    data = [sequence(array) for array in (v, s, ckpt, restart)]
-    diagonal, m, b = (sequence(np.zeros(n + 1)) for _ in range(3))
-    following = sequence(np.zeros(n + 1, np.int64))
-    lines = sequence(np.zeros(2 * size if any_order else n + 1, np.int64))
-    function(*data, *prices, diagonal, following, m, b, lines)
+    steps = n * (size.bit_length() if any_order else 1)
+    diagonal, m, b = np.zeros((3, n + 1))
+    following = np.zeros(n + 1, np.int64)
+    lines = {"node" if any_order else "at": np.zeros(2 * size if any_order else n + 1, np.int64)}
+    run(
+        chain_any if any_order else chain, CHAIN, steps // STEPS, n=n, v=v, s=s, ckpt=ckpt, restart=restart, **prices,
+        diagonal=diagonal, following=following, m=m, b=b, **lines, size=size,
+    )  # fmt: skip
     ends, marks = [0], [True]
     while ends[-1] < n:
         ends.append(int(following[ends[-1]]))

@@ -1,9 +1,9 @@
 """The simulation engine, which runs a machine in simulated time on SimPy.
 
-Notices and outages are SimPy processes; arrivals are merged with SimPy's queue. Everything else with a known time (ends
-of runs, time-outs, planned preemptions, requeues) is a plain event; when an action changes the end of a run, the old
-event is cancelled. Waiting jobs are plain data. When no event of an instant is left, one scheduling pass runs, unless
-no job could start.
+Notices and outages come from a generator each; arrivals are merged with SimPy's queue. Everything else with a known
+time (ends of runs, time-outs, planned preemptions, requeues) is a plain event; when an action changes the end of a run,
+the old event is cancelled. Waiting jobs are plain data. When no event of an instant is left, one scheduling pass runs,
+unless no job could start.
 
 The clock counts integer ticks, so that instants are exact. Within an instant, events are ordered by their SimPy
 priority, which is (class, rank of the job id). Completions have the highest priority: in the same instant they precede
@@ -12,10 +12,9 @@ preemptions and cancellations.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Iterator
 from functools import partial
 
-import simpy
 from simpy.core import EmptySchedule
 
 from simulator.clock.decision_request import Asking
@@ -151,7 +150,7 @@ class Engine:
         self._instants.sample()
 
     def launch(self) -> None:
-        """Start all processes that do not depend on other events.
+        """Register everything that does not depend on other events.
 
         Raises
         ------
@@ -165,9 +164,9 @@ class Engine:
             self._submissions.begin(self._state)
         self._submissions.feed()
         if self._service is not None and self._notices:
-            self._instants.process(self._feed_notices(self._service))
+            self._instants.follow(self._feed_notices(self._service))
         if self.outages is not None:
-            self._instants.process(self._feed_outages(self.outages))
+            self._instants.follow(self._feed_outages(self.outages))
 
     def advance(self) -> bool:
         """Run until a decision is requested, or to the end; returns whether one is requested."""
@@ -197,9 +196,9 @@ class Engine:
             f"the backfilling rule {self._rule} leaves {left} jobs in the queue of an idle machine for ever"
         )
 
-    # Processes.
+    # What happens at times that are known in advance.
 
-    def _feed_notices(self, service: OnDemandService) -> Generator[simpy.Event, None, None]:
+    def _feed_notices(self, service: OnDemandService) -> Iterator[Moment]:
         instants, begin = self._instants, int(self._instants.now)
         for job in self._notices:
             yield instants.moment(max(job.notice, begin), NOTICE, job.rank)
@@ -207,7 +206,7 @@ class Engine:
             if self._withdrawals is not None and job.job.submit is None:
                 self._withdrawals.expect(job)
 
-    def _feed_outages(self, outages: OutageService) -> Generator[simpy.Event, None, None]:
+    def _feed_outages(self, outages: OutageService) -> Iterator[Moment]:
         instants = self._instants
         for closure in outages.closures.windows:
             # An outage announced at its own begin counts as unannounced.

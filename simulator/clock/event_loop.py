@@ -8,6 +8,7 @@ instant is left, the loop runs one pass, unless no job could start. Source: docs
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from heapq import heappop, heappush
 from itertools import count
 from math import inf
@@ -40,18 +41,14 @@ _NONE: Arrival = (inf, 0, None)
 class Moment(simpy.Event):
     """An event at an exact tick, with its place in the order of that instant.
 
-    It corresponds to a ``simpy.Timeout``, but with its own priority, and is triggered from the
-    beginning. ``_ok`` and ``_value``, which SimPy reads, are class attributes and not set per event, because a replay
-    calls no other constructor as often.
+    It corresponds to a ``simpy.Timeout``, but with its own priority. Its constructor sets only what the loop reads,
+    because a replay calls no other one as often; no process waits for it.
 
     Attributes
     ----------
     subject
         The run that ends, or the job that arrives.
     """
-
-    _ok = True
-    _value = None
 
     def __init__(
         self, env: Instants, at: int, priority: int, happen: Callable[[Any], None] | None, subject: Any = None
@@ -148,6 +145,15 @@ class Instants(simpy.Environment):
 
         self.moment(at, turn, rank, occur)
 
+    def follow(self, moments: Iterator[Moment]) -> None:
+        """Run a generator: what stands behind each moment that it yields happens then."""
+        moment = next(moments, None)
+        if moment is not None:
+            moment.callbacks.append(partial(self._go_on, moments))
+
+    def _go_on(self, moments: Iterator[Moment], _: Moment) -> None:
+        self.follow(moments)
+
     def close(self) -> None:
         """Discard all pending events."""
         self._events.clear()
@@ -193,13 +199,6 @@ class Instants(simpy.Environment):
                 now, _, _, event = heappop(events)
                 callbacks, event.callbacks = event.callbacks, None  # as SimPy has it
                 self.clock = now
-                if type(event) is not Moment:
-                    # The beginning or the end of a process.
-                    for callback in callbacks:
-                        callback(event)
-                    if not event.ok and not event.defused:
-                        raise event.value
-                    continue
                 if not callbacks:
                     continue
             if now != system.now:

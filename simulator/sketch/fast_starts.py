@@ -169,7 +169,7 @@ class Sketch:
         steps, self._steps = self._steps, 0
         starts, found, how = (np.zeros(size, dtype=np.int64) for size in (count, len(tried), len(tried)))
         after, before = np.zeros((2, count + 1), dtype=np.int64)
-        unused = np.zeros(0, dtype=np.int64)
+        unused, none = np.zeros(0, dtype=np.int64), np.zeros(0)
         ending = run(
             replay, KINDS, steps, count=count, present=present, submits=submits, nodes=nodes, walltimes=walltimes,
             runtimes=runtimes, ranks=self._ranks(later), awaited=flags, waiting=len(self._places), queue=self._places,
@@ -178,6 +178,7 @@ class Sketch:
             ends=ends, limits=limits, by_end=by_end, by_limit=by_limit, runs=len(running), starts=starts,
             after=after, before=before, found=found, how=how, order=unused, times=unused, levels=unused,
             bounds=unused, begun=unused, sizes=unused, planned=unused,
+            kind=0, first=none, second=none, p=0.0, q=0.0, r=0.0, ties=unused, keys=none,
         )  # fmt: skip
         trials = [(int(at), bool(backfilled)) for at, backfilled in zip(found, how, strict=True)]
         return ending, starts[:present], trials

@@ -40,7 +40,7 @@ SHIMS = {
 
 
 #: Tools that read what Holdfast writes: where they are not installed, the Python that needs them is not run.
-OPTIONAL = ("evalys",)
+OPTIONAL = ("evalys", "submitit")
 
 
 class NotRun(NamedTuple):
@@ -55,6 +55,7 @@ NOT_RUN = (
     NotRun("*", "sbatch *", "needs a Slurm cluster"),
     NotRun("docs/guides/slurm.md", "holdfast slurm *", "needs a lab"),
     NotRun("docs/guides/slurm-mechanisms.md", "holdfast slurm *", "needs a lab"),
+    NotRun("docs/guides/workflows.md", "python attempts.py *", "tests/experiments/slurm/test_workflows.py runs it"),
     NotRun("docs/guides/slurm-lab.md", "apt-get *", "installs"),
     NotRun("docs/guides/slurm-lab.md", "holdfast slurm lab *", "needs the packages of Slurm; make slurm starts a lab"),
     NotRun("docs/guides/slurm-lab.md", ". slurm-lab/env", "needs a lab"),
@@ -82,7 +83,6 @@ NOT_RUN = (
         "takes minutes to hours; tests/experiments/study/test_report.py runs it with small experiments",
     ),
     NotRun("*", "holdfast experiment hybrid-readings *", "takes hours; its tests run it at a small size"),
-    NotRun("docs/experiments/*", "holdfast experiment *", "their own tests run all of them at small sizes"),
     NotRun("docs/guides/reproduce.md", "holdfast experiment * --set *", "takes as long again as the one before"),
     NotRun("docs/chains.md", "holdfast experiment *", "the measured runs are not published with Holdfast"),
 )

@@ -16,6 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies.kernels import compiled_or_plain, replay_loop
+from policies.orders.utilities import Wfp
+from policies.port import WaitingJob
 from simulator import Result, simulate
 from simulator.results.measured_simulation import MeasuredWindow
 from simulator.results.metrics import summarize, summarize_types
@@ -32,6 +34,15 @@ from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear
 
 ORDERS = ("fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3", "f4")
+CHANGING = (
+    "wfp3",
+    "wfp3 exponent=0.7",
+    "unicep",
+    "alcf",
+    "alcf shortest=10 longest=500 fifo_factor=30 backfill_factor=7 backfill_max=3",
+    "multifactor age=1000 size=300 max_age=600",
+    "multifactor age=50 size=300 max_age=60 small=1",
+)
 RULES = ("easy", "none", "conservative", "easy depth=3")
 #: What is measured by the clock, and what says which engine ran.
 _OWN = ("options", "latencies", "engine_seconds", "engine")
@@ -78,37 +89,52 @@ def comes(table: Table) -> bool:
 
 @given(
     job_tables(max_jobs=20, max_nodes=12).filter(comes),
-    st.sampled_from(ORDERS),
+    st.sampled_from((*ORDERS, *CHANGING)),
     st.sampled_from(RULES),
+    st.sampled_from((0, 1, 30, 900)),
 )
-@settings(max_examples=500)
-def test_a_plain_replay_is_the_models(table: Table, order: str, backfilling: str) -> None:
+@settings(max_examples=700)
+def test_a_plain_replay_is_the_models(table: Table, order: str, backfilling: str, held: int) -> None:
     # Some ran into their walltimes, of which those whose trace says otherwise only appear to.
     jobs = [replace(job, killed=job.job_id % 3 == 0) for job in table.jobs]
-    assert_same(jobs, table.nodes, order, backfilling)
+    assert_same(hold(jobs, held), table.nodes, order, backfilling)
+
+
+def hold(jobs: list[Job], longest: int) -> list[Job]:
+    """Some of the jobs eligible up to so long after their submit [s], or before it."""
+    return [
+        replace(job, eligible=max(0.0, job.submit + (job.job_id * 7919) % (longest + 5) - 5.0))
+        if longest and job.job_id % 2 and job.notice is None and job.submit is not None
+        else job
+        for job in jobs
+    ]
 
 
 @pytest.mark.slow
 def test_thousands_of_plain_replays_are_the_models() -> None:
-    for seed in range(4000):
+    orders = ORDERS + CHANGING
+    for seed in range(6000):
         table = random_job_table(seed, max_jobs=40, max_nodes=24)
         if comes(table):
-            assert_same(table.jobs, table.nodes, ORDERS[seed % len(ORDERS)], RULES[seed // 16 % len(RULES)])
+            jobs = hold(table.jobs, seed % 3 * 200)
+            assert_same(jobs, table.nodes, orders[seed % len(orders)], RULES[seed // 16 % len(RULES)])
 
 
 @pytest.mark.usefixtures("machine_code")
 def test_machine_code_replays_as_the_model_does() -> None:
-    for seed in range(60):
+    orders = ORDERS + CHANGING
+    for seed in range(120):
         table = random_job_table(seed, max_jobs=40, max_nodes=24)
         if comes(table):
-            assert_same(table.jobs, table.nodes, ORDERS[seed % len(ORDERS)], RULES[seed // 16 % len(RULES)])
+            jobs = hold(table.jobs, seed % 3 * 200)
+            assert_same(jobs, table.nodes, orders[seed % len(orders)], RULES[seed // 16 % len(RULES)])
 
 
 @pytest.mark.parametrize("backfilling", RULES)
 def test_a_generated_table_with_a_long_queue(backfilling: str) -> None:
     trace = generate(ThetaYear(jobs=300), seed=1)
     jobs = [replace(job, submit=(job.submit or 0.0) / 200) for job in as_rigid(trace)]
-    for order in ("fcfs", "sjf"):
+    for order in ("fcfs", "sjf", *CHANGING):
         assert_same(jobs, trace.nodes or 0, order, backfilling)
 
 
@@ -151,6 +177,14 @@ def test_real_logs(name: str, nodes: int, order: str, backfilling: str) -> None:
     assert_same(as_rigid(read_trace(trace_file(f"{name}.swf.gz")).on_machine(nodes)), nodes, order, backfilling)
 
 
+@pytest.mark.system
+@pytest.mark.parametrize(("name", "nodes"), LOGS[:2])
+@pytest.mark.parametrize("order", CHANGING)
+def test_real_logs_in_orders_that_change(name: str, nodes: int, order: str) -> None:
+    rule = RULES[3 * (CHANGING.index(order) % 2)]
+    assert_same(as_rigid(read_trace(trace_file(f"{name}.swf.gz")).on_machine(nodes)), nodes, order, rule)
+
+
 # What is not plain.
 
 JOB = Job(1, JobType.RIGID, submit=0.0, nodes=2, runtime=100.0, walltime=200.0)
@@ -166,11 +200,12 @@ JOB = Job(1, JobType.RIGID, submit=0.0, nodes=2, runtime=100.0, walltime=200.0)
         (JOB, {"passes": "event"}, "passes must be instant"),
         (JOB, {"backfill_length": "runtime"}, "backfill_length must be walltime"),
         (JOB, {"expansion": "greedy"}, "expansion must be none"),
-        (JOB, {"order": "wfp3"}, "order must be one of"),
+        (JOB, {"order": "fairshare"}, "order must be one of"),
+        (JOB, {"order": "multifactor age=1 fairshare=1"}, "order must be one of .* without fair share"),
+        (JOB, {"order": "multifactor qos=1 factors=a:1"}, "order must be one of .* without fair share"),
         (JOB, {"backfilling": "slurm"}, "backfilling must be"),
         (JOB, {"backfilling": "easy length=runtime"}, "backfilling must be easy by walltimes"),
         (replace(JOB, cancelled_at=150.0), {}, "job 1 must not be cancelled"),
-        (replace(JOB, eligible=50.0), {}, "job 1 must not be cancelled, held"),
         (replace(JOB, running_since=0.0), {}, "started before the replay"),
         (replace(JOB, type=JobType.STOCHASTIC, application="a", plan="masi k=1"), {}, "stochastic"),
         (replace(JOB, submit=None, type=JobType.ON_DEMAND, notice=0.0, estimated_arrival=9.0), {}, "must arrive"),
@@ -186,6 +221,26 @@ def test_what_is_not_plain_is_left_to_the_model(job: Job, how: dict[str, Any], w
 def test_a_dependency_is_left_to_the_model() -> None:
     jobs = [JOB, replace(JOB, job_id=2, preceding=1)]
     assert simulate(jobs, 4, events=False).engine == "simpy"
+
+
+def test_times_that_are_not_exact_as_floats_are_left_to_the_model() -> None:
+    # 2^53 microseconds are 9.007e9 s.
+    jobs = [replace(JOB, job_id=number, nodes=4, runtime=1e9, walltime=1e9) for number in range(1, 11)]
+    assert simulate(jobs[:9], 4, order="wfp3", events=False).engine == "compiled"
+    assert simulate(jobs, 4, order="wfp3", events=False).engine == "simpy"
+    assert simulate(jobs, 4, order="sjf", events=False).engine == "compiled"
+
+
+class Reversed(Wfp):
+    """An order derived from one of ours, with a key of its own."""
+
+    def __call__(self, job: WaitingJob, now: int) -> float:
+        return -super().__call__(job, now)
+
+
+def test_an_order_derived_from_ours_is_left_to_the_model() -> None:
+    order = f"{__name__}:Reversed"
+    assert simulate([JOB], 4, order=order, events=False).engine == "simpy"
 
 
 def test_an_unknown_engine_is_refused() -> None:

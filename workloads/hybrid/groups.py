@@ -16,7 +16,7 @@ from workloads.logs.trace import Trace
 
 __all__ = ["GROUPINGS", "campaigns", "group_jobs", "group_names", "job_groups", "resolve_grouping"]
 
-#: Legal groupings; ``auto`` is the first of the others that separates the jobs of the trace into several groups.
+#: Legal groupings; ``auto`` is the first of the others that divides the jobs of the trace into several groups.
 GROUPINGS = choices(Assignment)["group_by"]
 
 
@@ -26,7 +26,7 @@ def campaigns(trace: Trace) -> list[int]:
     Parameters
     ----------
     trace
-        Any trace; "consecutive" is by submit time, ties in file order, not by line.
+        Any trace. The order of submissions is by submit time, with ties in file order.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def group_jobs(trace: Trace, group_by: str = "auto") -> list[int]:
 
 
 def group_names(trace: Trace, group_by: str = "auto") -> list[str]:
-    """Name of each job's group: that of its project or user, or ``group-`` with its number; no two groups share one.
+    """Unique name of each job's group: that of its project or user, or ``group-`` with a number.
 
     Parameters, order and errors are those of :func:`group_jobs`.
     """

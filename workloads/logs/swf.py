@@ -273,7 +273,8 @@ class _Log:
             shares.add(with_memory, memory=True)
             shares.add_properties(float(np.bincount(properties.astype(np.int64), work, 2)[1]))
             sums = np.bincount(queue, work, len(self._queues.names)).tolist()
-            found = set(np.unique(queue).tolist())
+            # Same as numpy.unique, which would also import masked arrays.
+            found = set(np.flatnonzero(np.bincount(queue)).tolist())
             queue_work = {name: sums[code] for code, name in enumerate(self._queues.names) if name and code in found}
             shares.add_queues(queue_work)
         return shares.header()

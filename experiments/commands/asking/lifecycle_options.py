@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.parameters import Parameter, Values, choices, duration
-from workloads.logs.clock import LogClock, is_date
 
 if TYPE_CHECKING:
     from workloads.logs.trace import Trace
@@ -21,6 +20,9 @@ _GROUP = "life of jobs"
 
 def _parse_cut_time(text: str) -> float | str:
     """Parse a duration, or a date, which is checked once the log is known."""
+    # Imported here, because it knows all readers, which the help of a command does not need.
+    from workloads.logs.clock import is_date
+
     return text if is_date(text) else duration(text)
 
 
@@ -82,6 +84,7 @@ class Life:
     def of_trace(self, trace: Trace, nodes: int) -> Trace:
         """Restrict a trace to the machine and to the jobs asked for."""
         from workloads.logs.cancellations import keep_cancelled_jobs
+        from workloads.logs.clock import LogClock
         from workloads.logs.starting_state import cut_until, starting_state
 
         if self.cancelled == "keep":

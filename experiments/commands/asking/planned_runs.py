@@ -18,10 +18,12 @@ from experiments.commands.asking.simulation_options import Simulation, prepare_s
 from experiments.recordings.measurement import Measurement
 from experiments.recordings.run_file import FIRST_SUBMIT, PAST_USAGE
 from experiments.recordings.variants import RUNS, make_label
+from policies.mechanism import BASELINE
 from policies.order import ORDERS
 from simulator.options import Options
 from workloads.ground.errors import InputError
 from workloads.ground.parameters import declared_parameters
+from workloads.ground.release import VERSION
 from workloads.ground.ticks import in_ticks
 from workloads.ground.units import to_ticks
 from workloads.logs.readers import read_workload
@@ -83,7 +85,7 @@ class PlannedRun:
     def configuration(self) -> dict[str, Any]:
         """Its entries of ``run.json``."""
         return {
-            **_release(),
+            "holdfast": VERSION,
             **self.simulation.configuration,
             **self.asked.configuration,
             **prior_entries(self.simulation),
@@ -102,14 +104,6 @@ class PlannedRun:
         begin = replay_start(self.simulation.jobs)
         if self.submits and (begin is None or max(self.submits) >= to_ticks(begin)):
             self.measurement.window.bounds(self.submits, None if begin is None else to_ticks(begin))
-
-
-@cache
-def _release() -> dict[str, str]:
-    """Entry of ``run.json`` with the version, looked up last because that takes as long as a small simulation."""
-    from importlib.metadata import version
-
-    return {"holdfast": version("holdfast")}
 
 
 def prior_entries(simulation: Simulation) -> dict[str, Any]:
@@ -144,7 +138,7 @@ def planned_runs(arguments: RunOptions) -> list[PlannedRun]:
         table = variation.part(*_BESIDE_THE_JOBS)
         if table not in shared:
             shared[table] = _read(own, mechanisms, workload)
-        simulation = _with_options(shared[table], own)
+        simulation = _with_options(shared[table], own, variation.mechanism)
         outages = own.outages_on(simulation)
         measurement = own.measurement.under(simulation.options.warning)
         planned.append(PlannedRun(variation, simulation, outages, measurement))
@@ -174,15 +168,17 @@ def _read(own: RunOptions, mechanisms: Sequence[str], workload: Callable[[], Tra
     return simulation_on(own.simulation, own.machine, mechanisms)
 
 
-def _with_options(simulation: Simulation, own: RunOptions) -> Simulation:
+def _with_options(simulation: Simulation, own: RunOptions, mechanism: str) -> Simulation:
     """The simulation with the options of one run."""
     options = own.simulation.operation
     configuration = {**simulation.configuration, "options": asdict(options)}
     workload = simulation.on_machine
     if workload is not None:
         from simulator.machine_simulation import check_machine_replay
+        from simulator.partitioned_simulation import needs_pools
 
-        check_machine_replay(options)
+        if mechanism == BASELINE and not needs_pools(Jobs.of(simulation.jobs)):
+            check_machine_replay(options)
         workload = replace(workload, placement=own.machine.placement)
         configuration["machine"] = {**configuration["machine"], "placement": own.machine.placement}
     return replace(simulation, options=options, configuration=configuration, on_machine=workload)

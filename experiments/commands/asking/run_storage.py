@@ -164,14 +164,10 @@ def _write_tables(
             write_job_table(run.simulation.jobs, new / tables[run.table])
         workload = run.simulation.on_machine
         if workload is not None:
+            from experiments.recordings.allocations import machine_file_name
             from workloads.machines.machine_file import write_machine
 
-            write_machine(workload.machine, new / _machine_name(tables[run.table]))
-
-
-def _machine_name(table: str) -> str:
-    """The file of the machine of a job table."""
-    return "machine.toml" if table == "jobs.csv" else f"machine-{Path(table).stem.removeprefix('table-')}.toml"
+            write_machine(workload.machine, new / machine_file_name(tables[run.table]))
 
 
 def _write_outages(planned: Sequence[PlannedRun], results: Sequence[Result], new: Path, directory: Path) -> None:

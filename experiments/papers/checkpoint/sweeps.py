@@ -29,20 +29,21 @@ __all__ = ["EXPERIMENTS"]
 
 @dataclass(frozen=True)
 class OverheadParameters:
-    """Fig. 5; times in hours.
+    """Parameters of Fig. 5; times in hours.
 
     Attributes
     ----------
     distributions
         Names of Table 1.
     overheads
-        C = R, > 0. The paper's axis is not in its text; here it goes beyond the mean runtime of either distribution.
+        Durations C = R, > 0. The text of the paper does not give their range; here they exceed the mean runtime of both
+        distributions.
     epsilon
         Precision of Algorithm 1.
     most_cells
-        Largest number of cells of Algorithm 1's grid; beyond, that number of cubic cells is used.
+        Largest number of cells of Algorithm 1's grid; if it needs more, this number of cubic cells is used.
     most
-        The best tau is searched in 1..most.
+        Largest tau of the search for the best one.
     """
 
     distributions: tuple[str, ...] = ("exponential", "bounded-pareto")
@@ -176,14 +177,14 @@ def _draw_overheads(tables: Tables) -> Figure:
 
 @dataclass(frozen=True)
 class EpsilonParameters:
-    """Fig. 6; times in hours.
+    """Parameters of Fig. 6; times in hours.
 
     Attributes
     ----------
     distributions
         Names of Table 1.
     epsilons
-        Descending or not; costs are normalised by the smallest.
+        Precisions in any order; costs are relative to that of the smallest.
     overhead
         C = R.
     """

@@ -1,8 +1,8 @@
 """Experiments for figures 1 and 2 of [S]: the runtime behaviour of applications, on generated data.
 
-The data of the Vanderbilt laboratory are not public. The generated applications have the numbers of runs that [S]
-prints and the shapes it describes: one with walltimes that follow a parametric distribution, one with several
-behaviours, and one with a walltime that depends on more than its input size.
+The data of the Vanderbilt laboratory are not public. The generated applications have the numbers of runs printed in [S]
+and the shapes described there: one has walltimes from a parametric distribution, one has several behaviours, and one
+has a walltime that depends on more than its input size.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: Largest correlation that counts as none.
+#: Largest absolute correlation that counts as no correlation.
 _NONE = 0.1
 _NOT_PUBLIC = "generated: the data of the paper are not public"
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """Figure 1: runs of the two generated applications [S, Figure 6], bins of the histograms, degree."""
+    """Parameters of figure 1: runs of the two generated applications [S, Figure 6], bins of the histograms, degree."""
 
     runs: tuple[int, ...] = (17416, 3774)
     bins: int = 50
@@ -47,7 +47,7 @@ class Behaviour:
 
 
 def _example_applications() -> dict[str, tuple[str, Distribution]]:
-    """Name, title and walltime [h] of the applications of Figure 1."""
+    """Title and walltime distribution [h] of each application of Figure 1, by name."""
     logged = list_applications()
     return {
         "qa": ("one behaviour", logged["functional-qa"].distribution),
@@ -135,7 +135,7 @@ def _application_rows(rows: Sequence[Row], application: str) -> list[Row]:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Figure 2: runs of a generated cortical surface modelling application [S, Figure 6], bins of the input size."""
+    """Parameters of figure 2: runs of generated cortical surface modelling [S, Figure 6], bins of the input size."""
 
     runs: int = 2411
     bins: int = 10
@@ -146,7 +146,7 @@ def _measure_inputs(parameters: Inputs, seed: int) -> Tables:
         raise ParameterError("runs", f"at least 20 for each of the {parameters.bins} bins", parameters.runs)
     rng = stream(seed, "incomplete-fig2")
     sizes = lognormal_from_moments(15.0, 5.0).sample(rng, parameters.runs)
-    # Convergence of the surface determines the time, not the size of the image, which explains little.
+    # The time depends mainly on the convergence of the surface, and little on the size of the image.
     hard = mixture([lognormal_from_moments(1.0, 0.3), lognormal_from_moments(4.0, 2.0)], [2, 1]).sample(
         rng, parameters.runs
     )

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: Relative margin of a mean or deviation.
+#: Relative margin of a mean or standard deviation.
 _SAME = 0.03
-#: Lower limit of a very high correlation.
+#: Smallest very high correlation.
 _HIGH = 0.9
 #: Table 1 of [P], rows from the diagonal to the right.
 _CORRELATION = (
@@ -94,7 +94,7 @@ def _peaks(durations: np.ndarray[Any, np.dtype[np.float64]]) -> int:
     return count + int(rising and top > valley + least)
 
 
-#: Section 2.3 of [P] and its figure 8 look at durations "at the minute level".
+#: Resolution of durations [min]: section 2.3 and figure 8 of [P] describe them "at the minute level".
 _MINUTE = 1.0
 _RAW = text("2.3")
 

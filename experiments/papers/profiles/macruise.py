@@ -31,7 +31,7 @@ _WHY = "MaCRUISE runs are not public; runs drawn from table 3 stand in"
 _SPAN = (120.0, 300.0)
 #: Share of the runs that a printed range must contain.
 _WITHIN = 0.9
-#: Relative margin of drawn values: the deviation of 46 runs has a standard error of 10 %.
+#: Relative margin of drawn values; the standard deviation of 46 runs has a standard error of 10 %.
 _DRAWN = 0.2
 
 
@@ -67,7 +67,7 @@ def _measure_ends(parameters: Macruise, seed: int) -> Tables:
     return {"": rows, "readings": readings, **data_row(False, len(runs), _WHY)}
 
 
-#: Meanings of the mean times in table 3: as stated, and as the runs suggest.
+#: Meanings of the mean times in table 3: the stated one, and the one that the range of walltimes suggests.
 _READINGS = {"durations": "durations of the tasks, as table 3 says", "ends": "ends of the tasks"}
 
 

@@ -46,7 +46,7 @@ class Chains:
     Attributes
     ----------
     tasks
-        A CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: runs drawn from Table 2.
+        CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: runs drawn from Table 2.
     runs
         Number of drawn runs.
     samples
@@ -68,7 +68,7 @@ class Chains:
 
 
 def chain_of_runs(runs: TaskRuns) -> TaskChain:
-    """Chain with the empirical distributions of durations and ends."""
+    """Make a chain with the empirical distributions of durations and ends."""
     averages = [None] * runs.tasks if runs.averages is None else list(runs.averages.mean(axis=0))
     tasks = tuple(
         Task(from_samples(np.maximum(durations, 1e-9)), float(peaks.max()), average)
@@ -160,7 +160,7 @@ def _measure_model(parameters: Chains, seed: int) -> Tables:
     return {"": rows, "errors": errors, **data_row(bool(parameters.tasks), len(runs))}
 
 
-#: Relative improvement required of the best-fit distributions, because they have more parameters.
+#: Required relative improvement by the best-fit distributions, which have more parameters.
 _NEARER = 0.1
 
 

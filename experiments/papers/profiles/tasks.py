@@ -1,4 +1,4 @@
-"""Experiments for figures 6 and 7 of the profiles paper: memory of SLANT over time, and its split into tasks."""
+"""Experiments for figures 6 and 7 of the profiles paper: memory of SLANT over time, and decomposition into tasks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: Peak memory that separates tasks 6 and 7 [GB], which have 3.5 and 10.
+#: Peak memory that distinguishes tasks 6 and 7 [GB], which have 3.5 and 10 GB.
 _FOREIGN_PEAK = 7.0
 
 
@@ -63,9 +63,9 @@ def _measure_profile(parameters: TaskData, seed: int) -> Tables:
     return {"": rows, "peaks": peaks, **data_row(bool(parameters.tasks), len(runs))}
 
 
-#: Sections that print a peak, if not section 2.3, which has 50 GB for task 5, "up to".
+#: Sections that print a peak, if it is not section 2.3, which has only "up to" 50 GB for task 5.
 _PLACES = {5: "4.2.2"}
-#: Relative margin of a peak: the paper says "around" and "about".
+#: Relative margin of a peak, because the paper says "around" and "about".
 _MARGIN = 0.1
 
 
@@ -132,7 +132,7 @@ def _measure_decomposition(parameters: TaskData, seed: int) -> Tables:
 
 
 def _foreign(tables: Tables) -> int:
-    """Runs with the memory of the seventh task in the sixth, or that of the sixth in the seventh."""
+    """Number of runs in which task 6 has the memory of task 7, or task 7 that of task 6."""
     sixth = {row["run"] for row in rows_where(tables[""], task=6) if row["peak_gb"] > _FOREIGN_PEAK}
     seventh = {row["run"] for row in rows_where(tables[""], task=7) if row["peak_gb"] < _FOREIGN_PEAK}
     return len(sixth | seventh)

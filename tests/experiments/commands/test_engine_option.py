@@ -53,9 +53,9 @@ def test_both_engines_write_the_same_files(log: Path, tmp_path: Path, words: lis
 
 def test_each_of_several_runs_names_its_engine(log: Path, tmp_path: Path) -> None:
     place = tmp_path / "several"
-    main(["run", str(log), "-o", str(place), "--order", "fcfs,wfp3"])
+    main(["run", str(log), "-o", str(place), "--order", "fcfs,fairshare"])
     told = json.loads((place / "run.json").read_text())
-    assert {run["label"]: run["engine"] for run in told["runs"]} == {"fcfs": "compiled", "wfp3": "simpy"}
+    assert {run["label"]: run["engine"] for run in told["runs"]} == {"fcfs": "compiled", "fairshare": "simpy"}
     main(["run", str(log), "-o", str(tmp_path / "events"), "--mechanism", "baseline", "--events"])
     assert read_recording(tmp_path / "events", None).engine == "simpy"
 
@@ -73,7 +73,7 @@ def test_a_job_table_with_types_is_plain_under_the_baseline(log: Path, tmp_path:
     [
         (["--mechanism", "CUA-SPAA"], "the mechanism must be baseline, not CUA-SPAA"),
         (["--mechanism", "baseline", "--events"], "no event log must be kept"),
-        (["--mechanism", "baseline", "--order", "wfp3"], "order must be one of"),
+        (["--mechanism", "baseline", "--order", "fairshare"], "order must be one of"),
     ],
 )
 def test_what_compiled_loops_cannot_replay_is_refused(

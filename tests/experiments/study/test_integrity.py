@@ -143,8 +143,8 @@ def test_a_document_without_a_seal(place: Path, capsys: pytest.CaptureFixture[st
         assert cli.main(words.split()) == 0
         told = capsys.readouterr().err.splitlines()
         assert told == [
-            f"holdfast {words.split()[0]}: warning: {name} has no digest (earlier versions wrote none), so a change to it would "
-            "not be noticed"
+            f"holdfast {words.split()[0]}: warning: {name} has no digest (earlier versions wrote none), so a change to "
+            "it would not be noticed"
         ]
         assert cli.main(["verify", name]) == 2
         assert "cannot be verified" in capsys.readouterr().err

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from policies.kernels import compiled_or_plain
 from policies.planning import kernel
 from policies.planning.costs import CostModel, Table
 from policies.planning.optimal import cheapest
@@ -41,6 +42,7 @@ from workloads.distributions.atoms import find_atoms
 from workloads.distributions.mixture import mixture
 from workloads.distributions.shifted import shift
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.object_code import object_code
 from workloads.ground.streams import stream
 
 WHICH = {"best": optimal, "all": all_checkpoint, "none": no_checkpoint}
@@ -104,7 +106,7 @@ def _random_problem(rng: np.random.Generator, n: int) -> tuple[DiscreteDistribut
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
 def test_equals_the_published_recursion(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "COMPILE_FROM", 0 if compiled else 10**18)
+    monkeypatch.setattr(compiled_or_plain, "LOAD_FROM", 0 if compiled else 10**18)
     rng = stream(1, "planner")
     for n in (1, 2, 9, 23, 40, 60, 60):
         distribution, costs, prices = _random_problem(rng, n)
@@ -171,18 +173,20 @@ def test_plain_compiled_and_without_numba_are_equal(monkeypatch: pytest.MonkeyPa
         ]
         return [(one.cost, one.milestones.tolist(), one.checkpointed.tolist()) for one in all_found]
 
-    monkeypatch.setattr(kernel, "COMPILE_FROM", 10**18)
+    monkeypatch.setattr(compiled_or_plain, "LOAD_FROM", 10**18)
     plain = found()
-    monkeypatch.setattr(kernel, "COMPILE_FROM", 0)
+    monkeypatch.setattr(compiled_or_plain, "LOAD_FROM", 0)
+    assert object_code(kernel.sweep, kernel.SWEEP) is not None
     compiled = found()
     assert compiled == plain
-    kernel._compile.cache_clear()
+    object_code.cache_clear()
     monkeypatch.setitem(sys.modules, "numba", None)
+    monkeypatch.setitem(sys.modules, "llvmlite", None)
     try:
-        assert kernel._compile(kernel.sweep) is None
+        assert object_code(kernel.sweep, kernel.SWEEP) is None
         assert found() == plain
     finally:
-        kernel._compile.cache_clear()
+        object_code.cache_clear()
 
 
 @pytest.mark.system
