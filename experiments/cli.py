@@ -260,8 +260,8 @@ def command_parser(command: str | None) -> argparse.ArgumentParser:
     parser = _parser(command)
     if command is None:
         return parser
-    commands = next(action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
-    found: argparse.ArgumentParser = commands.choices[command]
+    choices = next(action.choices for action in parser._actions if isinstance(action.choices, dict))
+    found: argparse.ArgumentParser = choices[command]
     return found
 
 

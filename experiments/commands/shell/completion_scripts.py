@@ -12,7 +12,8 @@ __all__ = ["SCRIPTS"]
 _BASH = """\
 # Completion of holdfast in bash.
 _holdfast() {
-    local IFS=$' \\t\\n' cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path= word commands= options= values=
+    local IFS=$' \\t\\n' cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
+    local path= word commands= options= values=
     # bash makes three words of --option=value.
     if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
@@ -61,9 +62,8 @@ def _bash(root: CommandWords) -> str:
             *(inner.path[-1] for inner in command.commands),
             *(name for word in command.words for name in word.choices),
         ]
-        commands.append(
-            f'        "{path}") options="{words}" commands="{" ".join(listed)}" values={next(filter(None, kinds), "")} ;;'
-        )
+        kind = next(filter(None, kinds), "")
+        commands.append(f'        "{path}") options="{words}" commands="{" ".join(listed)}" values={kind} ;;')
     text = _BASH.replace("@PATHS@", "|".join(paths))
     return text.replace("@VALUES@", "\n".join(values)).replace("@COMMANDS@", "\n".join(commands))
 

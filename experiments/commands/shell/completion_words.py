@@ -90,12 +90,13 @@ def _read(parser: argparse.ArgumentParser, path: tuple[str, ...], about: str) ->
     words: list[OptionWords] = []
     commands: list[CommandWords] = []
     for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            purposes = {item.dest: item.help or "" for item in action._choices_actions}
-            commands += (_read(inner, (*path, name), purposes[name]) for name, inner in action.choices.items())
+        if isinstance(action.choices, dict):
+            commands += (
+                _read(inner, (*path, name), inner.description or "") for name, inner in action.choices.items()
+            )
         else:
             (options if action.option_strings else words).append(_option(action))
-    return CommandWords(path, about, tuple(options), tuple(words), tuple(commands))
+    return CommandWords(path, about.removesuffix("."), tuple(options), tuple(words), tuple(commands))
 
 
 def _option(action: argparse.Action) -> OptionWords:
