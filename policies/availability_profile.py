@@ -22,7 +22,7 @@ class Profile:
     Parameters
     ----------
     now
-        Begin of the profile [ticks].
+        Start of the profile [ticks].
     free
         Number of nodes that are free now.
     releases

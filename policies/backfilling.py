@@ -72,10 +72,10 @@ class Easy:
 
     def __call__(self, view: SystemView) -> list[Start]:
         """The jobs to start now, in this order."""
-        starts = self._beside_the_head(view) if self.depth == 1 else None
+        starts = self._starts_beside_head(view) if self.depth == 1 else None
         return plan_queue(view, self._outlook()) if starts is None else starts
 
-    def _beside_the_head(self, view: SystemView) -> list[Start] | None:
+    def _starts_beside_head(self, view: SystemView) -> list[Start] | None:
         """The starts of a pass if no run reaches the first window; None if a run would.
 
         A job that ends before a window can ignore it, and most passes are far from any window. A single reservation

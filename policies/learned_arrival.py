@@ -34,7 +34,7 @@ CONSEQUENCES = (
 _NODE_HOURS = 12.0
 
 
-class _Later:
+class _ViewAfterTenants:
     """The machine after the tenants of the arriving job have left."""
 
     def __init__(self, view: SystemView, running: Sequence[RunningJob]) -> None:
@@ -83,7 +83,7 @@ def consequences(
     """
     running = [run for run in view.running if not run.owes(request.job_id)]
     by_id = {run.job_id: run for run in running}
-    later: Any = _Later(view, running)
+    later: Any = _ViewAfterTenants(view, running)
     seen = np.zeros((len(strategies), len(CONSEQUENCES)), np.float32)
     for row, strategy in zip(seen, strategies, strict=True):
         if strategy.room(view, request) >= lacking:
@@ -149,7 +149,7 @@ class LearnedAtArrival:
         """Return the strategy for one simulation."""
         network = self.ready().network
         assert network is not None  # ready() has loaded it
-        return _Answering(network)
+        return _ChoiceAtArrival(network)
 
     def room(self, view: SystemView, request: Request) -> int:
         return self.begin().room(view, request)
@@ -158,7 +158,7 @@ class LearnedAtArrival:
         return self.begin().make_room(view, request, missing)
 
 
-class _Answering:
+class _ChoiceAtArrival:
     """Strategy of one simulation; it stores the choice for each arrival between ``room`` and ``make_room``."""
 
     def __init__(self, network: ScoringNetwork) -> None:

@@ -152,7 +152,7 @@ def availability_profile(view: SystemView, started: Sequence[Release] = (), head
     Parameters
     ----------
     view
-        The machine at the begin of the pass.
+        The machine at the start of the pass.
     started
         (expected end, tie-break, nodes) of the jobs that this pass has started.
     head

@@ -120,7 +120,7 @@ class ScoringNetwork:
         # zipfile raises RuntimeError for an encrypted file, and its subclass NotImplementedError for other
         # compressions.
         except (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
-            raise InputError(f"{path}: is no network that was saved as npz") from None
+            raise InputError(f"{path}: is not a network saved as npz") from None
 
     @classmethod
     def for_policy(cls, model: str, *, features: int, scores: str) -> ScoringNetwork:
@@ -175,6 +175,6 @@ def _array(archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]:
         raise InputError(f"the array {name} must hold numbers, or names")
     promised, there = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
     if promised != there:
-        raise InputError(f"the array {name} has {there:,} bytes, and its header promises {promised:,}")
+        raise InputError(f"the array {name} has {there:,} bytes, but its header says {promised:,}")
     values = np.frombuffer(data, dtype, offset=file.tell()) if there else np.empty(0, dtype)
     return values.reshape(shape, order="F" if by_column else "C")

@@ -30,7 +30,7 @@ def find_shadow(
     Parameters
     ----------
     view
-        The machine at the begin of the pass.
+        The machine at the start of the pass.
     head
         The first job that does not fit.
     free

@@ -144,7 +144,7 @@ class NamedMachine:
             return []
         queue: Sequence[WaitingJob] = view.queue[: self._rule.most]
         if self._rule.user:
-            queue = _some_of_each_user(queue, view.free, self._rule.user)
+            queue = _limit_per_user(queue, view.free, self._rule.user)
         if all(job.min_nodes > view.free for job in queue):
             return []
         if any(job.min_nodes < job.nodes for job in queue):
@@ -180,7 +180,7 @@ class NamedMachine:
         self._places = places
 
 
-def _some_of_each_user(queue: Sequence[WaitingJob], free: int, most: int) -> list[WaitingJob]:
+def _limit_per_user(queue: Sequence[WaitingJob], free: int, most: int) -> list[WaitingJob]:
     """The jobs that start in queue order, and the first ``most`` jobs of each user."""
     kept: list[WaitingJob] = []
     known: dict[str, int] = {}
@@ -270,7 +270,11 @@ def named_plan(
     table = _Table(now, everything, round(rule.resolution * SECOND))
     last = now + round(rule.window * SECOND) if rule.window else None
     lag = max(1, round(rule.lag * SECOND))
-    able = range(len(queue)) if all_jobs else _able(table, queue, now, everything & ~in_use, range(len(queue)))
+    able = (
+        range(len(queue))
+        if all_jobs
+        else _remaining_candidates(table, queue, now, everything & ~in_use, range(len(queue)))
+    )
     for number, wish in enumerate(queue):
         if not able or able[-1] < number:
             break
@@ -287,11 +291,13 @@ def named_plan(
         else:
             continue
         if not all_jobs:
-            able = _able(table, queue, now, everything & ~in_use, able)
+            able = _remaining_candidates(table, queue, now, everything & ~in_use, able)
     return starts, kept
 
 
-def _able(table: _Table, queue: Sequence[Wish], now: int, idle: int, able: Sequence[int]) -> Sequence[int]:
+def _remaining_candidates(
+    table: _Table, queue: Sequence[Wish], now: int, idle: int, able: Sequence[int]
+) -> Sequence[int]:
     """Drop jobs behind the last one that can still start now; reserved nodes only become more during a plan."""
     count = len(able)
     while count:
@@ -386,7 +392,7 @@ def _find_place(
                 return None
             earliest = later
             continue
-        at, place = _given_back(wish.nodes, now, allowed, in_use, ends, rule)
+        at, place = _first_release(wish.nodes, now, allowed, in_use, ends, rule)
         if not place:
             if not later:
                 return None
@@ -404,7 +410,7 @@ def _find_place(
     return None
 
 
-def _given_back(
+def _first_release(
     count: int, now: int, allowed: int, in_use: int, ends: Sequence[tuple[int, int]], rule: SlurmBackfill
 ) -> tuple[int, int]:
     """The time at which ``count`` of the nodes are released, and the chosen nodes; no nodes: never.

@@ -186,6 +186,7 @@ PLANTS: dict[str, Plant] = {
         (
             "run jobs.csv -o out --nodes 4 --mechanism N-PAA",
             "loop jobs.csv -o out --nodes 4",
+            "whatif jobs.csv --nodes 4 --order sjf",
             "info jobs.csv",
             "prepare jobs.csv -o out",
             "fit-costs jobs.csv",
@@ -265,6 +266,7 @@ FILES = {
     "experiments/planning/cost_file.py": NOTHING,
     "experiments/planning/plan_inputs.py": "the strategy of a plan is a label",
     "experiments/planning/wait_pairs.py": "result, format",
+    "experiments/recordings/allocations.py": NOTHING,
     "experiments/recordings/archive.py": "result, order",
     "experiments/recordings/streamed_jobs.py": NOTHING,
     "experiments/recordings/run_file.py": "result, format",
@@ -301,7 +303,6 @@ FILES = {
     "workloads/chains/csv_cells.py": NOTHING,
     "workloads/ground/documents.py": "reads documents, of which others use the names",
     "workloads/ground/files.py": "reads texts, of which others use the names",
-    "workloads/ground/compilation.py": "compiled code of ours, sealed, in a directory of the user",
     "workloads/ground/object_code.py": "sources of our loops, whose digest decides whether their code is theirs",
     "workloads/logs/alcf.py": NOTHING,
     "workloads/logs/alea.py": NOTHING,

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from experiments.output.filenames import table_name
-from experiments.output.manifest import open_result
 from experiments.recordings.archive import table_rows
-from experiments.recordings.run_file import RUN
+from experiments.recordings.run_file import open_run
 from experiments.recordings.variants import chosen_variant
 from simulator.resources.machine_jobs import JobWait
 from simulator.results.recording import Recording
@@ -176,7 +175,7 @@ def read_allocations(directory: str | Path, run: str | None = None) -> Allocatio
         If a file was changed, is missing, or names nodes that the machine does not have.
     """
     folder = Path(directory)
-    result = open_result(folder, RUN)
+    result = open_run(folder)
     variant = chosen_variant(folder, result.content, run)
     described = variant.content.get("machine")
     if not isinstance(described, dict):

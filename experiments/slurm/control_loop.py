@@ -23,6 +23,7 @@ from simulator.machine.event_log import Entry
 from simulator.options import Options
 from workloads.ground.errors import InputError
 from workloads.ground.files import read_text
+from workloads.ground.numbers import is_number
 from workloads.ground.units import SECOND, to_seconds
 from workloads.table.job import Job
 
@@ -220,7 +221,9 @@ def _read(journal: Path, head: Mapping[str, Any]) -> tuple[float | None, Iterato
         return None, iter(())
     try:
         documents = [json.loads(line) for line in lines]
-        begin = float(documents[0].pop("begin"))
+        begin = documents[0].pop("begin")
+        if not is_number(begin):
+            raise TypeError("begin")
     except (ValueError, LookupError, TypeError, AttributeError):
         raise InputError(f"{journal}: is not the journal of serve-on-demand") from None
     if documents[0] != json.loads(json.dumps(head)):

@@ -95,7 +95,7 @@ def priority_rows(snapshot: Snapshot) -> list[dict[str, Any]]:
     calculator = _Calculator(snapshot, site)
     try:
         calculator.find_time(waiting, printed)
-        rows = [calculator.row(job, printed.get(int(job["job_id"]))) for job in waiting]
+        rows = [calculator.row(job, printed.get(job["job_id"])) for job in waiting]
     except (KeyError, TypeError, ValueError):
         raise TraceError(
             path, None, "lacks times, sizes or names of its jobs, as 'squeue --json' prints them"

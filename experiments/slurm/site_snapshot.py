@@ -19,6 +19,7 @@ from experiments.slurm.client import call
 from workloads.ground.documents import read_json
 from workloads.ground.errors import InputError, OutputError, TraceError
 from workloads.ground.files import is_plain_name, partial_name, sync
+from workloads.ground.numbers import is_number
 from workloads.logs.snapshot import MANIFEST, SNAPSHOT_FORMAT
 
 __all__ = ["Snapshot", "expand_snapshots", "is_snapshot", "read_snapshot", "take_snapshot"]
@@ -165,7 +166,9 @@ def read_snapshot(path: str | Path) -> Snapshot:
         if document["format"] != SNAPSHOT_FORMAT:
             raise KeyError("format")
         errors = {record["file"]: record["error"] for record in document["commands"]}
-        at = float(document["at"])
+        at = document["at"]
+        if not is_number(at):
+            raise TypeError("at")
         if not all(is_plain_name(name) and isinstance(error, str | None) for name, error in errors.items()):
             raise KeyError("commands")
     except (KeyError, TypeError, ValueError):

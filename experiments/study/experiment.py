@@ -30,6 +30,8 @@ from workloads.ground.files import is_plain_file
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from experiments.figures.figure_form import FigureForm
+
 __all__ = [
     "Experiment",
     "Resources",
@@ -260,6 +262,7 @@ def present_experiment(
     directory: Path,
     also: Callable[[Figure], None] | None = None,
     say: Callable[[str], None] | None = None,
+    form: FigureForm | None = None,
 ) -> list[Verdict]:
     """Write ``ID-verdicts.csv``, ``ID.png`` and ``ID.pdf`` from the tables in a directory.
 
@@ -271,6 +274,8 @@ def present_experiment(
         Function that is called with the figure after it was written.
     say
         Function that is called with a sentence if the existing verdicts differ.
+    form
+        Width, style and formats of the figure; by default those of its design, as PNG and PDF.
 
     Raises
     ------
@@ -279,16 +284,19 @@ def present_experiment(
     """
     tables = read_tables(experiment.id, directory)
     verdicts = judge_experiment(experiment, tables, _record_beside(experiment.id, directory))
-    figure = None if experiment.draw is None else experiment.draw(tables)
+    figure = None
+    if experiment.draw is not None:
+        from experiments.figures.figure_form import FigureForm as Form
+
+        form = form or Form()
+        figure = form.draw(experiment.draw, tables)
     path = directory / f"{experiment.id}{_VERDICTS}"
     before = path.read_bytes() if is_plain_file(path) else None
     write_csv(path, map(verdict_row, verdicts), COLUMNS, follow=False)
     if say is not None and before is not None and before != path.read_bytes():
         say(f"{path.name} was not what the tables say: it is written again")
-    if figure is not None:
-        from experiments.figures.style import save
-
-        save(figure, directory / experiment.id, follow=False)
+    if figure is not None and form is not None:
+        form.save(figure, directory / experiment.id, follow=False)
         if also is not None:
             also(figure)
     return verdicts

@@ -8,7 +8,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.style import relabel, save
+from experiments.figures.figure_form import FigureForm
+from experiments.figures.style import relabel
 from experiments.output.manifest import SWEEP, open_result
 from experiments.recordings.run_file import RUN
 from experiments.recordings.summaries import by_label
@@ -65,7 +66,7 @@ def read_summary(directory: Path) -> list[dict[str, Any]]:
     return read_csv(path)
 
 
-def draw_pictures(directory: Path, unit: str = "nodes") -> list[str]:
+def draw_pictures(directory: Path, unit: str = "nodes", form: FigureForm | None = None) -> list[str]:
     """Draw all figures for which a directory of a replay or a loop has tables; returns their names.
 
     Parameters
@@ -74,12 +75,15 @@ def draw_pictures(directory: Path, unit: str = "nodes") -> list[str]:
         Directory with the tables.
     unit
         Unit of job sizes: ``nodes`` or ``processors``.
+    form
+        Width, style and formats.
 
     Raises
     ------
     TraceError
         If a table lacks columns or values, or was changed.
     """
+    form = form or FigureForm()
     # All figures are drawn before the first is written, so that no picture is written if a table is refused.
     figures: dict[str, Figure] = {}
     swept = is_plain_file(directory / SWEEP) or _has_seeds(directory)
@@ -94,9 +98,9 @@ def draw_pictures(directory: Path, unit: str = "nodes") -> list[str]:
                 continue
         if path is not None:
             with refuse_changes(path):
-                figures[name] = relabel(resolve_name(draw)(by_label(read_csv(path))), unit)
+                figures[name] = relabel(form.draw(resolve_name(draw), by_label(read_csv(path))), unit)
     for name, figure in figures.items():
-        save(figure, directory / name, follow=False)
+        form.save(figure, directory / name, follow=False)
     return list(figures)
 
 
@@ -142,13 +146,16 @@ def find_experiments(directory: Path, names: Iterable[str] = ()) -> list[Experim
 
 
 def present_again(
-    experiments: Iterable[Experiment], directory: Path, say: Callable[[str], None] | None = None
+    experiments: Iterable[Experiment],
+    directory: Path,
+    say: Callable[[str], None] | None = None,
+    form: FigureForm | None = None,
 ) -> Iterator[tuple[Experiment, list[Verdict]]]:
     """Recreate verdicts and figures of experiments from their tables.
 
     Parameters
     ----------
-    experiments, directory, say
+    experiments, directory, say, form
         As in :func:`experiments.study.experiment.present_experiment`.
 
     Raises
@@ -158,7 +165,7 @@ def present_again(
     """
     for item in experiments:
         with refuse_changes(_table(item, directory)):
-            verdicts = present_experiment(item, directory, say=say)
+            verdicts = present_experiment(item, directory, say=say, form=form)
         yield item, verdicts
 
 

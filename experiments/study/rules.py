@@ -124,11 +124,11 @@ class Below(Above):
         return f"holds if the 95 % interval of {self.quantity} lies below {level}, does not hold if it lies above"
 
     def decide(self, found: Interval) -> Decision:
-        """What a 95 % interval says."""
+        """Decide on a 95 % interval."""
         return _decision(found, found.high < self.level, found.low >= self.level, self.level)
 
     def slack(self, mean: Floats) -> Floats:
-        """Depth below the level."""
+        """Difference to the level, positive below it."""
         return self.level - mean
 
 
@@ -148,7 +148,7 @@ class AtLeast(Above):
         )
 
     def decide(self, found: Interval) -> Decision:
-        """What a 95 % interval says."""
+        """Decide on a 95 % interval."""
         return _decision(found, found.low >= self.level, found.high < self.level, self.level)
 
 
@@ -168,11 +168,11 @@ class AtMost(Above):
         )
 
     def decide(self, found: Interval) -> Decision:
-        """What a 95 % interval says."""
+        """Decide on a 95 % interval."""
         return _decision(found, found.high <= self.level, found.low > self.level, self.level)
 
     def slack(self, mean: Floats) -> Floats:
-        """Depth below the level."""
+        """Difference to the level, positive below it."""
         return self.level - mean
 
 

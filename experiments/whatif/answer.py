@@ -18,7 +18,7 @@ from experiments.whatif.conclusion import conclude
 from experiments.whatif.contrasts import METRICS, Contrast
 from experiments.whatif.operation import Operation
 from experiments.whatif.outcomes import ScheduleOutcome
-from experiments.whatif.wording import TimeUnit
+from experiments.whatif.wording import WaitUnit
 from workloads.ground.columns import Quantity
 from workloads.ground.wording import in_unit
 
@@ -108,9 +108,9 @@ class WhatIf:
         return conclude(self.contrasts, error, self.cluster, self.time_unit)
 
     @property
-    def time_unit(self) -> TimeUnit:
+    def time_unit(self) -> WaitUnit:
         """Unit of the waits in words: hours, or minutes where all means are shorter."""
-        return TimeUnit.of(row["wait_h"] for row in self.rows)
+        return WaitUnit.of(row["wait_h"] for row in self.rows)
 
     @property
     def rows(self) -> list[dict[str, Any]]:

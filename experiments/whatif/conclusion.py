@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.whatif.contrasts import Contrast
-from experiments.whatif.wording import TimeUnit, join
+from experiments.whatif.wording import WaitUnit, join
 
 __all__ = ["conclude"]
 
@@ -14,7 +14,7 @@ __all__ = ["conclude"]
 _HARM = 1.1
 
 
-def conclude(contrasts: Sequence[Contrast], error: Mapping[str, Any] | None, cluster: str, unit: TimeUnit) -> str:
+def conclude(contrasts: Sequence[Contrast], error: Mapping[str, Any] | None, cluster: str, unit: WaitUnit) -> str:
     """Say in two sentences which alternatives change the mean wait, what gets worse with it, and what is undecided.
 
     Parameters
@@ -31,7 +31,7 @@ def conclude(contrasts: Sequence[Contrast], error: Mapping[str, Any] | None, clu
     return f"{_decision(contrasts, unit)} {_doubt(contrasts, error, cluster, unit)}"
 
 
-def _decision(contrasts: Sequence[Contrast], unit: TimeUnit) -> str:
+def _decision(contrasts: Sequence[Contrast], unit: WaitUnit) -> str:
     shorter = sorted((one for one in contrasts if one.wait["verdict"] == "gains"), key=_difference)
     longer = sorted((one for one in contrasts if one.wait["verdict"] == "loses"), key=_difference, reverse=True)
     parts = []
@@ -53,7 +53,7 @@ def _decision(contrasts: Sequence[Contrast], unit: TimeUnit) -> str:
     return "; ".join(parts) + "."
 
 
-def _doubt(contrasts: Sequence[Contrast], error: Mapping[str, Any] | None, cluster: str, unit: TimeUnit) -> str:
+def _doubt(contrasts: Sequence[Contrast], error: Mapping[str, Any] | None, cluster: str, unit: WaitUnit) -> str:
     open_ones = [one for one in contrasts if one.wait["verdict"] == "undecided"]
     equal = [one for one in contrasts if one.wait["verdict"] == "equal"]
     if open_ones:
@@ -81,7 +81,7 @@ def _difference(one: Contrast) -> float:
     return difference
 
 
-def _interval(row: Mapping[str, Any], unit: TimeUnit, sign: int = 1) -> str:
+def _interval(row: Mapping[str, Any], unit: WaitUnit, sign: int = 1) -> str:
     """The size of a difference; with ``sign`` -1 that of a reduction."""
     if row["low"] is None or row["high"] is None:
         return f"{unit.text(sign * row['difference'])} {unit.name}"
@@ -89,7 +89,7 @@ def _interval(row: Mapping[str, Any], unit: TimeUnit, sign: int = 1) -> str:
     return f"{unit.difference(sign * row['difference'], low, high, '')} {unit.name}"
 
 
-def _harm(one: Contrast, unit: TimeUnit) -> str:
+def _harm(one: Contrast, unit: WaitUnit) -> str:
     """What gets worse while the mean gets better; empty: nothing."""
     row, found = one.wait, []
     if row["second_p99"] > _HARM * row["first_p99"] and not one.p99.low < 0:

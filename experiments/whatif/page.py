@@ -11,7 +11,7 @@ from experiments.output.csp import with_policy
 from experiments.output.page_templates import page_templates
 from experiments.whatif.charts import Scale, interval_picture, use_picture
 from experiments.whatif.contrasts import Contrast
-from experiments.whatif.wording import TimeUnit, number_text
+from experiments.whatif.wording import WaitUnit, number_text
 from workloads.ground.files import atomic_open
 from workloads.ground.wording import in_unit
 
@@ -110,7 +110,7 @@ def _calibration(answer: WhatIf) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield _WORDS[by], row
 
 
-def _winners(contrast: Contrast, unit: TimeUnit) -> Iterator[dict[str, Any]]:
+def _winners(contrast: Contrast, unit: WaitUnit) -> Iterator[dict[str, Any]]:
     """What each grouping says of an alternative: how many groups gain and lose, and which do most."""
     for by, rows in contrast.groups.items():
         groups = rows[1:]
@@ -124,7 +124,7 @@ def _winners(contrast: Contrast, unit: TimeUnit) -> Iterator[dict[str, Any]]:
         }
 
 
-def _most(groups: Sequence[Mapping[str, Any]], verdict: str, unit: TimeUnit) -> str:
+def _most(groups: Sequence[Mapping[str, Any]], verdict: str, unit: WaitUnit) -> str:
     """The groups with this verdict and the largest total difference."""
     own = sorted(
         (row for row in groups if row["verdict"] == verdict), key=lambda row: -abs(row["difference"]) * row["jobs"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-__all__ = ["TimeUnit", "join", "number_text"]
+__all__ = ["WaitUnit", "join", "number_text"]
 
 _LARGE = 100
 
@@ -21,7 +21,7 @@ def number_text(value: float, sign: str = "") -> str:
     return f"{round(value, digits) + 0.0:{sign},.{digits}f}"
 
 
-class TimeUnit(NamedTuple):
+class WaitUnit(NamedTuple):
     """The unit of an answer's waits.
 
     Attributes
@@ -36,14 +36,14 @@ class TimeUnit(NamedTuple):
     scale: float = 1.0
 
     @classmethod
-    def of(cls, means: Iterable[float]) -> TimeUnit:
+    def of(cls, means: Iterable[float]) -> WaitUnit:
         """Minutes if all mean waits are below an hour [h]."""
         return cls("min", 60.0) if max(means) < 1 else cls()
 
     def text(self, hours: float, sign: str = "") -> str:
         """A time, without the unit.
 
-        >>> TimeUnit("min", 60.0).text(0.5)
+        >>> WaitUnit("min", 60.0).text(0.5)
         '30.0'
         """
         return number_text(hours * self.scale, sign)
@@ -51,7 +51,7 @@ class TimeUnit(NamedTuple):
     def difference(self, value: float | None, low: float | None, high: float | None, sign: str = "+") -> str | None:
         """A difference in hours with its interval, where they are known; without the unit.
 
-        >>> TimeUnit().difference(-1.25, -2.0, 0.5), TimeUnit().difference(3.0, None, None)
+        >>> WaitUnit().difference(-1.25, -2.0, 0.5), WaitUnit().difference(3.0, None, None)
         ('-1.2 [-2.0, +0.5]', '+3.0')
         """
         if value is None:

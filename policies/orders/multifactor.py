@@ -9,6 +9,7 @@ from math import floor
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.kernels.queue_keys import PRIORITY, Formula
 from policies.orders.fairshare import account_name
 from policies.orders.slurm_priority import Association, fair_tree
 from policies.port import Ranking, SystemView, WaitingJob
@@ -111,6 +112,15 @@ class Multifactor:
     def ranking(self) -> Ranking:
         """Vectorised form of this order."""
         return _MultifactorRanking(self)
+
+    def formula(self, nodes: Ints, walltimes: Ints, machine: int) -> Formula | None:
+        """Form of this order for a compiled replay; None if accounts change it, or if it is calculated now and then."""
+        if self.fairshare or self.period or (self.qos and self._qos):
+            return None
+        part = nodes / machine
+        size = self.size * (1.0 - part if self.small else part)
+        given = (self.age, self.max_age * SECOND, 0.0)
+        return Formula(PRIORITY, np.zeros(len(nodes)), size, given, by_submit=True)
 
     def _calculated(self, now: int) -> int:
         """Time of the last calculation [ticks]."""

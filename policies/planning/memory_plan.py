@@ -84,7 +84,7 @@ class MemoryModel:
         """Memory request of each reservation, the largest need in its part of the run, shape (m,) [GB]."""
         ends = np.asarray(milestones, dtype=float)
         begins = np.concatenate(([0.0], ends[:-1]))
-        # Points are from just after the begin to the end, because Equation 2 includes the end of a task.
+        # Points are from just after the start to the end, because Equation 2 includes the end of a task.
         parts = np.arange(1, _LOOKS + 1) / _LOOKS
         needed: Floats = self.at(begins[:, None] + parts * (ends - begins)[:, None]).max(axis=1)
         return needed
@@ -162,7 +162,7 @@ def mem_all_ckpt(
     Notes
     -----
     S(i) = min over j > i of S(j) + (R_i + v_j - v_i + C_j) P(Y > v_i), without a restart at i = 0 and without a
-    checkpoint at the last value. The formula printed in [P] charges C_i and R at i = 0: a checkpoint at the begin of
+    checkpoint at the last value. The formula printed in [P] charges C_i and R at i = 0: a checkpoint at the start of
     the reservation, and a restart without a checkpoint to read.
 
     Examples

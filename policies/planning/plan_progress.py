@@ -24,7 +24,7 @@ class ReservationRequest(NamedTuple):
     place
         Index of its milestone in the plan, from 0; larger indices refer to the extension.
     saved, milestone
-        Saved work at the begin, and completed work at the end of the reservation.
+        Saved work at the start, and completed work at the end of the reservation.
     restart, checkpoint
         Planned times to read the last checkpoint and to write the next one; 0 without a checkpoint.
     checkpointed

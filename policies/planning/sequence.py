@@ -134,7 +134,7 @@ class ReservationSequence:
 
     @cached_property
     def start(self) -> Floats:
-        """Saved work at the begin of each reservation, t_k - T_k; shape (m,)."""
+        """Saved work at the start of each reservation, t_k - T_k; shape (m,)."""
         return np.concatenate(([0.0], self.milestones))[self._from]
 
     @cached_property

@@ -107,7 +107,7 @@ class TaskChain:
             If ``fit`` or ``ends`` is not one of these names.
         """
         if ends not in ("independent", "observed"):
-            raise UnknownNameError("way to the ends", ends, ("independent", "observed"))
+            raise UnknownNameError("kind of ends", ends, ("independent", "observed"))
         averages: Sequence[float | None] = [None] * runs.tasks
         if runs.averages is not None:
             weights = runs.durations.sum(axis=0)

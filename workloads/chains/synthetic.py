@@ -40,7 +40,7 @@ def slant_like(runs: int, rng: np.random.Generator) -> TaskRuns:
     Parameters
     ----------
     runs
-        How many, >= 1.
+        Number of runs, >= 1.
     rng
         Stream of random numbers.
 
@@ -69,7 +69,7 @@ def macruise_like(runs: int, rng: np.random.Generator, reading: str = "ends") ->
     Parameters
     ----------
     runs
-        How many, >= 1.
+        Number of runs, >= 1.
     rng
         Stream of random numbers.
     reading

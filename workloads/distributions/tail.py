@@ -1,4 +1,4 @@
-"""The tail of a distribution with a distant upper bound: its begin, and a grid for it."""
+"""The tail of a distribution with a distant upper bound: its start, and a grid for it."""
 
 from __future__ import annotations
 

@@ -209,7 +209,7 @@ class KernelDistribution(_Inverted):
     upper: float = math.inf
 
     def __repr__(self) -> str:
-        return f"KernelLaw({len(self.centres):,} centres, bandwidth {self.bandwidth:.4g})"
+        return f"KernelDistribution({len(self.centres):,} centres, bandwidth {self.bandwidth:.4g})"
 
     def _mixture(self, x: Array, sign: float) -> Array:
         from scipy import special

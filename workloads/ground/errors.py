@@ -108,7 +108,7 @@ def error_sentence(error: BaseException) -> str:
     if isinstance(error, ImportError) and is_foreign(error):
         return f"a package that Holdfast needs cannot be imported: {reason}: install Holdfast again"
     if _is_dead_worker(error):
-        return "a worker died, perhaps for want of memory: use fewer workers"
+        return "a worker died, possibly out of memory: use fewer workers"
     if is_foreign(error):
         return f"the system refuses: {reason}"
     return f"a defect of Holdfast or of a plug-in: {reason}"

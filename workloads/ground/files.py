@@ -252,7 +252,7 @@ def _atomic_open(path: str | Path, mode: str, follow: bool) -> Iterator[IO[Any]]
             if found is not None:
                 found[os.path.realpath(target)] = noted.digest
     except OSError as error:
-        # An error that names another file comes from the caller, who reads it in the block.
+        # An error that names another file comes from the block of the caller, which reads that file.
         if error.filename not in (None, str(partial), partial):
             raise
         raise OutputError(f"{path}: cannot be written: {_reason(error)}") from None
@@ -278,7 +278,7 @@ def written_digest(path: Path) -> str:
 
 
 class _Noting(io.RawIOBase):
-    """A file that is written from its begin to its end, and the digest of what was written; empty after a jump."""
+    """A file that is written from start to end, with the digest of its content; the digest is empty after a seek."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

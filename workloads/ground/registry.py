@@ -255,7 +255,7 @@ class Registry(Generic[T]):
     def _with_parameters(self, name: str, plugin: Any, words: list[str]) -> Any:
         legal = plugin_parameters(plugin)
         if not legal:
-            raise InputError(f"the {self.kind} {name} has no parameters, and {' '.join(words)!r} came")
+            raise InputError(f"the {self.kind} {name} has no parameters, but {' '.join(words)!r} was given")
         values: dict[str, Any] = {}
         for word in words:
             key, mark, value = word.partition("=")

@@ -116,7 +116,7 @@ def as_rigid(trace: Trace) -> Jobs:
     Returns
     -------
     Jobs
-        In the order of the trace; job ids as in :func:`assign`.
+        Jobs in the order of the trace; job ids as in :func:`assign`.
     """
     return TypedJobs(trace.jobs).jobs()
 

@@ -84,14 +84,14 @@ def resolve_grouping(trace: Trace, group_by: str = "auto") -> str:
     if group_by not in GROUPINGS:
         raise ParameterError("group_by", f"one of {', '.join(GROUPINGS)}", group_by)
     if group_by == "auto":
-        return next((key for key in ("project", "user") if _tells_apart(trace, key)), "campaign")
+        return next((key for key in ("project", "user") if _has_several_values(trace, key)), "campaign")
     if group_by != "campaign" and trace.jobs and not trace.jobs.has(group_by):
         known = ", ".join(key for key in GROUPINGS[1:] if key == "campaign" or trace.jobs.has(key))
         raise ParameterError("group_by", f"auto or one of {known} (this trace names no {group_by})", group_by)
     return group_by
 
 
-def _tells_apart(trace: Trace, key: str) -> bool:
+def _has_several_values(trace: Trace, key: str) -> bool:
     """Whether a column has at least two distinct values."""
     codes = trace.jobs.columns.get(key)
     return codes is not None and len(codes) > 0 and bool((codes != codes[0]).any())
@@ -100,7 +100,7 @@ def _tells_apart(trace: Trace, key: str) -> bool:
 def job_groups(trace: Trace, group_by: str = "auto") -> tuple[list[str], NDArray[np.int64]]:
     """The name of each group, and the group of each job, shape (n,); see :func:`group_jobs`."""
     group_by = resolve_grouping(trace, group_by)
-    by_user = group_by == "user" or (group_by == "project" and _tells_apart(trace, "user"))
+    by_user = group_by == "user" or (group_by == "project" and _has_several_values(trace, "user"))
     jobs = trace.jobs
     empty = np.array([not name for name in jobs.names] or [True])
     keys = np.full(len(jobs), -1)

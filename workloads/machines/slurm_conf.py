@@ -112,7 +112,7 @@ def _parameter(path: str | Path, number: int, line: str) -> tuple[str, str]:
         return "Include", line[8:]
     name, between, value = line.partition("=")
     if not between or not _NAME.fullmatch(name.strip()):
-        raise TraceError(path, number, f"is no parameter of slurm.conf: {format_value(line)}")
+        raise TraceError(path, number, f"is not a parameter of slurm.conf: {format_value(line)}")
     if value.startswith("="):
         raise TraceError(path, number, f"must have one '=' between name and value: {format_value(line)}")
     return name.strip(), value

@@ -76,7 +76,7 @@ def sinfo_records(text: str, path: str | Path) -> Records:
     first, headings, mark = _heading(text)
     kinds = [_HEADINGS.get(heading, "") for heading in headings]
     if "cpus" not in kinds:
-        raise TraceError(path, first, "has no column CPUS, so that it does not say how many cores a node has", _ADVICE)
+        raise TraceError(path, first, "has no column CPUS, so that the cores of a node are unknown", _ADVICE)
     nodes: dict[str, dict[str, str]] = {}
     partitions: dict[str, dict[str, str]] = {}
     for number, line in enumerate(text.splitlines()[first:], first + 1):
@@ -102,7 +102,7 @@ def sinfo_records(text: str, path: str | Path) -> Records:
         where = {kind: words.pop(kind) for kind in _OF_PARTITIONS if kind in words}
         node = nodes.setdefault(names, words)
         if (node["cpus"], node.get("gres")) != (words["cpus"], words.get("gres")):
-            raise TraceError(path, number, f"describes {format_value(names)} otherwise than a row above")
+            raise TraceError(path, number, f"describes {format_value(names)} differently from a row above")
         if partition:
             found = partitions.setdefault(partition, {"partitionname": partition, "nodes": names, **where})
             if found["nodes"] != names and names not in found["nodes"].split(";"):

@@ -66,7 +66,7 @@ class FailureRate:
         nodes
             Number of nodes of the machine. The simulation ignores failures of nodes that are down.
         start
-            Begin of the observed time [s].
+            Start of the observed time [s].
         """
         gaps, repairs, places = (stream(self.seed, "failures", what) for what in ("gaps", "repairs", "places"))
         # Parameter of the lognormal distribution with this mean and variation.

@@ -64,7 +64,7 @@ def parquet_blocks(
     except unreadable:
         raise TraceError(path, None, "is a damaged Parquet file") from None
     if held > max(_HARMLESS, len(data)):
-        raise TraceError(path, None, f"says that it holds {held:,} rows in {len(data):,} bytes, which no table does")
+        raise TraceError(path, None, f"declares {held:,} rows in {len(data):,} bytes, which is not possible")
 
     def blocks() -> Iterator[tuple[Sequence[Sequence[str]], list[int]]]:
         wanted = None if used is None else [file.schema_arrow.names[place] for place in used]

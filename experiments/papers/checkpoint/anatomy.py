@@ -200,11 +200,12 @@ def draw_parts(axes: Axes, rows: Sequence[Row], place: float, *, label_reservati
 def _draw_reservations(tables: Tables) -> Figure:
     from matplotlib.patches import Patch
 
-    from experiments.figures.style import FONT, PAGE, dress, legend_above, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import FONT, dress, legend_above
 
     rows = tables[""]
     figure = new_figure(PAGE, 1.5)
-    axes = figure.subplots()
+    axes = subplots(figure)
     draw_parts(axes, rows, 0.0)
     names = {"restart": "R", "work": "T", "checkpoint": "C"}
     for row in rows:
@@ -220,11 +221,12 @@ def _draw_reservations(tables: Tables) -> Figure:
 
 
 def _draw_progress(tables: Tables) -> Figure:
-    from experiments.figures.style import FONT, INK, PAGE, dress, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import FONT, INK, dress
 
     rows = tables[""]
     figure = new_figure(PAGE * 0.75, 3.2)
-    axes = figure.subplots()
+    axes = subplots(figure)
     line = progress(rows)
     axes.plot([x for x, _ in line], [y for _, y in line], color="#777777", linewidth=0.8, linestyle=":")
     for row in rows:

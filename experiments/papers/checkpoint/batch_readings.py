@@ -251,13 +251,14 @@ def _sentences(rows: Sequence[Row]) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above, panel_letters
 
     rows = tables[""]
     operation, _ = nearest(rows)[0]
     own = _rows(rows, _JUDGEMENT, _MIX, operation)
     figure = new_figure(PAGE, 2.6)
-    panels = figure.subplots(1, 2)
+    panels = subplots(figure, 1, 2)
     looks = ((_OWN, "o", "#0072B2", -0.12), (_HPC, "s", "#7F7F7F", 0.12))
     shown = ((UTILIZATIONS, "utilization", 100.0, "Utilisation", "%"), (STRETCHES, "stretch", 1.0, "Stretch", ""))
     for axes, (columns, name, scale, title, unit) in zip(panels, shown, strict=True):

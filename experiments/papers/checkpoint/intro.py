@@ -158,10 +158,11 @@ def _probabilities(rows: Sequence[Row]) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import FONT, INK, dress, legend_above, panel_letters
 
     figure = new_figure(PAGE * 0.8, 4.6)
-    above, below = figure.subplots(2, 1, height_ratios=(1, 1.6))
+    above, below = subplots(figure, 2, 1, height_ratios=(1, 1.6))
     rows = tables["histogram"]
     middles = [(row["from"] + row["to"]) / 2 for row in rows]
     above.bar(middles, [row["jobs"] for row in rows], rows[0]["to"] - rows[0]["from"], color="#A9CBE4", linewidth=0)

@@ -171,11 +171,12 @@ def _gains(metric: Metric, gains: list[float], remark: str) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above, panel_letters
 
     rows = tables[""]
     figure = new_figure(PAGE, 2.6)
-    panels = figure.subplots(1, len(_METRICS))
+    panels = subplots(figure, 1, len(_METRICS))
     printed = {UTILIZATION: "utilization", EXECUTION: "stretch", RESPONSE: "stretch"}
     titles = {UTILIZATION: "Utilisation", EXECUTION: "Stretch by execution", RESPONSE: "Stretch with waits"}
     looks = (("optimal", "", "o", "#0A62A0", -0.13), ("masi", "hpc_", "s", "#E08214", 0.13))

@@ -86,7 +86,7 @@ def table_distributions(names: Iterable[str]) -> dict[str, Distribution]:
     chosen = list(names)
     for name in chosen:
         if name not in TABLE_1:
-            raise UnknownNameError("law", name, TABLE_1)
+            raise UnknownNameError("distribution", name, TABLE_1)
     return {name: bound_support(TABLE_1[name]) for name in chosen}
 
 

@@ -238,11 +238,12 @@ def _list_names(names: Sequence[str]) -> str:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import FONT, INK, dress, legend_above
 
     names = list(dict.fromkeys(row["law"] for row in tables["curves"]))
     figure = new_figure(PAGE, 0.4 + 1.55 * math.ceil(len(names) / 3))
-    panels = figure.subplots(math.ceil(len(names) / 3), min(3, len(names)), sharex=True, squeeze=False).ravel()
+    panels = subplots(figure, math.ceil(len(names) / 3), min(3, len(names)), sharex=True, squeeze=False).ravel()
     colors = dict(zip(_COLUMNS, ("#D55E00", "#009E73"), strict=True))
     handles: dict[str, Any] = {}
     for axes, name in zip(panels, names, strict=False):

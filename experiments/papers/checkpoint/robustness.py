@@ -145,11 +145,12 @@ def _converges(points: _Points, ratio: Mapping[tuple[str, float], float]) -> Ver
 def _draw(tables: Tables) -> Figure:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
     figure = new_figure(PAGE, 2.8)
-    panels = figure.subplots(1, 2)
+    panels = subplots(figure, 1, 2)
     style = look(list(FIVE))
     labels = {"mean": "mean / original mean", "std": "deviation / original deviation"}
     for axes, varied in zip(panels, labels, strict=True):

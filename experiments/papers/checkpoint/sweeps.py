@@ -157,12 +157,13 @@ def _periodic(name: str, costs: _Costs) -> Verdict:
 
 
 def _draw_overheads(tables: Tables) -> Figure:
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
     names = list(dict.fromkeys(row["law"] for row in rows))
     figure = new_figure(PAGE, 2.7)
-    panels = figure.subplots(1, len(names), squeeze=False).ravel()
+    panels = subplots(figure, 1, len(names), squeeze=False).ravel()
     style = look(list(FIVE))
     for axes, name in zip(panels, names, strict=True):
         for strategy, title in FIVE.items():
@@ -257,12 +258,13 @@ _SLOW = ("weibull", "pareto")
 
 
 def _draw_epsilons(tables: Tables) -> Figure:
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
     names = list(dict.fromkeys(row["law"] for row in rows))
     figure = new_figure(PAGE, 3.1)
-    left, right = figure.subplots(1, 2)
+    left, right = subplots(figure, 1, 2)
     style = look(names)
     for name in names:
         own = [row for row in rows if row["law"] == name]

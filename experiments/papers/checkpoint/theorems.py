@@ -196,13 +196,14 @@ def _draw(tables: Tables) -> Figure:
     """Draw the bound of Theorem 3 with the measured costs, and the gain of a mix of both kinds of reservations."""
     from matplotlib.lines import Line2D
 
-    from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import FONT, INK, dress, legend_above, panel_letters
 
     names = list(dict.fromkeys(row["law"] for row in tables[""]))
     epsilons = sorted({row["epsilon"] for row in tables[""]})
     multiples = sorted({row["multiple"] for row in tables["gain"]})
     figure = new_figure(PAGE, 1.3 + 0.2 * len(names))
-    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1, 1.35))
+    left, right = subplots(figure, 1, 2, sharey=True, width_ratios=(1, 1.35))
     looks = dict(zip(epsilons, zip("os^DvP", ("#7DBCE8", "#3FAF8C", "#BC7311", "#1F1F1F"), strict=False), strict=False))
     for epsilon, (marker, color) in looks.items():
         left.axvline(100 * epsilon, color=color, linestyle="--", linewidth=0.9)

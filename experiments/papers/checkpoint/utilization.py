@@ -129,15 +129,16 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
+    from experiments.figures.canvas import PAGE, new_figure, subplots
     from experiments.figures.study.intervals import draw_bars
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.style import dress, legend_above, panel_letters
     from experiments.statistics import Interval
 
     rows, summary = tables[""], tables["summary"]
     names = list(dict.fromkeys(row["application"] for row in rows))
     colors = {STRATEGY_NAMES[strategy]: color for strategy, color in STRATEGY_COLORS.items()}
     figure = new_figure(PAGE, 4.0)
-    panels = figure.subplots(2, 3).ravel()
+    panels = subplots(figure, 2, 3).ravel()
     labels = {
         UTILIZATION: ("utilisation (%)", "Utilisation"),
         EXECUTION: ("execution time / walltime", "Stretch, execution"),

@@ -236,15 +236,16 @@ def _worse(series: _Series, title: str) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
+    from experiments.figures.canvas import PAGE, new_figure, subplots
     from experiments.figures.study.intervals import draw_band
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
     overheads = sorted({float(row["overhead"]) for row in rows}, reverse=True)
     names = list(dict.fromkeys(row["application"] for row in rows))
     lines = [(overhead, metric) for overhead in overheads for metric in _METRICS]
     figure = new_figure(PAGE, 0.5 + 1.55 * len(lines))
-    panels = figure.subplots(len(lines), len(names), sharex=True, squeeze=False)
+    panels = subplots(figure, len(lines), len(names), sharex=True, squeeze=False)
     for (overhead, metric), line in zip(lines, panels, strict=True):
         for name, axes in zip(names, line, strict=True):
             for strategy in ("optimal", "all-ckpt"):

@@ -108,12 +108,13 @@ def _judge_distributions(tables: Tables) -> list[Verdict]:
 
 
 def _draw_distributions(tables: Tables) -> Figure:
-    from experiments.figures.style import INK, PAGE, dress, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress
 
     rows = tables[""]
     lines = math.ceil(len(rows) / 3)
     figure = new_figure(PAGE, 1.5 * lines)
-    panels = figure.subplots(lines, min(3, len(rows)), squeeze=False).ravel()
+    panels = subplots(figure, lines, min(3, len(rows)), squeeze=False).ravel()
     for axes, row in zip(panels, rows, strict=False):
         own = [point for point in tables["densities"] if point["law"] == row["law"]]
         axes.plot([point["t"] for point in own], [point["density"] for point in own], color="#0072B2", linewidth=1.2)
@@ -228,11 +229,12 @@ def _judge_applications(tables: Tables) -> list[Verdict]:
 
 
 def _draw_applications(tables: Tables) -> Figure:
-    from experiments.figures.style import INK, PAGE, dress, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress
 
     rows = tables[""]
     figure = new_figure(PAGE, 2.0)
-    for axes, row in zip(figure.subplots(1, len(rows), squeeze=False).ravel(), rows, strict=True):
+    for axes, row in zip(subplots(figure, 1, len(rows), squeeze=False).ravel(), rows, strict=True):
         own = [point for point in tables["survival"] if point["application"] == row["application"]]
         axes.plot([point["t"] / 60 for point in own], [point["survival"] for point in own], color="#0072B2", lw=1.3)
         axes.axvline(row["mean"] / 60, color=INK, linewidth=0.7, linestyle="--")

@@ -101,10 +101,11 @@ def _judge_behaviour(tables: Tables) -> list[Verdict]:
 
 
 def _draw_behaviour(tables: Tables) -> Figure:
-    from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above, panel_letters
 
     figure = new_figure(PAGE, 4.4)
-    panels = figure.subplots(2, 2)
+    panels = subplots(figure, 2, 2)
     looks = {"runs": (INK, "-", "runs"), "usual": ("#0072B2", "--", "usual"), "polynomial": ("#E69F00", "--", "")}
     for (left, right), (name, (title, _)) in zip(panels, _example_applications().items(), strict=True):
         bars = _application_rows(tables["histogram"], name)
@@ -185,10 +186,11 @@ def _judge_inputs(tables: Tables) -> list[Verdict]:
 
 
 def _draw_inputs(tables: Tables) -> Figure:
-    from experiments.figures.style import COLUMN, INK, dress, legend_above, new_figure
+    from experiments.figures.canvas import COLUMN, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above
 
     figure = new_figure(COLUMN * 1.4, 3.0)
-    axes = figure.subplots()
+    axes = subplots(figure)
     axes.plot(
         [row["size_mb"] for row in tables[""]],
         [row["time_h"] for row in tables[""]],

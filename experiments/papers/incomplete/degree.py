@@ -156,12 +156,13 @@ def _high_degree(rows: Sequence[Row]) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
     names = [name for name in _NAMES if any(row["application"] == name for row in rows)]
     figure = new_figure(PAGE, 2.7)
-    panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
+    panels = subplots(figure, 1, len(names), sharey=True, squeeze=False)[0]
     colors = ("#CC79A7", "#0072B2", "#E69F00", "#009E73")
     for axes, name in zip(panels, names, strict=True):
         sizes = sorted({row["samples"] for row in rows if row["application"] == name})

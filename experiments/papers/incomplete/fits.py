@@ -129,7 +129,8 @@ def _judge_steps(tables: Tables) -> list[Verdict]:
 
 
 def _draw_steps(tables: Tables) -> Figure:
-    from experiments.figures.style import COLUMN, FONT, INK, dress, new_figure
+    from experiments.figures.canvas import COLUMN, new_figure, subplots
+    from experiments.figures.style import FONT, INK, dress
 
     looks = {
         "law": (INK, ":", "true law"),
@@ -139,7 +140,7 @@ def _draw_steps(tables: Tables) -> Figure:
         "usual": ("#0072B2", "-", "usual distribution"),
     }
     figure = new_figure(COLUMN * 1.4, 3.0)
-    axes = figure.subplots()
+    axes = subplots(figure)
     for method, (color, line, label) in looks.items():
         rows = [row for row in tables[""] if row["method"] == method]
         times, heights = [row["time_h"] for row in rows], [row["cdf"] for row in rows]
@@ -242,11 +243,12 @@ def _worst(rows: Sequence[Row]) -> str:
 
 
 def _draw_densities(tables: Tables) -> Figure:
-    from experiments.figures.style import COLUMN, INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import COLUMN, PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above, panel_letters
 
     names = list(dict.fromkeys(row["family"] for row in tables["curves"]))
     figure = new_figure(PAGE if len(names) > 1 else COLUMN, 2.7)
-    panels = figure.subplots(1, len(names), squeeze=False)[0]
+    panels = subplots(figure, 1, len(names), squeeze=False)[0]
     colors = dict(zip(applications(), ("#0072B2", "#009E73", "#D55E00", "#CC79A7"), strict=True))
     for axes, name in zip(panels, names, strict=True):
         for application, color in colors.items():

@@ -202,8 +202,9 @@ _BLUES = ("#9CC9E8", "#4A97C9", "#0072B2", "#00456B")
 
 
 def _draw(tables: Tables) -> Figure:
+    from experiments.figures.canvas import PAGE, new_figure, subplots
     from experiments.figures.study.intervals import draw_bars
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
     names = [name for name in dict.fromkeys(str(row["strategy"]) for row in rows) if not name.startswith("hpc ")]
@@ -223,7 +224,7 @@ def _draw(tables: Tables) -> Figure:
         WHOLE: "all done (h)",
     }
     figure = new_figure(PAGE, 0.5 + 1.6 * len(metrics))
-    panels = figure.subplots(len(metrics), len(widths), squeeze=False, sharey="row")
+    panels = subplots(figure, len(metrics), len(widths), squeeze=False, sharey="row")
     for line, (metric, label) in zip(panels, metrics.items(), strict=True):
         for axes, widest in zip(line, widths, strict=True):
             series = {

@@ -219,13 +219,14 @@ def _rises(rows: Sequence[Row], measure: WeekMeasure, name: str) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.style import INK, PAGE, dress, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, panel_letters
     from experiments.papers.profiles.shared_data import mark_figure
 
     rows = tables[""]
     known = list_operations(rows)
     figure = new_figure(PAGE, 0.9 + 0.19 * len(known))
-    panels = figure.subplots(1, 3, sharey=True)
+    panels = subplots(figure, 1, 3, sharey=True)
     found = {
         operation: measure_changes(rows_under(rows, JUDGEMENT, operation), WeekMeasure(makespan="all"))
         for operation in known

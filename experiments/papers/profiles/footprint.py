@@ -199,10 +199,11 @@ def _draw(tables: Tables) -> Figure:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above, panel_letters
 
     figure = new_figure(PAGE, 2.6)
-    panels = figure.subplots(1, 2, sharey=True)
+    panels = subplots(figure, 1, 2, sharey=True)
     highest = max(row["peak_gb"] for row in tables[""])
     for axes, machine in zip(panels, (HERE, THERE), strict=True):
         rows = rows_where(tables[""], machine=machine)

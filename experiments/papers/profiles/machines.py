@@ -194,7 +194,7 @@ class Machines:
             raise ParameterError("samples", "numbers of past runs, 2 or more", parameters.samples)
         for scale in parameters.scales:
             if scale not in _SCALES:
-                raise UnknownNameError("way to scale", scale, _SCALES)
+                raise UnknownNameError("kind of factors", scale, _SCALES)
         self.parameters, self.seed = parameters, seed
         self.runs = task_runs(parameters.tasks, parameters.runs, seed)
         self.heavy = int(self.runs.peaks.mean(axis=0).argmax())

@@ -133,12 +133,13 @@ def _judge_table(tables: Tables) -> Sequence[Verdict]:
 
 def _draw_table(tables: Tables) -> Figure:
     """Draw printed and drawn values side by side: mean times with deviations, and peak memory."""
-    from experiments.figures.style import PAGE, STATE_COLORS, dress, legend_above, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import STATE_COLORS, dress, legend_above
 
     rows = tables[""]
     tasks = column(rows, "task")
     figure = new_figure(PAGE, 2.4)
-    times, memory = figure.subplots(1, 2)
+    times, memory = subplots(figure, 1, 2)
     for shift, prefix, label, color in (
         (-0.2, "printed_", "printed", STATE_COLORS["idle"]),
         (0.2, "", "drawn", STATE_COLORS["compute"]),

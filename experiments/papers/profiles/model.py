@@ -98,10 +98,11 @@ def draw_ends(tables: Tables, ways: Sequence[str]) -> Figure:
     """Draw y_i(t) over time: runs as solid lines, models dashed."""
     from matplotlib.lines import Line2D
 
-    from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above
 
     figure = new_figure(PAGE, 2.6)
-    axes = figure.subplots()
+    axes = subplots(figure)
     tasks = list(dict.fromkeys(row["task"] for row in tables[""]))
     for task in tasks:
         rows = rows_where(tables[""], task=task)
@@ -262,10 +263,11 @@ def _judge_samples(tables: Tables) -> Sequence[Verdict]:
 
 
 def _draw_samples(tables: Tables) -> Figure:
-    from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above, panel_letters
 
     figure = new_figure(PAGE, 2.7)
-    left, right = figure.subplots(1, 2, width_ratios=(1, 2))
+    left, right = subplots(figure, 1, 2, width_ratios=(1, 2))
     drawn = [row for row in tables["average"] if row["samples"]]
     sizes = sorted({row["samples"] for row in drawn})
     reality = tables["reality"][0]

@@ -175,10 +175,11 @@ def _measure_macruise(parameters: PlanSizes, seed: int) -> Tables:
 
 
 def _draw(tables: Tables, metrics: Sequence[Metric] = tuple(PROFILES.values())) -> Figure:
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import dress, legend_above, panel_letters
 
     figure = new_figure(PAGE, 2.6)
-    panels = figure.subplots(1, len(metrics))
+    panels = subplots(figure, 1, len(metrics))
     chosen = sizes(tables)
     strategies = list(dict.fromkeys(row["strategy"] for row in tables[""]))
     handles: dict[str, Any] = {}

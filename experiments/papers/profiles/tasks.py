@@ -92,11 +92,12 @@ def _draw_profile(tables: Tables) -> Figure:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above, panel_letters
 
     labels = list(dict.fromkeys(row["walltime"] for row in tables[""]))
     figure = new_figure(PAGE, 2.3)
-    panels = figure.subplots(1, len(labels), sharex=True, sharey=True)
+    panels = subplots(figure, 1, len(labels), sharex=True, sharey=True)
     for axes, label in zip(panels, labels, strict=True):
         rows = rows_where(tables[""], walltime=label)
         for row in rows:
@@ -151,10 +152,11 @@ def _judge_decomposition(tables: Tables) -> Sequence[Verdict]:
 def _draw_decomposition(tables: Tables) -> Figure:
     from matplotlib.patches import Patch
 
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import dress, legend_above
 
     figure = new_figure(PAGE, 3.2)
-    axes = figure.subplots()
+    axes = subplots(figure)
     tasks = list(dict.fromkeys(row["task"] for row in tables[""]))
     last = {row["run"]: row["end_min"] for row in rows_where(tables[""], task=tasks[-1])}
     order = {run: place for place, run in enumerate(sorted(last, key=lambda run: (last[run], str(run))))}

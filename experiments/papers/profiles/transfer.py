@@ -231,14 +231,15 @@ def _factors(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.style import COLUMN, dress, legend_above, new_figure
+    from experiments.figures.canvas import COLUMN, new_figure, subplots
+    from experiments.figures.style import dress, legend_above
 
     rows = tables[""]
     sizes = sorted({row["samples"] for row in rows})
     kinds = list(dict.fromkeys((row["strategy"], row["machine"], row["scale"]) for row in rows))
     shades = {_ALL: ("#0072B2", "#56B4E9", "#A9D8F2"), V2: ("#B36B00", "#E69F00", "#F5D38C")}
     figure = new_figure(COLUMN * 1.6, 3.2)
-    axes = figure.subplots()
+    axes = subplots(figure)
     width = 0.86 / len(kinds)
     handles: dict[str, Any] = {}
     for place, (strategy, machine, scale) in enumerate(kinds):

@@ -82,10 +82,11 @@ def _judge_variation(tables: Tables) -> Sequence[Verdict]:
 
 
 def _draw_variation(tables: Tables) -> Figure:
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import dress, legend_above
 
     figure = new_figure(PAGE, 2.6)
-    axes = figure.subplots()
+    axes = subplots(figure)
     place, handles = 0, []
     for dataset, (middle, spread) in _PRINTED.items():
         minutes = column(rows_where(tables[""], dataset=dataset), "walltime_min")
@@ -148,10 +149,11 @@ def _judge_repetitions(tables: Tables) -> Sequence[Verdict]:
 
 
 def _draw_repetitions(tables: Tables) -> Figure:
-    from experiments.figures.style import COLUMN, dress, legend_above, new_figure
+    from experiments.figures.canvas import COLUMN, new_figure, subplots
+    from experiments.figures.style import dress, legend_above
 
     figure = new_figure(COLUMN, 2.4)
-    axes = figure.subplots()
+    axes = subplots(figure)
     handles = {}
     inputs = list(dict.fromkeys((row["dataset"], row["input"]) for row in tables[""]))
     for place, (dataset, name) in enumerate(inputs, 1):
@@ -194,10 +196,11 @@ def _judge_sizes(tables: Tables) -> Sequence[Verdict]:
 
 
 def _draw_sizes(tables: Tables) -> Figure:
-    from experiments.figures.style import COLUMN, dress, legend_above, new_figure
+    from experiments.figures.canvas import COLUMN, new_figure, subplots
+    from experiments.figures.style import dress, legend_above
 
     figure = new_figure(COLUMN, 2.4)
-    axes = figure.subplots()
+    axes = subplots(figure)
     handles, names = [], []
     for dataset in dict.fromkeys(row["dataset"] for row in tables[""]):
         rows = rows_where(tables[""], dataset=dataset)

@@ -82,7 +82,7 @@ def fit_waits(
         raise ParameterError("nodes", "whole numbers of at least 1", size.tolist()[:5])
     if x.size and not float(x.min()) > 0:
         raise ParameterError("walltimes", "above 0", float(x.min()))
-    if not _tells_a_line(x):
+    if not _determines_line(x):
         count = len(np.unique(x))
         raise InputError(
             f"alpha and gamma can be fitted to at least {_FEWEST} pairs of walltime and wait with two different "
@@ -93,7 +93,7 @@ def fit_waits(
     found = []
     for low, high in zip((0, *ends), (*ends, None), strict=True) if ends else ():
         inside = (size > low) & (True if high is None else size <= high)
-        few = int(inside.sum()) < least_pairs or not _tells_a_line(x[inside])
+        few = int(inside.sum()) < least_pairs or not _determines_line(x[inside])
         fit = WaitFit(everyone.alpha, everyone.gamma, pairs=int(inside.sum())) if few else _fit(x[inside], y[inside])
         found.append(SizeClass(low + 1, high, fit, fallback=few))
     return WaitModel(everyone, tuple(found))
@@ -201,7 +201,7 @@ def _times(name: str, values: ArrayLike) -> Floats:
     return times
 
 
-def _tells_a_line(x: Floats) -> bool:
+def _determines_line(x: Floats) -> bool:
     return len(x) >= _FEWEST and float(np.ptp(x)) > 0
 
 

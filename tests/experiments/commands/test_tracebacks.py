@@ -163,17 +163,17 @@ def header(shape: str, kind: str = "<f8") -> bytes:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (header("(1000000000000,)"), "m.npz: the array outer has 16 bytes, and its header promises 8,000,000,000,000"),
-        (header("(99999999, 99999999)"), "its header promises 79,999,998,400,000,008"),
-        (header("(1,)"), "m.npz: the array outer has 16 bytes, and its header promises 8"),
-        (header("(2,", "<f8"), "is no network that was saved as npz"),
+        (header("(1000000000000,)"), "m.npz: the array outer has 16 bytes, but its header says 8,000,000,000,000"),
+        (header("(99999999, 99999999)"), "but its header says 79,999,998,400,000,008"),
+        (header("(1,)"), "m.npz: the array outer has 16 bytes, but its header says 8"),
+        (header("(2,", "<f8"), "is not a network saved as npz"),
         pytest.param(  # numpy reads the syntax of Python 2, and warns
-            header("(2L,)"), "is no network that was saved as npz", marks=pytest.mark.filterwarnings("default")
+            header("(2L,)"), "is not a network saved as npz", marks=pytest.mark.filterwarnings("default")
         ),
         (header("(2,)", "|O"), "m.npz: "),
-        (header("(4,)", "<U1"), "is no network that was saved as npz"),
-        (b"", "is no network that was saved as npz"),
-        (b"\x93NUMPY\x01\x00\xff\xff{", "is no network that was saved as npz"),
+        (header("(4,)", "<U1"), "is not a network saved as npz"),
+        (b"", "is not a network saved as npz"),
+        (b"\x93NUMPY\x01\x00\xff\xff{", "is not a network saved as npz"),
     ],
 )
 def test_networks_with_false_headers(data: bytes, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,7 +101,7 @@ def test_orders_and_rules(text: str, order: str, backfilling: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("what is this", "slurm.conf:1: is no parameter"),
+        ("what is this", "slurm.conf:1: is not a parameter"),
         ("# nothing\n", "holds no parameter"),
         ("ClusterName=a\nSchedulerParameters==bf_window=3", "slurm.conf:2: must have one '='"),
         ("SchedulerParameters=bf_max_job_test=many", "must be a whole number, not 'many'"),

@@ -48,7 +48,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert cli.main(["slurm", "priorities", "."]) == 2
     assert (
         capsys.readouterr().err
-        == "holdfast slurm priorities: .: is no snapshot; 'holdfast slurm snapshot -o DIR' makes one\n"
+        == "holdfast slurm priorities: error: .: is no snapshot; 'holdfast slurm snapshot -o DIR' makes one\n"
     )
 
 

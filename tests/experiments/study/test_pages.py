@@ -12,7 +12,8 @@ import pytest
 from PIL import Image
 
 from experiments import cli
-from experiments.figures.style import mechanism_color, mechanism_marker, new_figure
+from experiments.figures.canvas import new_figure
+from experiments.figures.style import mechanism_color, mechanism_marker
 from experiments.output.manifest import seal
 from experiments.study.cost_log import read_costs, took
 from experiments.study.experiment import all_experiments, find_experiment, read_tables

@@ -232,7 +232,7 @@ def test_a_state_that_does_not_fit_is_explained_before_jobs_are_left_out(
     path.write_text(SACCT + "".join(row.format(n, n, n, n + 1000) for n in starts))
     words = f"forecast {path} --at 500 --machine 4 --draws 1 --workers 1 --runtimes walltime --nodes 1 --walltime 10m"
     assert cli.main(words.split()) == 0
-    first, last = capsys.readouterr().err.splitlines()
+    first, last, _ = capsys.readouterr().err.splitlines()
     assert "jobs occupied up to 6 of 4 nodes at once" in first
     assert "2 jobs are left out, because the jobs of this time need more than the 4 nodes" in last
 
