@@ -27,7 +27,7 @@ from workloads.ground.errors import format_value
 from workloads.ground.release import VERSION
 from workloads.ground.trust import trust
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "command_parser", "main"]
 
 #: Commands and their descriptions by group, in the order in which a new user needs them.
 _GROUPS = {
@@ -69,6 +69,7 @@ _GROUPS = {
         "reproduce": "run all experiments of the papers and write one report",
         "marginals": "compare the marginal distributions of a generated year with those of a real trace",
     },
+    "shell": {"completion": "print a script that completes commands and options in bash, zsh or fish"},
 }
 #: All commands and their descriptions.
 COMMANDS = {name: purpose for group in _GROUPS.values() for name, purpose in group.items()}
@@ -253,6 +254,16 @@ def _parser(chosen: str | None, defaults: Mapping[str, str] = MappingProxyType({
             if command.brief:
                 command.epilog = f"{command.epilog} '{command.prog} --help-all' explains the options named in a row."
     return parser
+
+
+def command_parser(command: str | None) -> argparse.ArgumentParser:
+    """The parser of a command, with its options; None: that of ``holdfast`` itself, with its own options."""
+    parser = _parser(command)
+    if command is None:
+        return parser
+    choices = next(action.choices for action in parser._actions if isinstance(action.choices, dict))
+    found: argparse.ArgumentParser = choices[command]
+    return found
 
 
 def _check_option_names(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from matplotlib.image import imread
 
-from experiments.cli import COMMANDS, _parser
+from experiments.cli import COMMANDS, command_parser
 from experiments.commands.catalogue import KINDS
 from policies.mechanism import MECHANISMS
 from policies.reserved_backfill import TENANCIES
@@ -166,11 +166,6 @@ def parsers_below(parser: argparse.ArgumentParser) -> Iterator[argparse.Argument
         if isinstance(action, argparse._SubParsersAction):
             for inner in action.choices.values():
                 yield from parsers_below(inner)
-
-
-def command_parser(command: str) -> argparse.ArgumentParser:
-    commands = next(a for a in _parser(command)._actions if isinstance(a, argparse._SubParsersAction))
-    return commands.choices[command]
 
 
 def test_every_option_of_the_model_is_explained() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -470,3 +471,36 @@ def test_a_generated_table_replays_as_the_generated_log_does(
     assert (tmp_path / "table" / "jobs-baseline.csv").read_bytes() == (
         tmp_path / "log" / "jobs-baseline.csv"
     ).read_bytes()
+
+
+#: The generated year begins at 2019-01-01 06:00 UTC.
+BEGIN = datetime(2019, 1, 1, 6, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("how", [[], ["--stream"], ["--starting-state", "1d"]], ids=" ".join)
+def test_the_measured_window_is_given_by_dates_as_well(
+    year: Path, tmp_path: Path, how: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, words = str(year), ["--warmup", "2019-01-03T06:00", "--cooldown", "2019-01-05T18:30"]
+    if how[:1] == ["--starting-state"]:  # needs a log with waits
+        assert cli.main(["run", str(year), "-o", str(tmp_path / "waits"), "--events"]) == 0
+        log = str(tmp_path / "waits.swf")
+        assert cli.main(["export", str(tmp_path / "waits"), "-o", log]) == 0
+    assert cli.main(["run", log, *how, *words, "-o", str(tmp_path / "out")]) == 0
+    window = json.loads((tmp_path / "out" / "run.json").read_text())["measurement"]
+    submits = [float(row["submit"]) for row in rows(tmp_path / "out" / "jobs-baseline.csv")]
+    first, last = (BEGIN + timedelta(seconds=submit) for submit in (min(submits), max(submits)))
+    if how[:1] == ["--starting-state"]:  # it begins at the last start before
+        shown = capsys.readouterr().out.partition("starting state at ")[2]
+        first = datetime.fromisoformat(f"{shown.partition(' UTC')[0]}+00:00")
+    assert first + timedelta(seconds=window["warmup"]) == datetime(2019, 1, 3, 6, tzinfo=UTC)
+    assert last - timedelta(seconds=window["cooldown"]) == datetime(2019, 1, 5, 18, 30, tzinfo=UTC)
+    assert cli.main(["run", log, *how, "--warmup", "2018-12-31", "-o", str(tmp_path / "no")]) == 2
+    assert "--warmup must be within the submits, 2019-01-0" in capsys.readouterr().err
+
+
+def test_a_measured_window_by_dates_needs_a_log_with_dates(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", str(table), "--nodes", "16", "--cooldown", "2019-01-05"]) == 2
+    assert "--cooldown: 2019-01-05 is a date, but" in capsys.readouterr().err
+    assert cli.main(["run", str(table), "--nodes", "16", "--cooldown", "2019-13-05"]) == 2
+    assert "--cooldown must be a duration, or a date such as 2022-03-01T12:00, not" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from workloads.ground.parameters import Declared, declared_parameters
 
 #: What stands for a value in the help: the kind of thing, never a question.
 METAVARS = re.compile(
-    r"NAME|TIME(,TIME)?|N|N,N,\.\.\.|O,R,M|NUMBER|SHARE(,SHARE)?|SEED|UNIT|DIR|FILE(\.\w+)?|PATTERN|ADDRESS|KEY=VALUE|NAME=VALUE|ROLE=COLUMN(,\.\.\.)?|COLUMN=VALUE,\.\.\.|\{[\w,.-]+\}"
+    r"NAME|TIME(,TIME)?|N|N,N,\.\.\.|O,R,M|NUMBER|SHARE(,SHARE)?|SEED|UNIT|DIR|FILE(\.\w+)?|PATTERN|ADDRESS|KEY=VALUE|NAME=VALUE|ROLE=COLUMN(,\.\.\.)?|SHELL|COLUMN=VALUE,\.\.\.|\{[\w,.-]+\}"
 )
 #: Words with which no help begins, because a noun or a verb should.
 NOT_FIRST = re.compile(
@@ -114,7 +114,7 @@ def test_all_options_are_explained_on_demand(
         assert capsys.readouterr().out.startswith(f"usage: {' '.join(['holdfast', *words[:-1]])} ")
     assert main([]) == 0
     titles = re.findall(r"^(\w+):$", capsys.readouterr().out, flags=re.MULTILINE)
-    assert titles == ["options", "start", "look", "study", "Slurm", "papers"]
+    assert titles == ["options", "start", "look", "study", "Slurm", "papers", "shell"]
 
 
 @pytest.mark.parametrize(

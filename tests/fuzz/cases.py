@@ -552,6 +552,7 @@ _BASE: Mapping[str, tuple[str, ...]] = {
     "compare": ("r:baseline", "r:CUA-SPAA"),
     "verify": ("r",),
     "policies": ("--kind", "order"),
+    "completion": ("bash",),
     # One worker: without --dry-run, which a mutation may take away, others would be left behind.
     "sweep": ("s.toml", "-o", "out", "--workers", "1", "--dry-run"),
     "fit-costs": ("r", "-o", "x.json", "--mechanism", "baseline"),

@@ -6,12 +6,13 @@ import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from workloads.ground.dates import is_date
 from workloads.ground.errors import TraceError, UnknownNameError
 from workloads.ground.fields import number, whole
 from workloads.ground.files import atomic_open, csv_rows, read_text
 from workloads.ground.job_ids import parse_job_id
 from workloads.ground.units import format_seconds, to_ticks
-from workloads.logs.clock import LogClock, is_date
+from workloads.logs.clock import LogClock
 from workloads.outages.failures import place_failures
 from workloads.outages.outage import Outage, OutageKind, first_outage_fault
 

@@ -134,15 +134,14 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
         If any of it is not usable, or not modelled on such a machine.
     """
     from experiments.commands.asking.lifecycle_options import Life
-    from experiments.recordings.run_file import LOCAL, UNIT
-    from experiments.traces.calendar import find_zone
+    from experiments.recordings.run_file import UNIT
     from experiments.traces.description import composition, describe_reading, need_jobs
     from simulator.machine_simulation import check_machine_replay
     from simulator.partitioned_simulation import check_partitions
     from workloads.ground.files import file_sha256
     from workloads.hybrid.assignment import as_rigid, assign
     from workloads.hybrid.type_balance import imbalance
-    from workloads.logs.readers import read_workload
+    from workloads.logs.readers import read_workload, records_local_time
     from workloads.logs.trace import trace_epoch
     from workloads.machines.machine_file import read_machine
     from workloads.machines.machine_workload import machine_size, machine_unit
@@ -196,7 +195,7 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
             configuration["preparation"] = {"seed": asked.seed, **asdict(asked.assignment)}
             types, lopsided = composition(jobs, trace.unit), imbalance(trace, jobs, asked.assignment)
         about, header = describe_reading(trace), trace.header
-        local = find_zone(trace.format, trace.header)[1] == LOCAL
+        local = records_local_time(trace.format, trace.header)
         reading = asked.reading
         how = {"lenient": reading.lenient, "where": list(reading.where) or None, "columns": reading.columns}
         entry = told_options({**how, "format": trace.format, "procs_per_node": None})

@@ -180,7 +180,9 @@ def unused_outages_warning(outages: Sequence[Outage], results: Sequence[Recordin
         begin, end, since, until = (
             clock.show(time, seconds=True) for time in (first / SECOND, last / SECOND, one.start, one.end)
         )
-        span, own = f"{begin} to {end}", f"{since} to {until}"
+        zone = f" {clock.zone}"  # named once
+        span = f"{begin.removesuffix(zone)} to {end}"
+        own = f"{since.removesuffix(zone)} to {until.removesuffix(zone)}"
     span = f"the simulated time, {span}"
     first_of = f"outage {apart[0]} ({one.kind}, {own})"
     if len(apart) == 1:

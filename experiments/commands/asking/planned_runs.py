@@ -140,10 +140,20 @@ def planned_runs(arguments: RunOptions) -> list[PlannedRun]:
             shared[table] = _read(own, mechanisms, workload)
         simulation = _with_options(shared[table], own, variation.mechanism)
         outages = own.outages_on(simulation)
-        measurement = own.measurement.under(simulation.options.warning)
+        measurement = _measure(own.measurement.under(simulation.options.warning), simulation)
         planned.append(PlannedRun(variation, simulation, outages, measurement))
         planned[-1].check()
     return planned
+
+
+def _measure(measurement: Measurement, simulation: Simulation) -> Measurement:
+    """The measurement with durations in place of dates."""
+    submits = Jobs.of(simulation.jobs).column("submit")
+    if np.isnan(submits).all():
+        return measurement
+    begin = replay_start(simulation.jobs)
+    first, last = float(np.nanmin(submits)), float(np.nanmax(submits))
+    return measurement.on(simulation.clock, first if begin is None else begin, last)
 
 
 def _has_types(workload: Trace | JobTable) -> bool:

@@ -198,8 +198,7 @@ def prepare_simulation(
     """
     import numpy as np
 
-    from experiments.recordings.run_file import LOCAL, UNIT
-    from experiments.traces.calendar import find_zone
+    from experiments.recordings.run_file import UNIT
     from experiments.traces.description import composition, describe_reading, need_jobs
     from policies.mechanism import BASELINE
     from workloads.ground.errors import TraceError
@@ -207,7 +206,7 @@ def prepare_simulation(
     from workloads.hybrid.assignment import as_rigid, assign
     from workloads.hybrid.type_balance import imbalance
     from workloads.logs.one_pool import caveats
-    from workloads.logs.readers import read_workload
+    from workloads.logs.readers import read_workload, records_local_time
     from workloads.logs.trace import Trace, trace_epoch
     from workloads.table.validation import check_jobs
 
@@ -258,7 +257,7 @@ def prepare_simulation(
     planner, plans = _planning(asked, jobs, configuration, command)
     first = float(np.nanmin(jobs.column("submit"), initial=np.inf))
     first = first if first < np.inf else 0.0
-    local = isinstance(workload, Trace) and find_zone(workload.format, workload.header)[1] == LOCAL
+    local = isinstance(workload, Trace) and records_local_time(workload.format, workload.header)
     epoch = trace_epoch(workload.header if isinstance(workload, Trace) else {}, first)
     return Simulation(
         jobs,

@@ -12,10 +12,10 @@ from experiments.figures.recording.time_axis import date_axis
 from experiments.figures.style import FONT, INK, STATE_COLORS, TYPE_COLORS, dress, panel_letters
 from experiments.recordings.run_file import LOCAL
 from experiments.timelines.steps import Floats, TimeUnit, choose_bin, choose_unit
-from experiments.traces.calendar import find_zone
 from simulator.results.result import Result
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
+from workloads.logs.readers import records_local_time
 from workloads.logs.trace import Trace, trace_epoch
 from workloads.table.job import JobType
 
@@ -87,7 +87,7 @@ def plot_trace(trace: Trace, result: Result | None = None, **canvas: Unpack[Canv
     epoch = trace_epoch(trace.header, float(submits.min()))
     if epoch is not None:
         # Ticks are at midnight UTC, because local times without a zone are read as UTC.
-        zone = LOCAL if find_zone(trace.format, trace.header)[1] == LOCAL else "UTC"
+        zone = LOCAL if records_local_time(trace.format, trace.header) else "UTC"
         _, unit, _ = _bins(float(since.max()))
         for axes in (panels[1, 0], panels[1, 2]):
             label = date_axis(axes, epoch + float(submits.min()), float(since.max()), unit, zone)
