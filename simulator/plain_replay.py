@@ -269,7 +269,6 @@ def _places(jobs: PlainJobs, arrival: Ints, order: str) -> Ints:
 
 def samples(jobs: PlainJobs, started: Ints, ended: Ints) -> Samples:
     """The machine at the end of each instant at which a job is submitted, enters the queue or ends."""
-    entries, starts, ends = (np.argsort(times, kind="stable") for times in (jobs.eligible, started, ended))
     # Same as numpy.union1d, which would also import masked arrays.
     instants = (jobs.submit, ended) if jobs.eligible is jobs.submit else (jobs.submit, jobs.eligible, ended)
     times = np.sort(np.concatenate(instants))
@@ -277,19 +276,20 @@ def samples(jobs: PlainJobs, started: Ints, ended: Ints) -> Samples:
     if times[0] > 0:
         # The clock may begin at a notice, which the baseline ignores.
         times = np.concatenate(([0], times))
-
-    def until(rows: Ints, at: Ints) -> tuple[Ints, Ints]:
-        """Cumulated number of jobs and nodes with a time up to each instant."""
-        places = np.searchsorted(at[rows], times, side="right")
-        return places, np.concatenate(([0], np.cumsum(jobs.nodes[rows])))[places]
-
-    (came, asked), (began, taken), (_, returned) = (
-        until(entries, jobs.eligible),
-        until(starts, started),
-        until(ends, ended),
-    )
-    table = np.stack((times, taken - returned, np.zeros(len(times), np.int64), came - began, asked - taken), axis=1)
-    return Samples(table)
+    # By columns, each of which is written and read at once: times, busy and held nodes, waiting jobs and their nodes.
+    found = np.zeros((5, len(times)), np.int64)
+    found[0] = times
+    _, busy, _, waiting, asked = found
+    for at, sign in ((jobs.eligible, 1), (started, -1)):
+        places = np.searchsorted(times, at)
+        waiting += sign * np.bincount(places, minlength=len(times))
+        np.add.at(asked, places, sign * jobs.nodes)
+        if sign < 0:
+            np.add.at(busy, places, jobs.nodes)
+    np.add.at(busy, np.searchsorted(times, ended), -jobs.nodes)
+    for changes in (busy, waiting, asked):
+        np.cumsum(changes, out=changes)
+    return Samples(found.T)
 
 
 def accounting(jobs: PlainJobs, ended: Ints, nodes: int) -> Accounting:
