@@ -55,6 +55,7 @@ _GROUPS = {
         "plan": "plan the reservations of a job, from the distribution of its runtime or from past runs",
         "forecast": "forecast when waiting jobs start, from the runs that had ended by a time",
         "advise": "recommend the walltime and size to request now, from the queue and past runs",
+        "calibrate": "fit the order and the backfilling rule to the recorded starts of a log",
         "fit-costs": "fit queue-wait costs for the planner, from recorded or simulated waits",
         "loop": "plan stochastic jobs, simulate, fit the waits, and plan again until the plans are stable",
     },

@@ -525,8 +525,8 @@ def compare(
     *others
         Metrics of :meth:`Result.summary` to show, by default all of them; or the second of two results.
     by
-        Attribute that groups the jobs of two results: ``user``, ``project``, ``size``, ``type`` or ``week``; None: no
-        groups.
+        Attribute that groups the jobs of two results: ``user``, ``project``, ``partition``, ``qos``, ``size``,
+        ``type``, ``week`` or ``hour`` of submission; None: no groups.
 
     Returns
     -------

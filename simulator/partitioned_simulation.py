@@ -24,7 +24,7 @@ from workloads.table.job import RIGID, STOCHASTIC
 from workloads.table.job_lifecycle import has_life
 from workloads.table.jobs import Jobs
 
-__all__ = ["check_partitions", "needs_pools", "simulate_partitions"]
+__all__ = ["check_partitions", "needs_pools", "simulate_partitions", "sum_samples"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -116,7 +116,7 @@ def simulate_partitions(
         nodes=machine.size,
         table=table,
         records=records,
-        samples=_samples(parts, shifts),
+        samples=sum_samples(parts, shifts),
         booked=booked,
         losses=sorted(losses),
         latencies=[latency for part in parts for latency in part.latencies],
@@ -184,8 +184,16 @@ def _records(rows: Sequence[Ints], parts: Sequence[Result]) -> Records:
     return Records(**columns)
 
 
-def _samples(parts: Sequence[Result], shifts: Sequence[int]) -> Samples:
-    """The sums of all levels at each instant of any part; after its last instant a part is idle."""
+def sum_samples(parts: Sequence[Result], shifts: Sequence[int]) -> Samples:
+    """The sums of all levels at each instant of any part; after its last instant a part is idle.
+
+    Parameters
+    ----------
+    parts
+        Results of the parts.
+    shifts
+        For each part the ticks by which its clock begins later than that of the whole.
+    """
     times = np.unique(
         np.concatenate([part.samples.column(0) + shift for part, shift in zip(parts, shifts, strict=True)])
     )

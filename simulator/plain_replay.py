@@ -18,7 +18,8 @@ from policies.kernels.compiled_or_plain import run
 from policies.kernels.plan_pass import BOUNDS
 from policies.kernels.queue_keys import LATEST, Formula
 from policies.kernels.replay_loop import KINDS, replay
-from policies.order import ORDERS, fcfs
+from policies.order import ORDERS
+from policies.orders.requests import fcfs, largest, largest_area, longest, shortest, smallest, smallest_area
 from policies.port import TOLERANCE
 from policies.shadow_time import NEVER
 from simulator.options import Options
@@ -35,6 +36,8 @@ Ints = npt.NDArray[np.int64]
 
 #: Orders that depend only on a job's request and submit.
 _STATIC = frozenset({"fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3", "f4"})
+#: Keys that are sums and products alone, and so take columns as they take numbers.
+_ARITHMETIC = frozenset({fcfs, shortest, longest, smallest, largest, smallest_area, largest_area})
 #: Cost of a job under a rule with several reservations, in jobs under EASY.
 _LOOKS = 10
 #: The sum of two times below this limit does not overflow.
@@ -77,11 +80,11 @@ class PlainJobs(NamedTuple):
 
 
 class _Request(NamedTuple):
-    """The attributes of a job that the key of an order may read."""
+    """The attributes of a job, or the columns of all jobs, that the key of an order may read."""
 
-    submit: int
-    nodes: int
-    walltime: int
+    submit: Any
+    nodes: Any
+    walltime: Any
 
 
 def obstacle(options: Options) -> str:
@@ -251,8 +254,10 @@ def _places(jobs: PlainJobs, arrival: Ints, order: str) -> Ints:
     if not order:
         return arrival
     key: Callable[[Any, int], Any] = ORDERS[order].key
-    if key is fcfs:
-        sequence = np.argsort(jobs.submit, kind="stable")
+    if key in _ARITHMETIC and int(jobs.nodes.max()) * int(jobs.walltime.max()) < _LATEST:
+        whole: Any = _Request(jobs.submit, jobs.nodes, jobs.walltime)
+        columns = key(whole, 0)
+        sequence = np.lexsort(columns[::-1] if isinstance(columns, tuple) else (columns,))
     else:
         requests = map(_Request, jobs.submit.tolist(), jobs.nodes.tolist(), jobs.walltime.tolist())
         keys = [key(job, job.submit) for job in requests]

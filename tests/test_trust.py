@@ -188,6 +188,7 @@ PLANTS: dict[str, Plant] = {
             "loop jobs.csv -o out --nodes 4",
             "whatif jobs.csv --nodes 4 --order sjf",
             "info jobs.csv",
+            "whatif jobs.csv --order sjf",
             "prepare jobs.csv -o out",
             "fit-costs jobs.csv",
             "forecast jobs.csv --at 1h",

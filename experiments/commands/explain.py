@@ -12,6 +12,7 @@ from workloads.ground.parameters import Parameter, wholes
 
 if TYPE_CHECKING:
     from experiments.stories.machine_story import MachineStories
+    from experiments.stories.pool_story import PoolStories
     from experiments.stories.story import Stories
 
 __all__ = ["Arguments", "main"]
@@ -67,11 +68,11 @@ def main(arguments: Arguments) -> None:
         print("\n\n".join(blocks))
 
 
-def _stories(arguments: Arguments) -> Stories | MachineStories:
+def _stories(arguments: Arguments) -> Stories | MachineStories | PoolStories:
     from pathlib import Path
 
     from experiments.output.manifest import open_result
-    from experiments.recordings.allocations import read_allocations
+    from experiments.recordings.allocations import has_pools, read_allocations
     from experiments.recordings.archive import read_recording
     from experiments.recordings.run_file import RUN, recorded_measurement
     from experiments.stories.story import Stories
@@ -82,14 +83,21 @@ def _stories(arguments: Arguments) -> Stories | MachineStories:
 
         recording = read_recording(arguments.directory, arguments.mechanism, events=False, trust=arguments.trust)
         return MachineStories(recording, allocations)
-    recording = read_recording(arguments.directory, arguments.mechanism, decisions=True, trust=arguments.trust)
+    pools = has_pools(arguments.directory, arguments.mechanism)
+    recording = read_recording(
+        arguments.directory, arguments.mechanism, events=not pools, decisions=True, trust=arguments.trust
+    )
     place = Path(arguments.directory)
     content = open_result(place, RUN, check=False).content
     measurement = recorded_measurement(place, content)
-    return Stories(
-        recording,
-        instant_tolerance=measurement.instant_tolerance if "measurement" in content else None,
-    )
+    tolerance = measurement.instant_tolerance if "measurement" in content else None
+    if pools:
+        from experiments.recordings.pool_replays import replay_pools
+        from experiments.stories.pool_story import PoolStories
+
+        replays = replay_pools(arguments.directory, arguments.mechanism, trust=arguments.trust)
+        return PoolStories(replays, instant_tolerance=tolerance)
+    return Stories(recording, instant_tolerance=tolerance)
 
 
 def _write(path: str, facts: object) -> None:

@@ -17,6 +17,7 @@ SUBCOMMANDS = {
     "options": "read the options of a simulation from a slurm.conf",
     "serve-on-demand": "serve on-demand jobs on a lab by a mechanism, and compare with the simulator",
     "stochastic": "submit jobs of unknown runtime to a lab by their plans, and compare with the simulator",
+    "follow": "keep the simulator beside a running Slurm, report drift, and forecast every hour",
     "compare": "compare what a Slurm did with the rules of the simulator, start by start and decision by decision",
 }
 

@@ -6,8 +6,7 @@ import shlex
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any
 
-from experiments.commands.asking.arguments import LogReading, check_outputs, read_options
-from experiments.commands.asking.cluster_state_options import write_document
+from experiments.commands.asking.arguments import LogReading, check_outputs, json_file, read_options
 from experiments.terminal import escape, warn
 from experiments.whatif.alternatives import Alternatives
 from workloads.ground.errors import ParameterError
@@ -37,12 +36,13 @@ class Arguments:
     report: Annotated[
         str | None, Parameter("write the answer as one HTML page", default="not written", metavar="FILE.html")
     ] = None
-    json: Annotated[str | None, Parameter("write the answer as JSON", default="not written", metavar="FILE")] = None
+    json: Annotated[str | None, json_file()] = None
     reading: LogReading
 
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
+    from experiments.planning.plan_document import write_json
     from experiments.sweeps.progress import CountBar
     from experiments.whatif.question import whatif
     from workloads.logs.readers import read_trace
@@ -64,12 +64,14 @@ def main(arguments: Arguments) -> None:
             raise ParameterError(option, error.legal, error.received) from None
     for sentence in answer.caveats:
         warn("whatif", sentence)
-    print("\n".join(map(escape, answer.text().split("\n"))))
-    if arguments.json is not None:
-        write_document(arguments.json, answer.document())
     if arguments.report is not None:
         answer.write_page(arguments.report, _command(arguments))
-        print(f"written to {arguments.report}")
+    if arguments.json is not None:
+        write_json(arguments.json, answer.document())
+    if arguments.json != "-":
+        print("\n".join(map(escape, answer.text().split("\n"))))
+        for path in filter(None, (arguments.json, arguments.report)):
+            print(f"written to {path}")
 
 
 def _command(arguments: Arguments) -> str:

@@ -30,7 +30,7 @@ def correct_waits(
     """Correct the waits of requests, those of a size like the forecast of its own or longest request.
 
     One correction for all walltimes of a size keeps their order that of the simulation: past waits of similar jobs are
-    too few to tell walltimes apart.
+    too few to distinguish walltimes.
 
     Parameters
     ----------

@@ -7,16 +7,20 @@ value, which are shorter as text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 from experiments.gantt.machine_rows import MachineRows
+from experiments.gantt.pool_rows import PoolRows
 from experiments.placement.rectangles import Rectangle, cut_rectangles
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
 from experiments.recordings.allocations import Allocations, result_allocations
+from experiments.recordings.pool_replays import PoolReplays
 from experiments.recordings.time_windows import Window, accounting_start, unix_origin
 from experiments.stories.machine_story import MachineStories
+from experiments.stories.pool_story import PoolStories
 from experiments.stories.story import Stories
 from experiments.timelines.phases import use_of_time
 from simulator.machine.event_log import Entry
@@ -29,6 +33,7 @@ from workloads.table.job import JobType
 
 __all__ = ["KINDS", "page_columns"]
 
+_Tellers = Stories | MachineStories | PoolStories
 #: Kinds of rectangles, by number.
 KINDS = (RUN, WARNED, HELD, DOWN)
 #: Ends of jobs; the last one is a cancellation before the start.
@@ -41,7 +46,10 @@ _NAMING = re.compile(r"(?:(?:planned )?for |returned by )(\d+)|(\d+) arrived")
 
 
 def page_columns(
-    recording: Recording, window: Window | None = None, allocations: Allocations | None = None
+    recording: Recording,
+    window: Window | None = None,
+    allocations: Allocations | None = None,
+    pools: PoolReplays | None = None,
 ) -> dict[str, Any]:
     """The data of a simulation that the page draws.
 
@@ -53,6 +61,8 @@ def page_columns(
         Time to include; default: everything.
     allocations
         Nodes of the jobs on a machine with partitions; None: the machine is one pool.
+    pools
+        Partitions that were simulated as pools, with their event logs; None: there are none.
 
     Returns
     -------
@@ -66,7 +76,14 @@ def page_columns(
     """
     if allocations is None:
         allocations = result_allocations(recording)
-    on_machine = None if allocations is None else MachineRows(recording, allocations)
+    on_machine: MachineRows | PoolRows | None = None
+    stories: Callable[[], _Tellers] = partial(Stories, recording)
+    if allocations is not None:
+        on_machine = MachineRows(recording, allocations)
+        stories = partial(MachineStories, recording, allocations)
+    elif pools is not None:
+        on_machine = PoolRows(pools)
+        stories = partial(PoolStories, pools)
     if on_machine is not None:
         recording = on_machine.recording
     use = use_of_time(recording)
@@ -91,7 +108,7 @@ def page_columns(
         "jobs": _jobs(records, recording, clock),
         **({} if on_machine is None else _machine_columns(on_machine, records)),
         "log": _log(recording.entries, places, clock),
-        "reasons": _reasons(recording, records, places, allocations),
+        "reasons": _reasons(recording, records, places, stories, named=allocations is not None),
         "rectangles": _shapes(rectangles, places, clock),
         "use": {
             "names": list(use.nodes),
@@ -163,23 +180,25 @@ def _reasons(
     recording: Recording,
     records: Sequence[JobRecord],
     places: Mapping[int, int],
-    allocations: Allocations | None,
+    tell: Callable[[], _Tellers],
+    *,
+    named: bool,
 ) -> dict[str, list[tuple[str, str]]]:
     """Reasons for the longest waits, by place of the job, as from ``holdfast explain``."""
     if len(recording.records) > _MOST_RECORDS:
         return {}
     started = [record for record in records if record.start is not None and record.wait > 0]
     started.sort(key=lambda record: (-record.wait, record.job_id))
-    if not started or not (allocations is not None or _has_order(recording)):
+    if not started or not (named or _has_order(recording)):
         return {}
-    stories = Stories(recording) if allocations is None else MachineStories(recording, allocations)
+    stories = tell()
     reasons_by_row = {
         str(places[record.job_id]): stories.story(record.job_id).reasons() for record in started[:_EXPLAINED]
     }
     return {place: reasons for place, reasons in reasons_by_row.items() if reasons}
 
 
-def _machine_columns(rows: MachineRows, records: Sequence[JobRecord]) -> dict[str, Any]:
+def _machine_columns(rows: MachineRows | PoolRows, records: Sequence[JobRecord]) -> dict[str, Any]:
     """Names of nodes with their rows, and facts of each job that only a machine with partitions has."""
     return {"hosts": rows.hosts, "places": [rows.places(record.job_id) for record in records]}
 

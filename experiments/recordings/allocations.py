@@ -10,13 +10,15 @@ from typing import Any
 
 from experiments.output.filenames import table_name
 from experiments.recordings.archive import table_rows
-from experiments.recordings.run_file import open_run
+from experiments.recordings.run_file import RUN, open_run
 from experiments.recordings.variants import chosen_variant
 from simulator.resources.machine_jobs import JobWait
+from simulator.resources.machine_replay import PLACEMENTS
 from simulator.results.recording import Recording
 from simulator.results.result import Result
-from workloads.ground.errors import InputError, TraceError
+from workloads.ground.errors import TraceError, UnknownNameError
 from workloads.ground.fields import number, whole
+from workloads.ground.files import read_text
 from workloads.ground.units import SECOND, to_ticks
 from workloads.machines.host_list import expand, fold
 from workloads.machines.machine import Machine
@@ -26,7 +28,9 @@ __all__ = [
     "Allocation",
     "Allocations",
     "allocation_rows",
+    "has_pools",
     "machine_file_name",
+    "read_allocation_table",
     "read_allocations",
     "result_allocations",
 ]
@@ -167,7 +171,7 @@ def read_allocations(directory: str | Path, run: str | None = None) -> Allocatio
     Returns
     -------
     Allocations or None
-        None if the machine is one pool.
+        None if the machine is one pool, or its partitions were simulated as pools, which count nodes.
 
     Raises
     ------
@@ -182,23 +186,43 @@ def read_allocations(directory: str | Path, run: str | None = None) -> Allocatio
         return None
     path = result.find(table_name("allocations", variant.label))
     if path is None:
-        raise InputError(
-            f"{folder}: {variant.label} has no nodes of jobs: mechanisms and job types on a machine (--machine) keep "
-            "neither these nor an event log"
-        )
+        return None
     machine = read_machine(
         result.need(machine_file_name(str(variant.content.get("job_table", "jobs.csv"))), "the machine: run it again")
     )
+    placement = str(described.get("placement", "pack"))
+    if placement not in PLACEMENTS:
+        raise TraceError(folder / RUN, None, str(UnknownNameError("placement", placement, PLACEMENTS)))
+    return Allocations(machine, placement, read_allocation_table(path, machine))
+
+
+def read_allocation_table(path: Path, machine: Machine) -> dict[int, Allocation]:
+    """Read ``allocations-*.csv``: the jobs that started, by id.
+
+    Parameters
+    ----------
+    path
+        The table.
+    machine
+        The machine.
+
+    Raises
+    ------
+    TraceError
+        If a row is broken, or names a node or a partition that the machine does not have.
+    """
     places = {name: place for place, name in enumerate(machine.names)}
+    partitions = {partition.name for partition in machine.partitions}
     kinds = [f"gpus.{kind}" for kind in dict.fromkeys(name for nodes in machine.kinds for name in nodes.gpus)]
-    with path.open(encoding="utf-8") as file:
-        header = file.readline().rstrip("\n").split(",")
+    header = read_text(path).partition("\n")[0].split(",")
     resources = [name for name in ("cores", "memory", "gpus", *kinds) if name in header]
     numbers = {"job_id": whole, "place": whole, "other": whole, **dict.fromkeys(_TIMES, number)}
     jobs: dict[int, Allocation] = {}
     for line, row in table_rows(path, numbers, "partition", "nodes", "limit", "features", *resources):
         if not row["nodes"]:
             continue
+        if row["partition"] not in partitions:
+            raise TraceError(path, line, f"the machine has no partition {row['partition']!r}")
         try:
             names = expand(row["nodes"])
             nodes = [places[name] for name in names]
@@ -218,7 +242,16 @@ def read_allocations(directory: str | Path, run: str | None = None) -> Allocatio
             row["place"] or 0,
             JobWait(times[0] or 0, times[1] or 0, times[2] or 0, times[3], row["other"], times[4], times[5]),
         )
-    return Allocations(machine, str(described.get("placement", "pack")), jobs)
+    return jobs
+
+
+def has_pools(directory: str | Path, run: str | None = None) -> bool:
+    """Whether a run is of a machine whose partitions were simulated as pools."""
+    folder = Path(directory)
+    result = open_run(folder)
+    variant = chosen_variant(folder, result.content, run)
+    has_machine = isinstance(variant.content.get("machine"), dict)
+    return has_machine and result.find(table_name("allocations", variant.label)) is None
 
 
 def machine_file_name(table: str) -> str:

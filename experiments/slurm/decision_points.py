@@ -18,7 +18,7 @@ from policies.slurm_backfill import SlurmBackfill, Wish, best_fit, named_starts
 from workloads.ground.units import SECOND, to_ticks
 from workloads.table.job import JobType
 
-__all__ = ["InstantDecision", "decisions"]
+__all__ = ["InstantDecision", "decisions", "queue_in_order"]
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def decisions(
         if not queue:
             continue
         if order is not None:
-            queue = _ordered(order, now, queue, jobs, replay.nodes)
+            queue = queue_in_order(order, now, queue, jobs, replay.nodes)
         running = [job for job in jobs if job.start < first and job.end > now]
         did = frozenset(job.job_id for job in queue if job.start <= now + lag and job.job_id not in cancelled)
         within = now + lag + completing
@@ -166,10 +166,24 @@ def _groups(jobs: Sequence[ReplayedJob], lag: float) -> Iterator[tuple[float, fl
     yield first, last
 
 
-def _ordered(
+def queue_in_order(
     order: Order, now: float, queue: Sequence[ReplayedJob], jobs: Sequence[ReplayedJob], nodes: int
 ) -> list[ReplayedJob]:
-    """The queue in an order; jobs that are equal stay by submit."""
+    """The queue in an order; jobs that are equal stay by submit.
+
+    Parameters
+    ----------
+    order
+        The order.
+    now
+        The time [s].
+    queue
+        Waiting jobs.
+    jobs
+        Jobs that run or have run, for the usage.
+    nodes
+        Size of the machine.
+    """
     usage = _usage(jobs, now, order.half_life) if order.half_life is not None else {}
     waiting = [_waiting(job) for job in queue]
     view = _View(to_ticks(now), nodes, nodes, waiting, (), usage=usage)

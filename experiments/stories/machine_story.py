@@ -205,6 +205,8 @@ class MachineStories:
         self._recording = recording
         self._allocations = allocations
         self._known: Mapping[int, JobRecord] = recording.record
+        if not set(allocations.jobs) <= set(self._known):
+            raise InputError("the tables of jobs and of allocations do not belong together: run it again")
         self._room = RoomFinder(allocations, self._known)
         submits = [record.submit for record in recording.records if record.submit is not None]
         self._first = min(submits, default=recording.origin)

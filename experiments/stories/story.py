@@ -150,4 +150,9 @@ def explain(result: Recording, job_id: int, *, instant_tolerance: float | None =
     allocations = result_allocations(result)
     if allocations is not None:
         return MachineStories(result, allocations).story(job_id)
+    if result.pools:
+        raise InputError(
+            "mechanisms on a machine keep no event log in memory: store the result by 'holdfast run --machine', which "
+            "'holdfast explain' reads"
+        )
     return Stories(result, instant_tolerance=instant_tolerance).story(job_id)

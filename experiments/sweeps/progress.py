@@ -99,7 +99,7 @@ class Bar:
 
 
 class CountBar:
-    """Progress over simulations on standard error, shown if they take more than a second."""
+    """Progress over simulations on standard error, if that is a terminal and they take more than a second."""
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -109,14 +109,12 @@ class CountBar:
         if self._bar is None:
             from tqdm import tqdm
 
-            terminal = sys.stderr.isatty()
             self._bar = tqdm(
                 total=total,
-                unit="simulation",
                 bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} simulations [{elapsed}]",
-                mininterval=0.1 if terminal else 5.0,
-                leave=not terminal,
+                leave=False,
                 delay=1.0,
+                disable=not progress_shown(),
             )
         self._bar.update(done - self._bar.n)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from experiments.whatif.charts import Scale, interval_picture, use_picture
 from experiments.whatif.contrasts import Contrast
 from experiments.whatif.wording import WaitUnit, number_text
 from workloads.ground.files import atomic_open
+from workloads.ground.release import VERSION
 from workloads.ground.wording import in_unit
 
 if TYPE_CHECKING:
@@ -58,19 +58,12 @@ def render_page(answer: WhatIf, command: str = "") -> str:
         winners=[(one.operation.name, list(_winners(one, answer.time_unit))) for one in answer.contrasts],
         draws=[one for one in answer.contrasts if one.draws],
         command=command,
-        version=_version(),
+        version=VERSION,
         unit=answer.unit,
         time=answer.time_unit,
         number=number_text,
     )  # fmt: skip
     return with_policy(html, scripts=0)
-
-
-def _version() -> str:
-    try:
-        return version("holdfast")
-    except PackageNotFoundError:
-        return ""
 
 
 def _rows(answer: WhatIf) -> Iterator[dict[str, Any]]:

@@ -11,6 +11,8 @@ import pytest
 
 import holdfast as hf
 from experiments import cli
+from experiments.gantt.columns import page_columns
+from experiments.recordings.pool_replays import replay_pools
 from simulator.partitioned_simulation import simulate_partitions
 from simulator.results.result import Result
 from simulator.simulation import simulate_table
@@ -132,6 +134,8 @@ def test_an_arrival_preempts_in_its_own_partition_only() -> None:
     accounting = result.accounting
     assert accounting.lost == 300 * SECOND
     assert sum(accounting) == 5 * 2150 * SECOND
+    with pytest.raises(InputError, match="mechanisms on a machine keep no event log in memory"):
+        hf.explain(result, 3)
     assert {name: pool.rows.tolist() for name, pool in result.pools.items()} == {"p0": [0], "p1": [1, 2]}
     assert result.pools["p0"].accounting.idle == 2 * 1150 * SECOND
 
@@ -186,7 +190,10 @@ def test_limits_jobs_of_two_partitions_and_shared_usage_are_refused() -> None:
         hf.simulate([job], machine=limited, mechanism="CUA-SPAA")
 
 
-def test_the_command_writes_waits_of_each_partition(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.system
+def test_the_command_writes_waits_of_each_partition(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine = machine_for([2, 3])
     hf.write_machine(machine, tmp_path / "machine.toml")
     jobs = [
@@ -208,5 +215,32 @@ def test_the_command_writes_waits_of_each_partition(tmp_path: Path, capsys: pyte
     # Until 02:00 of three hours 2 of 2 nodes; 3 of 3 until 02:00, then 2 until 03:00.
     assert [round(float(row["cores"]), 6) for row in rows[:2]] == [round(2 / 3, 6), round(8 / 9, 6)]
     assert not list((tmp_path / "out").glob("allocations-*"))
-    assert cli.main(["explain", str(tmp_path / "out"), "1", "--run", "N-PAA"]) == 2
-    assert "N-PAA has no nodes of jobs: mechanisms and job types on a machine" in capsys.readouterr().err
+    # Partitions are simulated again, with their event logs.
+    assert cli.main(["explain", str(tmp_path / "out"), "2", "--run", "N-PAA"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "Job 2 (rigid, 3 of 3 nodes" in text
+    assert "01:00 It was preempted on 3 nodes" in text
+    assert "It ran on n[3-5] of partition p1" in text
+    assert cli.main(["explain", str(tmp_path / "out"), "7", "--run", "N-PAA"]) == 2
+    assert "there is no job 7; the nearest ids are 1, 2, 3" in capsys.readouterr().err
+    page = tmp_path / "page.html"
+    assert cli.main(["gantt", str(tmp_path / "out"), "--run", "N-PAA", "-o", str(page)]) == 0
+    capsys.readouterr()
+    replays = replay_pools(tmp_path / "out", "N-PAA")
+    columns = page_columns(replays.recording, pools=replays)
+    assert columns["hosts"] == {"names": ["n1", "n2", "n3", "n4", "n5"], "first": [0, 1, 2, 3, 4, 5]}
+    shapes, start, drawn = columns["rectangles"], 0, set()
+    for place, job in enumerate(shapes["job"]):
+        start += shapes["d_start"][place]
+        drawn.add(
+            (columns["jobs"]["id"][job], start, shapes["length"][place], shapes["low"][place], shapes["size"][place])
+        )
+    # The on-demand job is at the end of its partition; job 2 begins again when it has ended.
+    assert drawn == {(1, 0, 7200, 0, 2), (2, 0, 3600, 2, 3), (3, 3600, 3600, 3, 2), (2, 7200, 7200, 2, 3)}
+    # A result that the simulation does not give is refused, not explained.
+    monkeypatch.setattr(
+        "experiments.recordings.pool_replays.simulate_table",
+        lambda jobs, nodes, mechanism, **options: simulate_table(jobs, nodes, "baseline", **options),
+    )
+    with pytest.raises(InputError, match="partition p1 simulated again gives other results than the stored ones"):
+        replay_pools(tmp_path / "out", "N-PAA")

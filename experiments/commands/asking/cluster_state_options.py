@@ -168,7 +168,9 @@ class RuleOptions:
         machine_size("number of nodes of the machine, or the output of 'scontrol show nodes'"),
     ] = None
     reading: LogReading
-    order: Annotated[str | None, Parameter("queue order", default="fcfs, or the snapshot's", group=_MACHINE)] = None
+    order: Annotated[
+        str | None, Parameter("order, or rule file", default="fcfs, or the snapshot's", group=_MACHINE)
+    ] = None
     backfilling: Annotated[
         str | None, Parameter("backfilling rule", default="easy, or the snapshot's", group=_MACHINE)
     ] = None

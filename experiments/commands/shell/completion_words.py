@@ -91,9 +91,7 @@ def _read(parser: argparse.ArgumentParser, path: tuple[str, ...], about: str) ->
     commands: list[CommandWords] = []
     for action in parser._actions:
         if isinstance(action.choices, dict):
-            commands += (
-                _read(inner, (*path, name), inner.description or "") for name, inner in action.choices.items()
-            )
+            commands += (_read(inner, (*path, name), inner.description or "") for name, inner in action.choices.items())
         else:
             (options if action.option_strings else words).append(_option(action))
     return CommandWords(path, about.removesuffix("."), tuple(options), tuple(words), tuple(commands))

@@ -88,13 +88,13 @@ def test_one_line_names_them(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     log.write_text("\n".join(rows) + "\n")
     words = ["forecast", str(log), "--at", "100", "--machine", "10", "--backtests", "0", "--draws", "1"]
     assert cli.main(words) == 0
-    told = capsys.readouterr()
-    assert "2 jobs run on 7 of 10 nodes, 1 wait" in told.out
+    printed = capsys.readouterr()
+    assert "2 jobs run on 7 of 10 nodes, 1 wait" in printed.out
     sentence = state_at(Trace(JOBS, 10), 100.0, 10).describe_left_out()
     assert sentence == (
         "3 jobs are left out, because the jobs of this time need more than the 10 nodes of the machine: 3 (4 nodes), "
         "5 (11 nodes), 7 (12 nodes)"
     )
-    assert sum(sentence in line for line in told.err.splitlines()) == 1
+    assert sum(sentence in line for line in printed.err.splitlines()) == 1
     assert cli.main([*words, "--machine", "2"]) == 2
     assert "no job remains; 6 jobs are left out" in capsys.readouterr().err

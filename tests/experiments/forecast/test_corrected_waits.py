@@ -59,8 +59,8 @@ def test_the_own_request_is_forecast_as_by_a_forecast() -> None:
     (own_row,) = (one for one in found.rows() if "own" in one["names"])
     assert [own_row[f"simulated_p{100 * level:02.0f}"] for level in LEVELS] == simulated
     corrected = [row[f"start_p{100 * level:02.0f}"] for level in LEVELS]
-    told = [own_row[f"wait_p{100 * level:02.0f}"] for level in LEVELS]
-    assert told == pytest.approx(corrected, rel=0.05, abs=60.0)
+    printed = [own_row[f"wait_p{100 * level:02.0f}"] for level in LEVELS]
+    assert printed == pytest.approx(corrected, rel=0.05, abs=60.0)
     assert not np.array_equal(found.waits[:, place], plain.waits[:, place])
     order = np.argsort(plain.waits[:, place], kind="stable")
     assert np.all(np.diff(found.waits[order, place]) >= 0)

@@ -99,7 +99,7 @@ def test_states_and_histories_do_not_depend_on_the_future(seed: int, share: floa
     trace = log_of(seed)
     at = moment(trace, share)
 
-    def told(log: Trace, state: MachineState) -> object:
+    def answer(log: Trace, state: MachineState) -> object:
         usage = state.prior.usage
         assert usage is not None
         history = read_history(log, at, least=2)
@@ -113,12 +113,12 @@ def test_states_and_histories_do_not_depend_on_the_future(seed: int, share: floa
     cut = known_at(trace, at)
     if not (trace.jobs.starts + trace.jobs.column("runtime") <= at).any():
         return  # no run had ended
-    expected = told(trace, state_at(trace, at, NODES))
-    assert told(changed, state_at(changed, at, NODES)) == expected
+    expected = answer(trace, state_at(trace, at, NODES))
+    assert answer(changed, state_at(changed, at, NODES)) == expected
     for log in (trace, changed, cut):
-        assert told(log, Past(log, NODES).state(at)) == expected
+        assert answer(log, Past(log, NODES).state(at)) == expected
     if cut.jobs.column("submit").max() == at:
-        assert told(cut, state_at(cut, at, NODES)) == expected
+        assert answer(cut, state_at(cut, at, NODES)) == expected
 
 
 @given(st.integers(0, 10**6), st.integers(1, 5))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,12 @@ import pytest
 
 from experiments import cli
 from experiments.gantt.columns import page_columns
-from experiments.recordings.allocations import read_allocations, result_allocations
+from experiments.recordings.allocations import read_allocation_table, read_allocations, result_allocations
 from experiments.recordings.archive import read_recording
+from experiments.stories.machine_story import MachineStories
 from experiments.stories.story import explain
-from workloads.ground.errors import InputError
+from workloads.ground.errors import InputError, TraceError
+from workloads.machines.machine_file import read_machine
 
 MACHINE = """
 [[nodes]]
@@ -132,10 +135,47 @@ def test_rows_of_the_page_are_cores_of_named_nodes(replayed: Path) -> None:
     }
 
 
+def test_tables_that_do_not_belong_together_are_refused(replayed: Path) -> None:
+    allocations = read_allocations(replayed)
+    assert allocations is not None
+    other = replace(allocations, jobs={**allocations.jobs, 99: replace(allocations.jobs[1], job_id=99)})
+    with pytest.raises(InputError, match="do not belong together"):
+        MachineStories(read_recording(replayed, events=False), other)
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ("1,low,n[1-9],,,3,1024,0", "the machine has no node n3"),
+        ("1,mid,n1,,,3,1024,0", "the machine has no partition 'mid'"),
+        ("1,low,n1,,,3 1,1024,0", "there must be one amount for each of the 1 nodes, not 2"),
+        ("1,low,n1,,,x,1024,0", "amounts of nodes must be whole numbers, as in '2*4 1', not 'x'"),
+    ],
+)
+def test_broken_tables_of_allocations_get_one_sentence(tmp_path: Path, replayed: Path, cells: str, said: str) -> None:
+    table = (replayed / "allocations-baseline.csv").read_text().splitlines()
+    rest = ",".join(table[1].split(",")[8:])
+    (tmp_path / "table.csv").write_text(f"{table[0]}\n{cells},{rest}\n")
+    machine = read_machine(replayed / "machine.toml")
+    with pytest.raises(TraceError) as refused:
+        read_allocation_table(tmp_path / "table.csv", machine)
+    assert said in str(refused.value)
+
+
 def test_a_job_that_is_not_there_gets_one_sentence(replayed: Path) -> None:
     with pytest.raises(InputError, match="there is no job 9; the nearest ids are 4, 5, 6"):
-        from experiments.stories.machine_story import MachineStories
-
         allocations = read_allocations(replayed)
         assert allocations is not None
         MachineStories(read_recording(replayed, events=False), allocations).story(9)
+
+
+def test_results_on_machines_are_compared_by_partition_qos_and_account(
+    replayed: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other, log = replayed.parent / "other", replayed.parent / "log.txt"
+    words = ["run", log, "--machine", replayed.parent / "machine.toml", "--backfilling", "none", "-o", other]
+    shown(capsys, *words)
+    for by, groups in (("partition", {"low": 4, "high": 2}), ("qos", {"q": 6}), ("account", {"a": 6})):
+        lines = shown(capsys, "compare", replayed, other, "--by", by).splitlines()
+        found = {line.split()[0]: int(line.split()[1]) for line in lines if line.split()[0] in groups}
+        assert found == groups, by
