@@ -25,7 +25,7 @@ from workloads.ground.wording import in_unit
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Calibration", "WhatIf"]
+__all__ = ["ReplayCalibration", "WhatIf"]
 
 _LEVEL = 0.05
 #: Writer of the page.
@@ -35,7 +35,7 @@ _SHOWN = 2
 
 
 @dataclass(frozen=True)
-class Calibration:
+class ReplayCalibration:
     """The replay of today's rule beside the schedule that the log records.
 
     Attributes
@@ -87,7 +87,7 @@ class WhatIf:
     period: tuple[str, ...]
     today: Operation
     replay: ScheduleOutcome
-    calibration: Calibration | None
+    calibration: ReplayCalibration | None
     contrasts: tuple[Contrast, ...]
     cluster: str
     periods: str

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from experiments.sweeps.execution import spread
 from experiments.traces.description import need_jobs
 from experiments.whatif.alternatives import Alternatives, alternatives
-from experiments.whatif.answer import Calibration, WhatIf
+from experiments.whatif.answer import ReplayCalibration, WhatIf
 from experiments.whatif.blocks import periods
 from experiments.whatif.contrasts import JobGroups, contrast, group_gains, group_jobs
 from experiments.whatif.operation import OnDemandProjects, Operation
@@ -231,7 +231,7 @@ def _with_on_demand_jobs(trace: Trace, chosen: OnDemandProjects, seed: int) -> J
     return Jobs.of([two if mine else one for one, two, mine in zip(rigid, urgent, own.tolist(), strict=True)])
 
 
-def _calibrate(trace: Trace, replayed: ScheduleOutcome, of: JobGroups, ends: tuple[int, ...]) -> Calibration | None:
+def _calibrate(trace: Trace, replayed: ScheduleOutcome, of: JobGroups, ends: tuple[int, ...]) -> ReplayCalibration | None:
     """The replay beside the recorded starts."""
     recorded = outcome_in_log(trace, ends)
     if recorded is None:
@@ -240,5 +240,5 @@ def _calibrate(trace: Trace, replayed: ScheduleOutcome, of: JobGroups, ends: tup
     chosen = JobGroups(groups or {"": {}}, of.clusters, of.cluster)
     rows = group_gains(recorded.wait_h[None, :], replayed.wait_h[None, :], chosen)
     gaps = np.abs(replayed.wait_h - recorded.wait_h)
-    return Calibration(recorded, next(iter(rows.values()))[0], {by: rows[by][1:] for by in groups},
+    return ReplayCalibration(recorded, next(iter(rows.values()))[0], {by: rows[by][1:] for by in groups},
                        float(np.nanmedian(gaps)))  # fmt: skip

@@ -70,6 +70,7 @@ WRONG = (
     ("plan exponential --mean 1h --nodes 4", "give their file with --costs"),
     ("forecast log.swf", "--at"),
     ("advise log.swf --at 10 --walltime 1h", "--nodes must be given"),
+    ("calibrate none.swf -o out.json", "none.swf: no such file"),
     ("fit-costs jobs.csv", "simulate it with 'holdfast run"),
     ("loop log.swf --mechanism all", "--mechanism must be one mechanism"),
     ("submit none.json -o out -- true", "none.json: no such file"),
