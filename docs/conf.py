@@ -46,6 +46,7 @@ extensions = [
     "consoles",
     "options",
     "signatures",
+    "verdicts",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]

@@ -22,12 +22,12 @@ from typing import Any, NoReturn
 
 from experiments.crashes import refuse, report
 from experiments.output.signals import Interrupted, listening
-from experiments.terminal import safe_terminal, sentences
+from experiments.terminal import quiet, safe_terminal, sentences, warn
 from workloads.ground.errors import format_value
 from workloads.ground.release import VERSION
 from workloads.ground.trust import trust
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "command_parser", "main"]
 
 #: Commands and their descriptions by group, in the order in which a new user needs them.
 _GROUPS = {
@@ -49,11 +49,13 @@ _GROUPS = {
     "study": {
         "verify": "check by their digests that results, archives, plans and costs are as they were written",
         "compare": "compare two results of the same jobs, group by group: gains and losses",
+        "whatif": "compare alternatives to today's order, rule, size or outages on a log, with one page for a meeting",
         "sweep": "run a grid of simulations, on this machine or a cluster, or continue an interrupted one",
         "policies": "list the plug-ins (orders, rules, strategies, readers), or check that one keeps its contract",
         "plan": "plan the reservations of a job, from the distribution of its runtime or from past runs",
         "forecast": "forecast when waiting jobs start, from the runs that had ended by a time",
         "advise": "recommend the walltime and size to request now, from the queue and past runs",
+        "calibrate": "fit the order and the backfilling rule to the recorded starts of a log",
         "fit-costs": "fit queue-wait costs for the planner, from recorded or simulated waits",
         "loop": "plan stochastic jobs, simulate, fit the waits, and plan again until the plans are stable",
     },
@@ -67,6 +69,7 @@ _GROUPS = {
         "reproduce": "run all experiments of the papers and write one report",
         "marginals": "compare the marginal distributions of a generated year with those of a real trace",
     },
+    "shell": {"completion": "print a script that completes commands and options in bash, zsh or fish"},
 }
 #: All commands and their descriptions.
 COMMANDS = {name: purpose for group in _GROUPS.values() for name, purpose in group.items()}
@@ -78,9 +81,11 @@ _BRIEF = {
         "planning stochastic jobs",
         "comparing values, as in --order fcfs,sjf --nodes 100,120 --seed 0:10",
         "details of streaming",
+        "outages of the machine",
     ),
     "prepare": ("details of reading", "life of jobs"),
-    "advise": ("details of reading", "runtime of the job (default: from past runs like it in LOG)"),
+    "advise": ("details of reading", "runtime of the job (default: from past runs like it in LOG)", "drawing"),
+    "forecast": ("details of reading", "drawing"),
     "loop": ("details of reading", "preparing a trace", "life of jobs", "details of scheduling"),
 }
 
@@ -132,7 +137,7 @@ class _Parser(argparse.ArgumentParser):
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         # argparse drops "--" here, and turns the value of --option=-- into an empty list.
-        if action.option_strings and action.nargs is None and arg_strings == ["--"]:
+        if action.option_strings and action.nargs in (None, "?") and arg_strings == ["--"]:
             self.error(f"{action.option_strings[-1]} must have a value other than '--'")
         return super()._get_values(action, arg_strings)
 
@@ -152,7 +157,7 @@ class _Parser(argparse.ArgumentParser):
         super()._check_value(action, value)
 
     def error(self, message: str) -> NoReturn:
-        refuse(f"{self.prog}: {message[:_LONGEST]}; see '{self.prog} --help'")
+        refuse(self.prog, f"{message[:_LONGEST]}; see '{self.prog} --help'")
         raise SystemExit(2)
 
     def format_help(self) -> str:
@@ -198,9 +203,11 @@ def _add_options(parser: argparse.ArgumentParser, module: Any) -> None:
     """Add the options of a command, and its subcommands if it has any."""
     from experiments.option_parser import add_options
 
+    parser.add_argument("--help-all", action=_HelpAll, help="explain all options and exit")
     if hasattr(module, "USAGE"):
         parser.usage = f"{parser.prog} {module.USAGE}"
     if not hasattr(module, "SUBCOMMANDS"):
+        parser.add_argument("-q", "--quiet", action="store_true", help="print no warnings and no progress")
         add_options(parser, module.Arguments, getattr(module, "LISTED", None))
         return
     parsers = parser.add_subparsers(
@@ -230,6 +237,7 @@ def _parser(chosen: str | None, defaults: Mapping[str, str] = MappingProxyType({
         allow_abbrev=False,
         formatter_class=_Help,
     )
+    parser.add_argument("--help-all", action=_HelpAll, help=argparse.SUPPRESS)
     parser.add_argument("--version", action="version", version=f"holdfast {VERSION}")
     parser.groups = _GROUPS
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
@@ -238,9 +246,7 @@ def _parser(chosen: str | None, defaults: Mapping[str, str] = MappingProxyType({
         command.allow_abbrev = False
         command.formatter_class = _Help
         if name == chosen:
-            if name in _BRIEF:
-                command.add_argument("--help-all", action=_HelpAll, help="explain all options and exit")
-                command.brief = _BRIEF[name]
+            command.brief = _BRIEF.get(name, ())
             _add_options(command, _module(name))
             command.set_defaults(**defaults)
             if any(action.metavar == "TIME" for action in command._actions):
@@ -248,6 +254,16 @@ def _parser(chosen: str | None, defaults: Mapping[str, str] = MappingProxyType({
             if command.brief:
                 command.epilog = f"{command.epilog} '{command.prog} --help-all' explains the options named in a row."
     return parser
+
+
+def command_parser(command: str | None) -> argparse.ArgumentParser:
+    """The parser of a command, with its options; None: that of ``holdfast`` itself, with its own options."""
+    parser = _parser(command)
+    if command is None:
+        return parser
+    choices = next(action.choices for action in parser._actions if isinstance(action.choices, dict))
+    found: argparse.ArgumentParser = choices[command]
+    return found
 
 
 def _check_option_names(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
@@ -270,7 +286,7 @@ def _refuse_name(program: str, kind: str, name: str, known: Collection[str]) -> 
     """End with a sentence that names the nearest commands or options, and the page that lists all of them."""
     near = get_close_matches(name[:_LONGEST], known, n=3, cutoff=0.6)
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
-    refuse(f"{program}: unknown {kind} {format_value(name)}{hint}; see '{program} --help'")
+    refuse(program, f"unknown {kind} {format_value(name)}{hint}; see '{program} --help'")
     raise SystemExit(2)
 
 
@@ -351,12 +367,15 @@ class _Call:
         if self._parsed.command is None:
             parser.print_help()
             return 0
-        from experiments.option_parser import read_arguments
+        from experiments.option_parser import bare_times, read_arguments
 
         self._module = module.subcommand(self._parsed.subcommand) if subcommands else module
-        with sentences(self.name), trust(getattr(self._parsed, "trust", False)):
+        with sentences(self.name), quiet(self._parsed.quiet), trust(getattr(self._parsed, "trust", False)):
             self._given = read_arguments(self._module.Arguments, self._parsed)
             status: int | None = self._module.main(self._given)
+            hint = bare_times(self._module.Arguments, self._parsed)
+            if hint:  # after the answer: an error stands alone
+                warn(self.name, hint)
         return status or 0
 
     def end(self, stop: Interrupted) -> int:

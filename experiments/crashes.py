@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from experiments.terminal import escape
+from experiments.terminal import complain, escape
 from workloads.ground.errors import error_sentence, is_foreign
 
 __all__ = ["DEFECT", "REFUSED", "refuse", "report"]
@@ -30,13 +30,13 @@ _LONGEST = 300
 _PACKAGES = ("holdfast", "simpy", "numpy", "scipy", "pandas", "numba", "loky", "matplotlib", "pyarrow", "distributed")
 
 
-def refuse(sentence: str) -> None:
-    """Print one line on standard error, with control characters escaped and long quotations cut."""
+def refuse(program: str, sentence: str) -> None:
+    """Print an error of a command (``"holdfast run"``) as one line, with long quotations cut."""
     plain = escape(sentence)
     if len(plain) > 3 * _LONGEST:
         plain = f"{plain[: 2 * _LONGEST]}...{plain[-_LONGEST:]}"
     with suppress(OSError, ValueError):  # the terminal may be gone
-        print(plain, file=sys.stderr, flush=True)
+        complain(program, "error", plain)
 
 
 def report(command: str, error: Exception, words: Sequence[str]) -> int:
@@ -63,7 +63,7 @@ def report(command: str, error: Exception, words: Sequence[str]) -> int:
         The defect itself, if Python runs in development mode (``python -X dev``).
     """
     if is_foreign(error):
-        refuse(f"holdfast {command}: {error_sentence(error)}")
+        refuse(f"holdfast {command}", error_sentence(error))
         return REFUSED
     if sys.flags.dev_mode:
         raise error
@@ -71,8 +71,8 @@ def report(command: str, error: Exception, words: Sequence[str]) -> int:
     report = "its crash file cannot be written" if path is None else f"please report it with {path}"
     cause = error_sentence(error)[:_LONGEST]
     refuse(
-        f"holdfast {command}: {cause} ({type(error).__name__}); {report}; "
-        "'python -X dev -m holdfast' shows the traceback"
+        f"holdfast {command}",
+        f"{cause} ({type(error).__name__}); {report}; 'python -X dev -m holdfast' shows the traceback",
     )
     return DEFECT
 

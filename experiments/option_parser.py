@@ -12,9 +12,11 @@ from pkgutil import resolve_name
 from typing import Any, TypeVar, get_origin, get_type_hints
 
 from workloads.ground.errors import ParameterError
+from workloads.ground.numbers import decimal
 from workloads.ground.parameters import Declared, Parameter, declared_parameters, read_choice, type_parts
+from workloads.ground.units import parse_duration
 
-__all__ = ["Reader", "Word", "add_options", "read_arguments"]
+__all__ = ["Reader", "Word", "add_options", "bare_times", "read_arguments"]
 
 _T = TypeVar("_T")
 
@@ -127,6 +129,7 @@ def add_options(
         else:
             how |= {"dest": item.name} | ({"required": True} if required else {})
             how |= {"action": "append"} if parameter.repeated else {}
+            how |= {"nargs": "?", "const": parameter.bare} if parameter.bare else {}
         action = groups[parameter.group].add_argument(*names, **how)
         if parameter.names_in:
             action.names = _Names(parameter.names_in)  # argparse puts it into the help
@@ -154,6 +157,55 @@ def read_arguments(kind: type[_T], parsed: argparse.Namespace) -> _T:
         if error.parameter not in options:
             raise
         raise ParameterError(options[error.parameter].option, error.legal, error.received) from None
+
+
+def bare_times(kind: type[Any], parsed: argparse.Namespace) -> str:
+    """Hint at times without a unit beside times with one, as in ``--mean 21 --checkpoint 10m``; empty if none.
+
+    Numbers alone are no slip: a user of seconds writes all times so.
+
+    Parameters
+    ----------
+    kind
+        The dataclass that declared the options of the parser.
+    parsed
+        Result of argparse.
+    """
+    bare: list[str] = []
+    units = False
+    for item in declared_parameters(kind):
+        if not item.metavar.startswith("TIME"):
+            continue
+        given = getattr(parsed, item.name)
+        for word in given if isinstance(given, tuple | list) else [given]:
+            for text in () if word is None else str(word).replace("/", ",").split(","):
+                if _is_number(text):
+                    bare += [f"{item.option} {text.strip()}"] * (float(text) > 0)
+                else:
+                    units = units or _is_duration(text)
+    if not (bare and units):
+        return ""
+    number = bare[0].rpartition(" ")[2]
+    named = (
+        f"{', '.join(bare[:-1])} and {bare[-1]} have no unit and are" if bare[1:] else f"{bare[0]} has no unit and is"
+    )
+    return f"{named} in seconds; other units are written as {number}m, {number}h or {number}d"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        decimal(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_duration(text: str) -> bool:
+    try:
+        parse_duration(text)
+    except ParameterError:  # a date, or a word
+        return False
+    return True
 
 
 def _values(kind: type[Any], parsed: argparse.Namespace, options: Mapping[str, Declared]) -> Iterator[tuple[str, Any]]:

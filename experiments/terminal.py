@@ -1,4 +1,4 @@
-"""Terminal output: escaped input, and warnings on standard error.
+"""Terminal output: escaped input; errors, warnings and progress on standard error.
 
 Input decides what commands print: names of users and jobs, header lines, labels. :func:`safe_terminal` is the single
 place that prevents it from controlling the terminal. A table cell is escaped before it is aligned
@@ -7,15 +7,27 @@ place that prevents it from controlling the terminal. A table cell is escaped be
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from typing import Any, TextIO
+from typing import Any, Literal, TextIO
 
 from workloads.ground.errors import FormatWarning, MachineCodeWarning
 
-__all__ = ["SafeStream", "escape", "safe_terminal", "sentences", "warn"]
+__all__ = [
+    "SafeStream",
+    "complain",
+    "escape",
+    "note",
+    "printed_text",
+    "progress_shown",
+    "quiet",
+    "safe_terminal",
+    "sentences",
+    "warn",
+]
 
 #: Warnings that a command prints as sentences.
 _OURS = (FormatWarning, MachineCodeWarning)
@@ -90,17 +102,76 @@ def safe_terminal() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def printed_text(document: str | None) -> Iterator[None]:
+    """In the block, drop what is printed if a JSON document is to stand alone on standard output.
+
+    Parameters
+    ----------
+    document
+        File of the document; ``-`` is standard output, None: no document.
+    """
+    if document != "-":
+        yield
+        return
+    with redirect_stdout(io.StringIO()):
+        yield
+
+
+#: Whether the present command prints only results and errors.
+_quiet = False
+
+
+@contextmanager
+def quiet(on: bool) -> Iterator[None]:
+    """In the block, print only results and errors if ``on``: neither warnings nor progress."""
+    global _quiet  # one terminal for the whole process
+    before = _quiet
+    _quiet = on or before  # a command that another one calls is as quiet
+    try:
+        yield
+    finally:
+        _quiet = before
+
+
+def progress_shown() -> bool:
+    """Whether progress bars are shown: standard error is a terminal, and the command is not to be quiet."""
+    return sys.stderr.isatty() and not _quiet
+
+
+def complain(program: str, kind: Literal["warning", "error"], sentence: str) -> None:
+    """Print a warning or an error as one line on standard error.
+
+    Parameters
+    ----------
+    program
+        The command as the user called it, for example ``"holdfast run"``.
+    kind
+        ``warning``: the command continues; ``error``: it ends.
+    sentence
+        The message; control characters are escaped.
+    """
+    print(f"{program}: {kind}: {escape(sentence)}", file=sys.stderr, flush=True)
+
+
 def warn(command: str, sentence: str) -> None:
-    """Print a warning of a command as one line on standard error; the command continues.
+    """Print a warning of a command, unless it is to be quiet; the command continues.
 
     Parameters
     ----------
     command
-        The command as the user called it, for example ``"run"`` or ``"slurm options"``.
+        The command without ``holdfast``, for example ``"run"`` or ``"slurm options"``.
     sentence
         The warning; control characters are escaped.
     """
-    print(f"holdfast {command}: {escape(sentence)}", file=sys.stderr, flush=True)
+    if not _quiet:
+        complain(f"holdfast {command}", "warning", sentence)
+
+
+def note(text: str) -> None:
+    """Print a line about the progress of a command on standard error, unless it is to be quiet."""
+    if not _quiet:
+        print(text, file=sys.stderr, flush=True)
 
 
 @contextmanager

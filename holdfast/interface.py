@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from experiments.forecast.forecasts import forecast as forecast
     from experiments.forecast.history import read_history as read_history
     from experiments.forecast.machine_state import MachineState as MachineState
-    from experiments.forecast.machine_state import SeenJob as SeenJob
     from experiments.forecast.machine_state import state_at as state_at
+    from experiments.forecast.seen_job import SeenJob as SeenJob
     from experiments.forecast.sources import result_trace as as_log
     from experiments.gantt.page import write_gantt as write_gantt
     from experiments.paper_readings import READINGS as READINGS
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from experiments.stories.story import explain as explain
     from experiments.sweeps import SweepResult
     from experiments.timelines.phases import use_of_time as use_of_time
+    from experiments.whatif.answer import WhatIf as WhatIf
+    from experiments.whatif.question import whatif as whatif
     from policies.arrival import ARRIVALS as ARRIVALS
     from policies.backfilling import BACKFILLING as BACKFILLING
     from policies.notice import NOTICES as NOTICES
@@ -128,6 +130,8 @@ _LAZY = {
     "write_gantt": "experiments.gantt.page:write_gantt",
     "Window": "experiments.recordings.time_windows:Window",
     "figures": "experiments.figures",
+    "whatif": "experiments.whatif.question:whatif",
+    "WhatIf": "experiments.whatif.answer:WhatIf",
     # policies
     "ORDERS": "policies.order:ORDERS",
     "Order": "policies.order:Order",
@@ -147,7 +151,7 @@ _LAZY = {
     # forecasts
     "as_log": "experiments.forecast.sources:result_trace",
     "MachineState": "experiments.forecast.machine_state:MachineState",
-    "SeenJob": "experiments.forecast.machine_state:SeenJob",
+    "SeenJob": "experiments.forecast.seen_job:SeenJob",
     "state_at": "experiments.forecast.machine_state:state_at",
     "read_history": "experiments.forecast.history:read_history",
     "forecast": "experiments.forecast.forecasts:forecast",
@@ -192,6 +196,7 @@ __all__ = [
     "SeenJob",
     "Stories",
     "Trace",
+    "WhatIf",
     "Window",
     "advise",
     "as_log",
@@ -228,6 +233,7 @@ __all__ = [
     "sweep",
     "trust",
     "use_of_time",
+    "whatif",
     "write_gantt",
     "write_job_table",
     "write_machine",
@@ -519,8 +525,8 @@ def compare(
     *others
         Metrics of :meth:`Result.summary` to show, by default all of them; or the second of two results.
     by
-        Attribute that groups the jobs of two results: ``user``, ``project``, ``size``, ``type`` or ``week``; None: no
-        groups.
+        Attribute that groups the jobs of two results: ``user``, ``project``, ``partition``, ``qos``, ``size``,
+        ``type``, ``week`` or ``hour`` of submission; None: no groups.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Scheduling policies: queue orders, backfilling, notice and arrival strategies, and the return of borrowed nodes.
 
-Policies are pure. They see the machine through the read-only port of :mod:`policies.port` and return actions. They
-know nothing of SimPy, keep no clock and do no input or output, so each is tested as a function.
+Policies are pure: they read the state of the machine through the port of :mod:`policies.port` and return actions. They
+do not use SimPy, a clock, or input and output, so that each policy can be tested as a function.
 """
 
 from policies.mechanism import BASELINE, MECHANISMS, Mechanism, parse_mechanism

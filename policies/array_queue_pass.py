@@ -1,8 +1,8 @@
 """Compiled planning passes for long queues: the plan of :func:`policies.reservation_depth.plan_queue` as machine code.
 
-Each pass makes a new plan. Keeping the plan while everything happens as planned does not pay in general: a replay of
-KTH-SP2 under conservative backfilling takes 2.0 s of processor time without kept plans and 2.3 s with them. Only
-conservative backfilling with many small jobs was faster with them, by 13 to 22 %.
+Each pass makes a new plan. Keeping a plan while everything happens as planned is not faster in general: a replay of
+KTH-SP2 under conservative backfilling takes 2.0 s of processor time with new plans and 2.3 s with kept ones. Only
+conservative backfilling with many small jobs was faster with kept plans, by 13 to 22 %.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ __all__ = ["ManyJobs"]
 
 Numbers = tuple[NDArray[np.int64], NDArray[np.intp]]
 
-#: Later times are left to Python's integers.
+#: Largest time for the compiled code; plain Python plans with later times.
 _LATEST = 1 << 61
 
 
 class ManyJobs:
-    """A rule by which several waiting jobs hold reservations, in one simulation.
+    """A rule with reservations for several waiting jobs, in one simulation.
 
     Parameters
     ----------
     outlook
-        How far the rule plans.
+        Planning depth of the rule.
 
     Attributes
     ----------
     long_from
-        From how many waiting jobs on it wants their numbers at hand.
+        Number of waiting jobs from which the rule uses arrays of their sizes and walltimes.
     """
 
     long_from = 64
 
     def __init__(self, outlook: Outlook) -> None:
         self._outlook = outlook
-        #: Buffers of the loop. Addresses are kept, because numpy takes a microsecond to return one.
+        #: Buffers of the loop, with their addresses, because numpy takes a microsecond to return one.
         self._rows = np.empty((14, 0), np.int64)
         self._addresses: list[int] = []
 
@@ -67,7 +67,7 @@ class ManyJobs:
         return starts + [Start(queue[place].job_id, int(sizes[place]), "backfilled") for place in begun]
 
     def promises(self, view: SystemView) -> list[Promise]:
-        """The reservations of all jobs that must wait, as far as the rule plans."""
+        """The reservations of waiting jobs, up to the planning depth."""
         queue = as_queue(view.queue)
         numbers = self._numbers(queue)
         code = None if numbers is None else self._code(view, numbers)
@@ -86,27 +86,28 @@ class ManyJobs:
         return [Promise(queue[place].job_id, at, size) for place, (size, at) in promised.items() if 0 <= at < NEVER]
 
     def _numbers(self, queue: WaitingQueue) -> Numbers | None:
-        """The numbers of the waiting jobs; None: they are not at hand, or not all that the rule asks for."""
+        """Array of the waiting jobs; None: there is none, or the rule needs more than it contains."""
         return None if self._outlook.by_runtime or self._outlook.whole else queue.numbers()
 
     def _code(self, view: SystemView, numbers: Numbers) -> Callable[..., int] | None:
-        """The code of the loop; None: it may not be used, or does not pay."""
+        """The compiled loop; None: it must not be used, or is not faster."""
         least, nodes, walltimes, setups, works = numbers[0]
         latest = [view.now, view.releases[-1][0] if view.releases else 0, *(window.end for window in view.windows)]
         latest += [max(item.estimated_arrival, view.now) + item.walltime for item in view.reservations]
-        # One after the other, each at its largest or smallest size.
+        # Upper bound of the end of the plan: all jobs in sequence, each at its largest or smallest size.
         flexible = not np.array_equal(least, nodes)
         longest = float(walltimes.sum(dtype=np.float64)) + (float((setups + works / least).sum()) if flexible else 0.0)
         if max(latest) + longest >= _LATEST:
             return None
-        # Two jobs of a queue cost a list about as much as an inner step does; one of several sizes as much as some.
+        # In Python, two jobs take about as much time as an inner step; a job with several sizes takes that of some
+        # steps.
         count = len(nodes)
         return compiled_loop(plan_pass, KINDS, 8 * count if flexible else count // 2)
 
     def _plan(
         self, view: SystemView, starts: list[Start], numbers: Numbers, code: Callable[..., int], *, complete: bool
     ) -> int:
-        """How many jobs start behind the first ones; their places, all sizes and times are in the last rows."""
+        """Number of jobs that start after the first ones; the last rows have their positions, all sizes and times."""
         (table, places), heads = numbers, len(starts)
         count = len(places)
         free = view.free - sum(start.nodes for start in starts)
@@ -117,7 +118,7 @@ class ManyJobs:
         windows = [number for window in view.windows for number in window]
         needed = max(len(releases) + len(view.windows) + 2 * count + 8, 3 * len(releases), len(windows), 3 * BOUNDS)
         if self._rows.shape[1] < needed:
-            # Larger by half, so that this is rare.
+            # Buffers grow by half more than needed, so that this is rare.
             self._rows = np.empty((14, needed + needed // 2), np.int64)
             stride = self._rows.strides[0]
             self._addresses = [self._rows.ctypes.data + row * stride for row in range(len(self._rows))]

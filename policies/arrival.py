@@ -1,4 +1,4 @@
-"""Arrival strategies: where an arriving on-demand job gets the nodes that it still lacks.
+"""Arrival strategies: the sources of the nodes that an arriving on-demand job still lacks.
 
 Source: Fan et al., IPDPS 2022, section III-B.2; docs/model.md, "The six mechanisms". ``KNAPSACK`` and ``SKNAPSACK`` go
 beyond the paper: they find the least loss, which PAA and SPAA approach greedily.
@@ -27,10 +27,10 @@ __all__ = [
 
 
 class ArrivalStrategy(Protocol):
-    """Finds nodes at the arrival of an on-demand job."""
+    """Strategy that frees nodes for an arriving on-demand job."""
 
     def room(self, view: SystemView, request: Request) -> int:
-        """Maximum number of nodes that it could free, beyond free nodes and the reservation of the job."""
+        """Maximum number of nodes that the strategy could free, beyond free nodes and the reservation of the job."""
 
     def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
         """Actions that free ``missing`` nodes (at most ``room``); called after the tenants of the job have left."""

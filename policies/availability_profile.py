@@ -22,9 +22,9 @@ class Profile:
     Parameters
     ----------
     now
-        Beginning of the profile.
+        Start of the profile [ticks].
     free
-        Nodes that are free now.
+        Number of nodes that are free now.
     releases
         (time, tie-break, nodes) of released nodes, in ascending order.
     windows
@@ -37,9 +37,9 @@ class Profile:
 
     Notes
     -----
-    Plain lists: a profile has some hundred steps and most searches visit a few of them, too few for numpy to pay off.
-    Reserved nodes and windows are taken :data:`~policies.port.TOLERANCE` after their start, so nodes released within
-    this time count as available.
+    The lists are plain, because a profile has some hundred steps and most searches visit too few of them for numpy to
+    be faster. Reserved nodes and windows are taken :data:`~policies.port.TOLERANCE` after their start, so that nodes
+    released within this time count as available.
     """
 
     __slots__ = ("_bounds", "levels", "times")
@@ -57,8 +57,8 @@ class Profile:
                 levels[-1] = free
         self.times = times
         self.levels = levels
-        # The longest runs searched for each size, and where they fitted. Nodes are only ever taken, so nothing as large
-        # and as long fits earlier.
+        # For each size the longest run that was searched for, and where it fitted. Later calls only take more nodes, so
+        # that a run of at least this size and length cannot fit earlier.
         self._bounds: dict[int, tuple[int, int]] = {}
         for window in windows:
             self.take(max(now, window.start + TOLERANCE), window.end, window.nodes)
@@ -118,7 +118,7 @@ class Profile:
             room = self._least(place, end, job.min_nodes)
             if room >= size:
                 return size
-            # Smaller, it runs longer, and what it then reaches leaves it no more than this.
+            # A smaller job runs longer, and the longer interval has at most this number of nodes.
             size = room
         return 0
 

@@ -56,8 +56,8 @@ class Easy:
         Number of waiting jobs with a reservation. 1 is EASY; larger values as in Chiang, Arpaci-Dusseau & Vernon (JSSPP
         2002) and the parameter RESERVATIONDEPTH of Maui (Jackson, Snell & Clement, JSSPP 2001).
     head
-        Size that a malleable job needs to start in its turn, and that is reserved for it: its ``minimum``, or its
-        ``requested`` size. A backfilled job may start at its minimum or more.
+        Size that a malleable job needs to start in queue order, and that is reserved for it: its ``minimum``, or its
+        ``requested`` size. A backfilled job may start at its minimum or above.
     """
 
     length: Literal["walltime", "runtime"] = "walltime"
@@ -72,14 +72,15 @@ class Easy:
 
     def __call__(self, view: SystemView) -> list[Start]:
         """The jobs to start now, in this order."""
-        starts = self._beside_the_head(view) if self.depth == 1 else None
+        starts = self._starts_beside_head(view) if self.depth == 1 else None
         return plan_queue(view, self._outlook()) if starts is None else starts
 
-    def _beside_the_head(self, view: SystemView) -> list[Start] | None:
+    def _starts_beside_head(self, view: SystemView) -> list[Start] | None:
         """The starts of a pass if no run reaches the first window; None if a run would.
 
-        Jobs that end before a window can ignore it, and most passes are far from any window. One reservation needs no
-        plan over time, which would double the processor time of a replay (Theta 2022: 1.35 s instead of 0.59 s).
+        A job that ends before a window can ignore it, and most passes are far from any window. A single reservation
+        needs no plan over time, which would double the processor time of a replay (Theta 2022: 1.35 s instead of
+        0.59 s).
         """
         queue, free = as_queue(view.queue), view.free
         window = view.windows[0].start if view.windows else NEVER
@@ -95,7 +96,7 @@ class Easy:
             free -= size
         else:
             return starts
-        # No waiting job needs fewer nodes. Most passes end here, before the shadow time is looked for.
+        # No waiting job needs fewer nodes. Most passes end here, without computing the shadow time.
         if free < queue.least:
             return starts
         candidates = queue.fitting(len(starts) + 1, free)
@@ -105,8 +106,8 @@ class Easy:
         needed = head.nodes if whole else head.min_nodes
         shadow, extra = find_shadow(view, head, free, ends, needed - head.kept)
         if shadow == NEVER and view.kept:
-            # The head waits for nodes that are held for jobs with an unknown resume time: a backfilled job could keep
-            # them from it again and again.
+            # The head waits for nodes that are held for jobs with an unknown resume time: backfilled jobs could delay
+            # it repeatedly.
             return starts
         if window < NEVER and shadow + head.limit(needed) > window:
             return None
@@ -116,10 +117,10 @@ class Easy:
         candidates.narrow(free, longest, extra)
         for job in candidates:
             least = job.min_nodes
-            # Most candidates fail here, whatever size they would get: free and extra nodes only become fewer.
+            # Most candidates fail here at every size, because free and extra nodes only decrease during a pass.
             if least > free or (least > extra and job.walltime > longest):
                 continue
-            # For rigid jobs size == nodes == least, so one rule serves both kinds.
+            # For rigid jobs size == nodes == least, so that the same rule holds for both types.
             size = job.nodes if job.nodes < free else free
             length = job.duration(size) if by_runtime else job.walltime if size == job.nodes else job.limit(size)
             if length > latest:
@@ -168,7 +169,7 @@ class Easy:
 class Conservative:
     """Conservative backfilling: every job that must wait holds a reservation, and no job passes that would delay one.
 
-    Each pass plans the whole queue anew, in queue order. Feitelson & Weil, "Utilization and predictability in
+    Each pass makes a new plan for the whole queue, in queue order. Feitelson & Weil, "Utilization and predictability in
     scheduling the IBM SP2 with backfilling", IPPS 1998; Mu'alem & Feitelson, IEEE TPDS 12(6), 2001.
     """
 

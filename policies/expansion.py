@@ -4,9 +4,9 @@ Expansion follows the scheduling pass of an instant if nodes are still free. Sou
 system with efficient adaptive scheduling for malleable and evolving applications", IPDPS 2015, where Torque and Maui
 expand malleable jobs into idle nodes; docs/model.md, "Expansion".
 
-An expanded job ends earlier and gives back more nodes, but until then it holds nodes that were counted as free. Like a
-backfilled job, it may therefore take only nodes that no reservation or window needs before the new end of its walltime.
-Nodes that open reservations still lack are not available to it either.
+An expanded job ends earlier and releases more nodes, but until then it occupies nodes that were counted as free. Like a
+backfilled job, it may therefore use only nodes that no reservation or window needs before the new end of its walltime,
+and no nodes that open reservations still lack.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ class Grow:
     Attributes
     ----------
     share
-        Which job grows: ``greedy`` fills up one job after the other, the one that started first before the others, ties
-        by id; ``even`` offers all the same number of nodes, capped by what each can use, the remainder one each, by id.
+        Distribution of the nodes. ``greedy``: expand one job after the other as far as possible, in the order of their
+        starts, ties by id; ``even``: the same number of nodes for all jobs, limited by what each can use, with the
+        remainder one node each, by id.
     """
 
     share: Literal["greedy", "even"] = "greedy"
@@ -89,7 +90,7 @@ def _profile_with_promises(view: SystemView, promises: Sequence[Promise]) -> Pro
 
 
 def _harmless(profile: Profile, now: int, run: RunningJob, nodes: int) -> int:
-    """Take as many nodes, up to ``nodes``, as stay free until the run would end with them; returns their number."""
+    """Take at most ``nodes`` nodes that stay free until the run would end with them, and return their number."""
     ready = max(now, run.start + run.setup)
     work = (run.expected_end - ready) * run.nodes
     while nodes > 0:
@@ -98,7 +99,7 @@ def _harmless(profile: Profile, now: int, run: RunningJob, nodes: int) -> int:
         if room >= nodes:
             profile.take(now, end, nodes)
             return nodes
-        # With fewer nodes it ends later, and the later interval leaves no more nodes than this.
+        # With fewer nodes the run ends later, and the longer interval has at most this number of nodes.
         nodes = room
     return 0
 

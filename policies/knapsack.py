@@ -1,8 +1,8 @@
 """An exact solver of the covering knapsack: at least a given number of nodes at the least cost, from indivisible items.
 
-Nemhauser & Ullmann's dynamic programming over undominated states (Management Science 15(9), 1969), cut down by the
-bound of the linear relaxation (Martello & Toth, "Knapsack Problems", 1990, chapters 2 and 3): a state that cannot be
-completed more cheaply than the best selection known is dropped.
+Nemhauser & Ullmann's dynamic programming over undominated states (Management Science 15(9), 1969), with the bound of
+the linear relaxation (Martello & Toth, "Knapsack Problems", 1990, chapters 2 and 3): a state that cannot lead to a
+cheaper selection than the best known one is dropped.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ __all__ = ["Item", "cheapest_cover"]
 
 
 class Item(NamedTuple):
-    """What may be taken.
+    """An indivisible item.
 
     Attributes
     ----------
     cost
-        At least 0; whole, so that sums are exact.
+        Cost, >= 0; an integer, so that sums are exact.
     key
-        The smaller key is preferred between selections of the same cost and number of items.
+        Unique key for ties: among selections of equal cost and number of items, smaller keys are preferred.
     weight
-        At least 1.
+        Weight, >= 1.
     """
 
     cost: int
@@ -43,20 +43,21 @@ def cheapest_cover(items: Sequence[Item], demand: int) -> list[Item]:
     Parameters
     ----------
     items
-        Their keys are unique.
+        Items with unique keys.
     demand
-        At most the sum of all weights.
+        Required total weight, at most the sum of all weights.
 
     Returns
     -------
     list of Item
-        Ascending. Ties go to the selection with the fewest items, and among these to the one with the
-        lexicographically smallest sorted keys.
+        Selected items, ascending. Among selections of equal cost, the one with the fewest items is selected, and among
+        these the one with the lexicographically smallest sorted keys.
     """
     if demand <= 0:
         return []
-    # One price says it all, so that no two selections have the same and the bound cuts ties, too: the cost, then one
-    # for each item, less a bit of its own, the highest for the smallest key. Python's integers are as long as that.
+    # A price encodes cost and ties, so that all selections have different prices and the bound also removes ties. Its
+    # high digits are the cost, then the number of items; each item subtracts a bit, the highest one for the smallest
+    # key. Python's integers have the necessary length.
     count = len(items)
     ranks = {key: rank for rank, key in enumerate(sorted((item.key for item in items), reverse=True))}
     offers = [((item.cost * (count + 1) + 1 << count) - (1 << ranks[item.key]), item.weight) for item in items]
@@ -69,7 +70,8 @@ def cheapest_cover(items: Sequence[Item], demand: int) -> list[Item]:
     for place, (price, weight) in enumerate(offers, start=1):
         grown = [(min(have + weight, demand), paid + price) for have, paid in states]
         front: list[_State] = []
-        # Heaviest first, and of these the cheapest: an item that is no cheaper than one before is dominated.
+        # States are sorted by descending weight, then by price: a state that is not cheaper than an earlier one is
+        # dominated.
         cheapest = best + 1
         for have, paid in sorted(states + grown, key=lambda state: (-state[0], state[1])):
             if paid < cheapest and paid + _least(offers, weights, prices, place, demand - have, best) <= best:
@@ -92,9 +94,9 @@ def _least(
     missing: int,
     most: int,
 ) -> int:
-    """What a missing weight costs at least with the offers from ``first`` on, the last of which may be split.
+    """Lower bound of the price of a missing weight with the offers from ``first`` on, the last of which may be split.
 
-    More than ``most`` if they do not suffice.
+    More than ``most`` if the offers do not suffice.
     """
     if not missing:
         return 0
@@ -107,7 +109,7 @@ def _least(
 
 
 def _greedy(offers: Sequence[tuple[int, int]], demand: int) -> int:
-    """The price of a good selection: the cheapest offer that suffices alone, or by ratio, and the cheapest last one."""
+    """Price of a good selection: the cheapest sufficient single offer, or offers by ratio and the cheapest last one."""
     best = sum(price for price, _ in offers)
     have = paid = 0
     for place, (price, weight) in enumerate(offers):

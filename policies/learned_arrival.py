@@ -1,7 +1,7 @@
 """An arrival strategy learned by a network, which chooses one of the other strategies at each arrival.
 
-The network scores each strategy by its consequences for the running jobs (:data:`CONSEQUENCES`), which it sees through
-the port like any policy.
+The network scores each strategy by its consequences for the running jobs (:data:`CONSEQUENCES`), which are computed
+from the port like in any policy.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from workloads.table.job import MALLEABLE
 
 __all__ = ["CONSEQUENCES", "LearnedAtArrival", "consequences", "possible", "still_lacking"]
 
-#: Features of each strategy at an arrival. Of the strategy: whether it finds enough nodes, the nodes of the jobs that
-#: it preempts and those that it shrinks away [share of the machine], how many jobs that are [log10(1 + jobs) / 6], and
-#: what is lost [log10(1 + node-seconds) / 12]. Of the arriving job: nodes that it lacks, and nodes [share of the
-#: machine], walltime [log10(1 + s) / 6]. Of the machine: free and reserved nodes, nodes that malleable jobs could give
-#: up [share of the machine], waiting jobs [log10(1 + jobs) / 6].
+#: Features of each strategy at an arrival. Of the strategy: whether it finds enough nodes, nodes from preempted and
+#: from shrunk jobs [share of the machine], number of these jobs [log10(1 + jobs) / 6], and lost work [log10(1 +
+#: node-seconds) / 12]. Of the arriving job: missing nodes and nodes [share of the machine], walltime [log10(1 + s) /
+#: 6]. Of the machine: free nodes, reserved nodes, and nodes by which malleable jobs could shrink [share of the
+#: machine], waiting jobs [log10(1 + jobs) / 6].
 CONSEQUENCES = (
     *("enough", "preempted", "shrunk", "jobs", "lost"),
     *("lacking", "nodes", "walltime", "free", "reserved", "spare", "queue"),
@@ -34,7 +34,7 @@ CONSEQUENCES = (
 _NODE_HOURS = 12.0
 
 
-class _Later:
+class _ViewAfterTenants:
     """The machine after the tenants of the arriving job have left."""
 
     def __init__(self, view: SystemView, running: Sequence[RunningJob]) -> None:
@@ -54,7 +54,7 @@ def still_lacking(view: SystemView, request: Request) -> int:
 def possible(
     view: SystemView, request: Request, strategies: Sequence[ArrivalStrategy], lacking: int
 ) -> npt.NDArray[np.bool_]:
-    """Which strategies find enough nodes, or let the job wait on purpose; shape (strategies,)."""
+    """Mask of the strategies that find enough nodes, or make the job wait on purpose, shape (strategies,)."""
     return np.array(
         [isinstance(item, WaitAtArrival) or item.room(view, request) >= lacking for item in strategies], bool
     )
@@ -83,7 +83,7 @@ def consequences(
     """
     running = [run for run in view.running if not run.owes(request.job_id)]
     by_id = {run.job_id: run for run in running}
-    later: Any = _Later(view, running)
+    later: Any = _ViewAfterTenants(view, running)
     seen = np.zeros((len(strategies), len(CONSEQUENCES)), np.float32)
     for row, strategy in zip(seen, strategies, strict=True):
         if strategy.room(view, request) >= lacking:
@@ -119,7 +119,7 @@ def _effects(
 
 @dataclass(frozen=True)
 class LearnedAtArrival:
-    """Choose the strategy with the highest score of a network, among those that it was trained with.
+    """Choose the strategy with the highest score of a network, among those in its training.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class LearnedAtArrival:
         """Return the strategy for one simulation."""
         network = self.ready().network
         assert network is not None  # ready() has loaded it
-        return _Answering(network)
+        return _ChoiceAtArrival(network)
 
     def room(self, view: SystemView, request: Request) -> int:
         return self.begin().room(view, request)
@@ -158,8 +158,8 @@ class LearnedAtArrival:
         return self.begin().make_room(view, request, missing)
 
 
-class _Answering:
-    """Remembers the chosen strategy of each arrival between ``room`` and ``make_room``."""
+class _ChoiceAtArrival:
+    """Strategy of one simulation; it stores the choice for each arrival between ``room`` and ``make_room``."""
 
     def __init__(self, network: ScoringNetwork) -> None:
         self._network = network

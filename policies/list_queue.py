@@ -22,7 +22,7 @@ class Sizes(dict[int, int]):
     Attributes
     ----------
     least
-        The fewest nodes on which one of them can start; None: not known, see :meth:`smallest`.
+        Smallest minimum size of a waiting job; None: not computed, see :meth:`smallest`.
     """
 
     __slots__ = ("least",)
@@ -32,7 +32,7 @@ class Sizes(dict[int, int]):
         self.least: int | None = None
 
     def smallest(self) -> int:
-        """The fewest nodes on which one of them can start; 0 if none waits."""
+        """Smallest minimum size of a waiting job; 0 if no job waits."""
         if self.least is None:
             self.least = min(self, default=0)
         return self.least
@@ -57,7 +57,7 @@ class ListQueue(list[Any]):
 
     @property
     def least(self) -> int:
-        """The fewest nodes on which one of the jobs can start; 0 if none waits."""
+        """Smallest minimum size of a waiting job; 0 if no job waits."""
         sizes = self.sizes
         if sizes is None:
             return min((job.min_nodes for job in self), default=0)
@@ -68,11 +68,11 @@ class ListQueue(list[Any]):
         return _Rest(self, after)
 
     def numbers(self) -> None:
-        """No array: short queues are read job by job."""
+        """Return None: there is no array, because short queues are read job by job."""
 
 
 class _Rest:
-    """The jobs after the first ones; reading each takes no longer than searching for those that fit."""
+    """The jobs after the first ones, without a search: reading each job is as fast as searching for those that fit."""
 
     __slots__ = ("_after", "_jobs")
 
@@ -86,9 +86,9 @@ class _Rest:
         return islice(self._jobs, self._after, None)
 
     def narrow(self, free: int, latest: int, extra: int) -> None:
-        """Skip no job."""
+        """Do nothing: no job is skipped."""
 
 
 def as_queue(jobs: Sequence[WaitingJob]) -> WaitingQueue:
-    """Return the queue of a view as a :class:`~policies.port.WaitingQueue`, with a wrapper for plain sequences."""
+    """Return a queue as a :class:`~policies.port.WaitingQueue`; plain sequences are wrapped."""
     return cast(WaitingQueue, jobs if hasattr(jobs, "fitting") else ListQueue(jobs))

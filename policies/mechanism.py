@@ -57,8 +57,8 @@ def parse_mechanism(name: str) -> Mechanism | None:
     Parameters
     ----------
     name
-        ``baseline``, or notice and arrival strategy joined by ``-`` (or ``&``, as in the paper), in any case; either
-        may be an import path.
+        ``baseline``, or notice and arrival strategy joined by ``-`` (or ``&``, as in the paper); case is ignored, and
+        both strategies may be import paths.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def parse_mechanism(name: str) -> Mechanism | None:
     Raises
     ------
     InputError
-        If it is neither, or a plug-in cannot be imported.
+        If the name is unknown, or a plug-in cannot be imported.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def parse_mechanism(name: str) -> Mechanism | None:
     """
     if name.lower() == BASELINE:
         return None
-    # The names of strategies may have dashes, too.
+    # Names of strategies may contain dashes.
     for at, mark in enumerate(name):
         if mark in "-&":
             notice, arrival = _canonical_name(NOTICES, name[:at]), _canonical_name(ARRIVALS, name[at + 1 :])
@@ -88,7 +88,7 @@ def parse_mechanism(name: str) -> Mechanism | None:
 
 
 def _canonical_name(registry: Registry[Any], text: str) -> str:
-    """The name of a strategy as the registry spells it, or an import path; empty if there is none."""
+    """The name of a strategy in the spelling of the registry, or an import path; empty if it is unknown."""
     spelled = {known.lower(): known for known in registry}
     name, *words = text.split() or [""]
     found = name if ":" in name else spelled.get(name.lower(), "")

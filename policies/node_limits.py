@@ -1,10 +1,10 @@
 """Node counts that announced windows leave to jobs: maintenance and advance reservations.
 
-A window needs its nodes at each of its instants. A job may start if every window that its walltime reaches still finds
-its nodes, assuming that all running jobs use their full walltimes: the machine drains before a window by as many nodes
-as the window needs. Backfilling respects windows through its profile (:mod:`policies.availability_profile`). The
-functions here serve outside scheduling passes: when jobs are backfilled on reserved nodes, and when borrowed nodes are
-returned.
+A window needs its nodes at each of its instants. A job may start if every window that its walltime reaches still gets
+its nodes, assuming that all running jobs use their full walltimes. Before a window, the machine thus drains by the
+nodes that the window needs. Backfilling takes windows into account in its profile
+(:mod:`policies.availability_profile`). The functions here are used outside scheduling passes: when jobs are backfilled
+on reserved nodes, and when borrowed nodes are returned.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["largest_admitted_size", "spare"]
 def spare(view: SystemView, until: int, started: Sequence[tuple[int, int]] = ()) -> int:
     """Number of nodes, beyond those of running jobs, that no window needs until a given time.
 
-    Idle reserved nodes count as available: a window takes them before it preempts a job.
+    Idle reserved nodes count as available, because a window takes them before it preempts a job.
 
     Parameters
     ----------

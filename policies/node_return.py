@@ -1,4 +1,4 @@
-"""Return of borrowed nodes: a completed on-demand job gives its nodes back to the jobs that lent them.
+"""Return of borrowed nodes: a completed on-demand job returns nodes to the jobs that lent them.
 
 Source: Fan et al., IPDPS 2022, section III-B.3; docs/model.md, "The six mechanisms".
 """
@@ -41,9 +41,9 @@ def give_back(
     Returns
     -------
     list of Expand, Start or Keep
-        A shrunk run that has not ended expands by the nodes that it lent. A preempted job that has not run since
-        resumes at once if the nodes that it lent and the free nodes suffice; otherwise it gets nothing, or the nodes
-        that it lent are held for it.
+        Actions for the lenders. A shrunk run that has not ended expands by the nodes that it lent. A preempted job that
+        has not run since resumes at once if its lent nodes and the free nodes suffice; otherwise it gets nothing, or
+        its lent nodes are held for it.
     """
     actions: list[Expand | Start | Keep] = []
     # Nodes already returned to each run, which may have lent more than once.
@@ -57,7 +57,7 @@ def give_back(
         if run is not None:
             grown = min(lent, run.max_nodes - run.nodes - regained.get(run.job_id, 0))
             if view.windows:
-                # With the additional nodes it ends earlier.
+                # The run ends earlier with additional nodes.
                 grown = min(grown, spare(view, run.expected_end, given))
             if grown > 0:
                 given.append((run.expected_end, grown))

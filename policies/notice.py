@@ -68,7 +68,7 @@ def _preemption(view: SystemView, arrival: int, run: RunningJob) -> tuple[int, i
     if run.period is not None:
         ready = run.start + run.setup
         cycles = (arrival - ready) // run.period
-        # By its period alone: the actual number of checkpoints depends on the runtime, which is not known.
+        # Only the period is used: the actual number of checkpoints depends on the runtime, which is not known.
         checkpointed = ready + cycles * run.period
         if cycles >= 1 and checkpointed >= view.now:
             return run.nodes * run.setup, checkpointed, "right after a checkpoint"
@@ -92,15 +92,15 @@ class Weigh:
 
     Without a reservation, waiting jobs take the nodes that become free, and preempting such a job at T loses at most
     its progress until then. While no job waits, nodes stay free and holding them costs nothing: both costs are 0. A
-    reservation takes the first kind and collects the second until it is filled, cheap or not; the other sources are
-    chosen for the least total cost, exactly, with indivisible jobs (:mod:`policies.knapsack`). The strategy opens a
-    reservation if that is cheaper, or as cheap and leaves no job to be preempted at the arrival.
+    reservation takes nodes of the first kind and, at any cost, collects those of the second kind until it is complete.
+    Among the other sources, the cheapest set of indivisible jobs is chosen exactly (:mod:`policies.knapsack`). The
+    strategy opens a reservation if that is cheaper, or equally cheap without a preemption at the arrival.
 
     Attributes
     ----------
     price
-        Cost of holding a node for a second, in lost node-seconds. Choose more than 1 if on-demand jobs may arrive late,
-        less if tenants make good use of the held nodes.
+        Cost of holding a node for a second, in lost node-seconds. More than 1 is advisable if on-demand jobs may arrive
+        late, less than 1 if tenants use most of the held nodes.
     """
 
     price: float = 1.0
@@ -129,7 +129,7 @@ class Weigh:
         choice = [Item(min(item.cost, early[item.key][0]), item.key, item.weight) for item in late]
         chosen = _cheapest(choice + _pieces(holdable - unwanted, round(price * max(0, arrival - now))), left)
         reserving += sum(item.cost for item in chosen)
-        # A job that takes the nodes loses at most its progress by then; while no job waits, they stay free.
+        # A job that starts on the nodes loses at most its progress until then; if no job waits, they stay free.
         lost = 1 if view.queue else 0
         taken = [Item(lost * nodes * max(0, arrival - end), job_id, nodes) for end, job_id, nodes in leaving]
         taken += _pieces(holdable - unwanted, lost * max(0, arrival - now))
@@ -171,7 +171,7 @@ _NEVER = 1 << 90
 
 
 def _pieces(nodes: int, cost: int) -> list[Item]:
-    """Split nodes into pieces of 1, 2, 4, ... nodes, with sums that give every number up to ``nodes``."""
+    """Split nodes into pieces of 1, 2, 4, ... nodes, the sums of which give every number up to ``nodes``."""
     pieces: list[Item] = []
     while nodes > 0:
         piece = min(nodes, 1 << len(pieces))

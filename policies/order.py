@@ -34,17 +34,18 @@ class Order:
     Attributes
     ----------
     key
-        ``key(job, now)``: the job with the smallest key goes first. Called once per waiting job and instant.
+        Function ``key(job, now)``; the job with the smallest key goes first. It is called once per waiting job and
+        instant.
     static
         Whether the key of a job never changes while it waits. If so, the queue stays sorted; otherwise it is sorted at
         each instant with a scheduling pass.
     at
-        ``at(view)`` returns the key function ``key(job)`` for an instant, for orders that depend on more than a job and
-        the time, such as the machine size or the usage of projects. It may use only those parts of the view that do
-        not change within an instant. None: ``key`` is used.
+        Function ``at(view)`` that returns the key function ``key(job)`` for an instant, for orders that also depend on
+        the machine size, the usage of projects or the like. It may use only those parts of the view that do not change
+        within an instant. None: ``key`` is used.
     half_life
-        Half-life [s] of past node-seconds in ``view.group_usage``, which the order uses; None: it does not use it, and
-        the simulator does not keep it. An object with ``at`` may have an attribute ``needs_usage``: False is None here.
+        Half-life [s] of past node-seconds in ``view.group_usage``; None: the order does not use them, and the simulator
+        does not compute them. A plug-in with ``at`` and a false attribute ``needs_usage`` gets None here.
     ranking
         Makes the :class:`~policies.port.Ranking` of a simulation, a vectorised form of the same order. None: the whole
         queue is sorted by ``key``.

@@ -60,11 +60,11 @@ class WaitingJob(Protocol):
 
     @property
     def nodes(self) -> int:
-        """Requested size, the largest that it can use."""
+        """Requested size, the largest that the job can use."""
 
     @property
     def min_nodes(self) -> int:
-        """Smallest size it can run at; equal to ``nodes`` unless it is malleable."""
+        """Smallest size of the job; equal to ``nodes`` unless it is malleable."""
 
     @property
     def walltime(self) -> int:
@@ -72,7 +72,7 @@ class WaitingJob(Protocol):
 
     @property
     def kept(self) -> int:
-        """Nodes that are held for the job because it lent them; it starts as soon as these and free nodes suffice."""
+        """Nodes that the job lent and that are held for it; it starts as soon as these and free nodes suffice."""
 
     @property
     def user(self) -> str:
@@ -83,10 +83,10 @@ class WaitingJob(Protocol):
         """The project that is charged; empty if unknown."""
 
     def limit(self, nodes: int) -> int:
-        """Walltime of its next run at this size."""
+        """Walltime of the next run of the job at this size."""
 
     def duration(self, nodes: int) -> int:
-        """Actual runtime of its next run at this size. Only ``backfill_length="runtime"`` may use it."""
+        """Actual runtime of the next run at this size; only ``backfill_length="runtime"`` may use it."""
 
 
 class Candidates(Protocol):
@@ -104,7 +104,7 @@ class WaitingQueue(Protocol):
 
     @property
     def least(self) -> int:
-        """The fewest nodes on which one of the jobs can start; 0 if none waits."""
+        """Smallest minimum size of a waiting job; 0 if no job waits."""
 
     def __len__(self) -> int: ...
     def __iter__(self) -> Iterator[WaitingJob]: ...
@@ -183,7 +183,7 @@ class RunningJob(Protocol):
     def setup(self) -> int: ...
     @property
     def period(self) -> int | None:
-        """Checkpoint interval plus checkpoint cost of a rigid job; None: it takes no checkpoints."""
+        """Checkpoint interval plus checkpoint cost of a rigid job; None: no checkpoints."""
 
     @property
     def borrowed(self) -> int:
@@ -225,7 +225,7 @@ class Window(NamedTuple):
         First and last instant [ticks]. Nodes that jobs release at ``start`` are available to the window, and its nodes
         are available to jobs from ``end`` on.
     nodes
-        Number of nodes; any nodes will do.
+        Number of nodes; any nodes may be used.
     """
 
     start: int
@@ -286,7 +286,7 @@ class SystemView(Protocol):
         """Announced windows by start; most machines have none.
 
         A job may start only if every window still finds enough nodes at each instant of the job's walltime. A window
-        that has begun is no longer listed: its nodes are gone, and ``releases`` contains their return. The exception
+        that has begun is not listed: its nodes are unavailable, and ``releases`` contains their return. The exception
         is a window that still lacks nodes: it is listed with the missing nodes and a start that is not after
         ``now``."""
 
@@ -304,14 +304,14 @@ class Ranking(Protocol):
 
     @property
     def slack(self) -> float:
-        """Largest relative error of the keys; 0 if they are exact. Otherwise ``keys`` returns one array, and the keys
-        of the order itself decide between jobs that are closer to each other."""
+        """Largest relative error of the keys; 0 if they are exact. Above 0, ``keys`` returns one array, and the keys of
+        the order decide between jobs with a smaller difference."""
 
     def traits(self, job: Any) -> tuple[float, ...]:
-        """Numbers that do not change while the job waits; called once, when it begins to wait."""
+        """Numbers that do not change while the job waits; called once, when the job enters the queue."""
 
     def keys(self, view: SystemView, traits: NDArray[np.float64]) -> tuple[NDArray[np.float64], ...]:
-        """Current keys of all jobs. The smallest goes first; later arrays break ties of earlier ones.
+        """Current keys of all jobs. The job with the smallest key goes first; later arrays break ties of earlier ones.
 
         Parameters
         ----------
@@ -329,11 +329,11 @@ class Promise:
     Attributes
     ----------
     job_id
-        The job.
+        Id of the job.
     at
         Latest start, by current knowledge [ticks].
     nodes
-        Number of nodes reserved for its walltime; 0 means its minimum.
+        Number of reserved nodes; 0: the minimum of the job.
     """
 
     job_id: int
@@ -341,7 +341,7 @@ class Promise:
     nodes: int = 0
 
 
-# Not frozen: a replay makes one for each job, and a frozen one takes four times as long to make.
+# Not frozen, because a replay makes an instance for each job, and frozen instances take four times as long to make.
 @dataclass(slots=True, unsafe_hash=True)
 class Start:
     """Start a waiting job.
@@ -349,15 +349,16 @@ class Start:
     Attributes
     ----------
     job_id
-        The job.
+        Id of the job.
     nodes
-        Its size.
+        Size of the job.
     cause
-        Why it may start, for the event log.
+        Reason for the start, for the event log.
     draws
-        Nodes taken from reservations, by the id of their on-demand job: the job becomes their tenant.
+        Number of nodes taken from each reservation, by the id of its on-demand job; the job becomes a tenant.
     returned
-        Nodes taken from those that a completed on-demand job returns; legal only in the response to a completion.
+        Number of nodes taken from those that a completed on-demand job returns; legal only in the response to a
+        completion.
     reason
         Reason in the words of the policy, for explanations; every action has this field.
     """
@@ -402,7 +403,7 @@ class Shrink:
     Attributes
     ----------
     job_id
-        The job.
+        Id of the job.
     nodes
         Nodes lent to the arriving job.
     reason

@@ -1,8 +1,8 @@
 """A scheduling pass in which several waiting jobs hold reservations on one availability profile.
 
 The pass visits the jobs in queue order. Jobs start as long as enough nodes are free. The first job that does not fit,
-and the following ones up to the reservation depth, receive the earliest time at which they can run to their walltimes
-beside all earlier reservations. The remaining jobs start if they fit beside these reservations. Sources: see
+and the following ones up to the reservation depth, get reservations at the earliest time at which they can run to their
+walltimes without delaying earlier reservations. The other jobs start if they delay no reservation. Sources: see
 :mod:`policies.backfilling`.
 """
 
@@ -35,9 +35,9 @@ class Outlook(NamedTuple):
         Whether the reservation of a malleable job has the largest size at its earliest start, or its minimum size, as
         for the head under EASY.
     by_runtime
-        Whether candidates are judged by their actual runtimes.
+        Whether the length of a candidate is its actual runtime.
     whole
-        Whether a malleable job starts in its turn, and has a reservation, at its requested size only.
+        Whether malleable jobs start in queue order, and have reservations, only at their requested sizes.
     """
 
     depth: int | None
@@ -94,7 +94,7 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
     ]
     profile = availability_profile(view, started, queue[heads])
     by_runtime = outlook.by_runtime
-    # Windows look at no runtimes: this one knows neither runtimes nor reservations.
+    # Windows require walltimes, so that they have a separate profile, without runtimes and without reservations.
     bare = availability_profile(view, started, queue[heads]) if by_runtime and view.windows else None
 
     def fitting(job: WaitingJob) -> int:
@@ -111,7 +111,7 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
     left = len(queue) if outlook.depth is None else outlook.depth
     for place in range(heads, len(queue)):
         job = queue[place]
-        # That the first one cannot start is known.
+        # The first job is known not to fit.
         size = fitting(job) if place > heads else 0
         if size:
             starts.append(Start(job.job_id, size, "backfilled"))
@@ -135,7 +135,7 @@ def plan_queue(view: SystemView, outlook: Outlook, promises: list[Promise] | Non
 
 
 def _reserve(profile: Profile, job: WaitingJob, outlook: Outlook) -> Promise:
-    """Reserve the earliest time at which a job can run to its walltime, if there is any."""
+    """Reserve nodes for a job at the earliest time at which it can run to its walltime, if there is one."""
     if outlook.largest:
         at, size = profile.earliest_and_largest(job)
     else:
@@ -152,11 +152,11 @@ def availability_profile(view: SystemView, started: Sequence[Release] = (), head
     Parameters
     ----------
     view
-        The machine as it was when the pass began.
+        The machine at the start of the pass.
     started
-        (expected end, tie-break, nodes) of the jobs that have been started since.
+        (expected end, tie-break, nodes) of the jobs that this pass has started.
     head
-        The first job that then waits; None: the first in the queue.
+        First job that still waits; None: the first in the queue.
     """
     if head is None and view.queue:
         head = view.queue[0]
@@ -171,6 +171,6 @@ def releases_beside(view: SystemView, started: Sequence[Release], head: WaitingJ
         releases = list(releases)
         for release in started:
             insort(releases, release)
-    # An open reservation collects nothing while an on-demand job waits, which then stands first.
+    # Open reservations collect no nodes while an on-demand job waits; such a job is the first in the queue.
     collecting = head is None or head.type is not ON_DEMAND
     return arriving(view, releases, collecting=collecting)

@@ -15,8 +15,8 @@ from workloads.table.job import ON_DEMAND
 
 __all__ = ["TENANCIES", "Tenancy"]
 
-#: The size at which a job may run on the idle nodes of these reservations (latest notice first), and how many of them
-#: it may draw from; None if it may not.
+#: Function of the view, a job, and reservations with their idle nodes (latest notice first). It returns the size at
+#: which the job may run on these nodes, and the indices of the reservations that it may use; None: it may not.
 Admission = Callable[[SystemView, WaitingJob, "list[tuple[Reservation, int]]"], "tuple[int, list[int]] | None"]
 
 #: Returns the tenants to start after the scheduling pass.
@@ -36,7 +36,7 @@ def _any(view: SystemView, job: WaitingJob, idle: list[tuple[Reservation, int]])
 def _fits(view: SystemView, job: WaitingJob, idle: list[tuple[Reservation, int]]) -> tuple[int, list[int]] | None:
     """Use only reservations with an estimated arrival after the end of the job's walltime.
 
-    A larger malleable job ends earlier and can use more reservations; the largest feasible size is taken.
+    A larger malleable job ends earlier and can use more reservations; the largest feasible size is chosen.
     """
     best: tuple[int, list[int]] | None = None
     by_arrival = sorted(range(len(idle)), key=lambda index: -idle[index][0].estimated_arrival)

@@ -21,7 +21,7 @@ from workloads.ground.trust import admit
 __all__ = ["ScoringNetwork"]
 
 _LARGEST = 1 << 20
-#: Products with larger weights may overflow.
+#: Largest absolute weight; larger ones might overflow in products.
 _LARGEST_WEIGHT = 1e100
 _ARRAYS = ("inner", "inner_bias", "outer")
 
@@ -35,11 +35,11 @@ class ScoringNetwork:
     inner
         Weights of the features, shape (features, hidden).
     inner_bias
-        Shape (hidden,).
+        Biases of the hidden layer, shape (hidden,).
     outer
         Weights of the hidden layer, shape (hidden,).
     answers
-        Names of the answers that it scores, such as arrival strategies; empty: it scores waiting jobs.
+        Names of the alternatives that the network scores, such as arrival strategies; empty: it scores waiting jobs.
     """
 
     inner: npt.NDArray[np.float64]
@@ -59,12 +59,12 @@ class ScoringNetwork:
 
     @classmethod
     def of(cls, weights: npt.ArrayLike, features: int, answers: tuple[str, ...] = ()) -> ScoringNetwork:
-        """The network with these weights in one row: ``inner`` row by row, ``inner_bias``, ``outer``.
+        """Make a network from all weights in one row: ``inner`` row by row, ``inner_bias``, ``outer``.
 
         Parameters
         ----------
         weights
-            Shape ((features + 2) hidden,).
+            Weights, shape ((features + 2) hidden,).
         features
             Number of features.
         answers
@@ -98,7 +98,7 @@ class ScoringNetwork:
         Raises
         ------
         InputError
-            If the file holds none, or names code as an answer and is not trusted.
+            If the file does not hold a network, or names code as an answer without trust.
         """
         place = Path(path)
         try:
@@ -117,9 +117,10 @@ class ScoringNetwork:
             raise InputError(f"{path}: {error}" if not str(error).startswith(str(path)) else str(error)) from None
         except IsADirectoryError:
             raise InputError(f"{path}: is a directory, not a file") from None
-        # RuntimeError: an encrypted file; NotImplementedError, which is one, another compression than npz has.
+        # zipfile raises RuntimeError for an encrypted file, and its subclass NotImplementedError for other
+        # compressions.
         except (OSError, ValueError, TypeError, KeyError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error):
-            raise InputError(f"{path}: is no network that was saved as npz") from None
+            raise InputError(f"{path}: is not a network saved as npz") from None
 
     @classmethod
     def for_policy(cls, model: str, *, features: int, scores: str) -> ScoringNetwork:
@@ -128,9 +129,9 @@ class ScoringNetwork:
         Parameters
         ----------
         model
-            The file.
+            Path of the file.
         features
-            Number of features that the network must have as input.
+            Required number of input features.
         scores
             Subject of the scores: ``waiting jobs`` or ``answers to arrivals``.
 
@@ -165,15 +166,15 @@ def _array(archive: zipfile.ZipFile, name: str) -> npt.NDArray[Any]:
     reading = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     try:
         with warnings.catch_warnings():
-            # A header in the syntax of Python 2, which numpy reads with a warning, is none that we wrote.
+            # numpy reads a header in the syntax of Python 2 with a warning; Holdfast does not write such headers.
             warnings.simplefilter("error")
             shape, by_column, dtype = reading(file)
-    except Exception as error:  # numpy reads the header as Python, and fails like that
+    except Exception as error:  # numpy evaluates the header as Python and may raise anything
         raise ValueError("no header") from error
     if dtype.kind not in "fiuU":
         raise InputError(f"the array {name} must hold numbers, or names")
     promised, there = math.prod(shape) * dtype.itemsize, len(data) - file.tell()
     if promised != there:
-        raise InputError(f"the array {name} has {there:,} bytes, and its header promises {promised:,}")
+        raise InputError(f"the array {name} has {there:,} bytes, but its header says {promised:,}")
     values = np.frombuffer(data, dtype, offset=file.tell()) if there else np.empty(0, dtype)
     return values.reshape(shape, order="F" if by_column else "C")

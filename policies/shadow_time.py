@@ -16,7 +16,7 @@ NEVER = 1 << 62
 
 
 class Shadow(NamedTuple):
-    """The reservation of the head: nodes beyond ``extra`` must be back at ``time``."""
+    """The reservation of the head: at ``time``, backfilled jobs may still use ``extra`` nodes."""
 
     time: int
     extra: int
@@ -30,7 +30,7 @@ def find_shadow(
     Parameters
     ----------
     view
-        The machine as it was when the pass began.
+        The machine at the start of the pass.
     head
         The first job that does not fit.
     free
@@ -38,7 +38,7 @@ def find_shadow(
     started
         (expected end, tie-break, nodes) of the jobs that this pass has started.
     nodes
-        Number of nodes that it needs; 0: its minimum.
+        Number of nodes that the head needs; 0: its minimum.
 
     Returns
     -------
@@ -52,8 +52,8 @@ def find_shadow(
         for release in started:
             insort(merged, release)
         releases = merged
-    # On-demand jobs stand first, so that one waits only if it is the head: the view still shows those in the queue that
-    # this pass has started.
+    # On-demand jobs are first in the queue, so that one still waits only if the head is one. The queue of the view also
+    # contains the jobs that this pass has started.
     releases = arriving(view, releases, collecting=head.type is not ON_DEMAND)
     walk = iter(releases)
     for time, _, released in walk:
@@ -71,10 +71,10 @@ def find_shadow(
 def arriving(
     view: SystemView, releases: Sequence[tuple[int, int, int]], *, collecting: bool
 ) -> Sequence[tuple[int, int, int]]:
-    """The releases available to the queue, after open reservations have collected nodes and released their own.
+    """The releases available to the queue, taking into account that open reservations collect and release nodes.
 
-    A reservation collects its missing nodes from those released before the end of the walltime of its job, and then
-    releases all nodes that it has, so no node is promised twice. While an on-demand job waits, reservations collect
+    A reservation collects its missing nodes from those released before the end of the walltime of its job. It then
+    releases all of its nodes, so that no node is promised twice. While an on-demand job waits, reservations collect
     nothing and release only the nodes that they have.
     """
     if not view.reservations:
@@ -94,7 +94,7 @@ def arriving(
         if index >= 0:
             left -= missing.pop(index, 0)
         else:
-            # Earliest notice first: the order in which the view lists them.
+            # The view lists reservations by notice, earliest first.
             for waiting in list(missing):
                 taken = min(left, missing[waiting])
                 left -= taken

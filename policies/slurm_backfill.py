@@ -1,10 +1,9 @@
 """Slurm's backfill scheduler, which plans each job on particular nodes.
 
-A rule that only counts nodes knows how many will be free. Slurm plans on particular nodes: a job may have to wait
-although enough nodes are free at every time, because no set of nodes stays free for as long as the job runs. Sources:
-slurm.schedmd.com, sched_config and slurm.conf (``SchedulerParameters``); select/cons_tres and sched/backfill of Slurm
-22.05, and the plans that it logs (``DebugFlags=Backfill``). Nodes are numbered, and a set of nodes is an integer with
-one bit for each node.
+Other rules count free nodes. Slurm plans on particular nodes: a job may have to wait although enough nodes are free at
+every time, because no set of nodes stays free for the length of the job. Sources: slurm.schedmd.com, sched_config and
+slurm.conf (``SchedulerParameters``); select/cons_tres and sched/backfill of Slurm 22.05, and the plans that it logs
+(``DebugFlags=Backfill``). Nodes are numbered, and a set of nodes is an integer with one bit for each node.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from workloads.ground.units import LARGEST_SIZE, SECOND
 
 __all__ = ["NamedMachine", "NamedStart", "SlurmBackfill", "Taken", "Wish", "best_fit", "named_plan", "named_starts"]
 
-#: Where a job is planned at most so often anew, as its nodes overlap with those of others.
+#: Maximum number of times at which a job is planned, if its nodes overlap with those of other reservations.
 _TRIES = 1000
 #: A number of jobs; 0: all.
 _JOBS = Range(0, LARGEST_SIZE, whole=True, unit="jobs")
@@ -43,7 +42,7 @@ class NamedStart(NamedTuple):
 
 
 class Taken(NamedTuple):
-    """Nodes that are kept for a waiting job, from when to when [ticks]."""
+    """Nodes that are reserved for a waiting job, and the time span [ticks]."""
 
     start: int
     end: int
@@ -61,36 +60,36 @@ class Taken(NamedTuple):
 class SlurmBackfill:
     """Slurm's plan on named nodes: the main scheduler, then the backfill thread.
 
-    The main scheduler starts jobs in the order of the queue until one must wait. The backfill thread then gives each
-    job in turn the first time at which enough nodes that running jobs give back are not kept for a job before it. A
+    The main scheduler starts jobs in queue order until one must wait. The backfill thread then plans one job after the
+    other at the first time at which running jobs have released enough nodes that are not reserved for earlier jobs. A
     job that can start at once gets the smallest block of neighbouring nodes that is large enough. Plans prefer nodes
-    that are in use, and keep one idle node more where there is one (``bf_busy_nodes``).
+    in use, and reserve one additional idle node if there is one (``bf_busy_nodes``).
 
     Attributes
     ----------
     depth
-        How many jobs that must wait hold reservations; 0: all (``bf_job_part_count_reserve``).
+        Number of waiting jobs with a reservation; 0: all (``bf_job_part_count_reserve``).
     most
-        How many waiting jobs are looked at (``bf_max_job_test``).
+        Maximum number of waiting jobs that are considered (``bf_max_job_test``).
     lag
-        Seconds that Slurm needs between two starts: a job that would end just when a reservation begins starts only
+        Time that Slurm needs between two starts [s]; a job that would end exactly when a reservation begins starts only
         if it is the first to start.
     precision
-        Running jobs that end within this time [s] of the first end are treated as ending together, at the last of
-        them. The time doubles for later groups: the further from the first end, the coarser.
+        Running jobs that end within this time of the first end are treated as ending together, at the last of their
+        ends [s]. The time doubles for later groups, so that distant ends are coarser.
     busy
-        Whether plans prefer nodes that are in use (1: ``bf_busy_nodes``), or the best fit (0).
+        Whether plans prefer nodes in use (1: ``bf_busy_nodes``), or the best fit (0).
     window
-        How far reservations reach into the future [s]; 0: as far as they must (``bf_window``).
+        Latest start of a reservation from now [s]; 0: no limit (``bf_window``).
     resolution
-        Times of reservations are cut to multiples of it [s]; 0: they are exact (``bf_resolution``).
+        Times of reservations are rounded down to multiples of this time [s]; 0: exact (``bf_resolution``).
     user
-        How many waiting jobs of a user are looked at; 0: all (``bf_max_job_user``).
+        Maximum number of waiting jobs of a user that are considered; 0: all (``bf_max_job_user``).
 
     Notes
     -----
-    This plan covers only rigid jobs on a machine where all nodes are free or in use. Where nodes are reserved for
-    on-demand jobs, taken away or set aside, and where malleable jobs wait, the rule is ``conservative``.
+    The rule applies to rigid jobs on a machine on which all nodes are free or in use. If nodes are reserved for
+    on-demand jobs, unavailable or held, or if malleable jobs wait, the rule is ``conservative``.
     """
 
     depth: int = 0
@@ -107,17 +106,17 @@ class SlurmBackfill:
         return self.begin()(view)
 
     def begin(self) -> NamedMachine:
-        """The rule of one simulation: it remembers which nodes the running jobs have."""
+        """The rule for one simulation, which stores the nodes of running jobs."""
         return NamedMachine(self)
 
 
 class NamedMachine:
-    """The names of the nodes of running jobs, from one pass to the next.
+    """The rule in one simulation; it stores the nodes of running jobs between passes.
 
     Parameters
     ----------
     rule
-        How to plan.
+        Parameters of the plan.
 
     Attributes
     ----------
@@ -131,7 +130,7 @@ class NamedMachine:
         self.placements: dict[int, int] = {}
 
     def inherit(self, places: Mapping[int, int]) -> None:
-        """Begin with running jobs on these nodes, by job id; those that do not fit the machine are placed anew."""
+        """Begin with running jobs on these nodes, by job id; jobs that do not fit the machine get other nodes."""
         self._places = dict(places)
         self.placements.update(places)
 
@@ -145,7 +144,7 @@ class NamedMachine:
             return []
         queue: Sequence[WaitingJob] = view.queue[: self._rule.most]
         if self._rule.user:
-            queue = _some_of_each_user(queue, view.free, self._rule.user)
+            queue = _limit_per_user(queue, view.free, self._rule.user)
         if all(job.min_nodes > view.free for job in queue):
             return []
         if any(job.min_nodes < job.nodes for job in queue):
@@ -165,12 +164,12 @@ class NamedMachine:
         ]
 
     def _settle(self, running: dict[int, int], nodes: int) -> None:
-        """Forget jobs that have ended, and give nodes to those that others have started or resized."""
+        """Remove jobs that have ended, and assign nodes to those that other rules have started or resized."""
         free = (1 << nodes) - 1
         places = {}
         for job, count in running.items():
             place = self._places.get(job, 0)
-            # Between two passes on named nodes a job may have ended and started again, and others meanwhile.
+            # Between two passes of this rule, a job may have ended and started again, and other jobs in between.
             if place.bit_count() == count and place & free == place:
                 places[job] = place
                 free &= ~place
@@ -181,8 +180,8 @@ class NamedMachine:
         self._places = places
 
 
-def _some_of_each_user(queue: Sequence[WaitingJob], free: int, most: int) -> list[WaitingJob]:
-    """The jobs that start in order, and of all others the first ones of each user."""
+def _limit_per_user(queue: Sequence[WaitingJob], free: int, most: int) -> list[WaitingJob]:
+    """The jobs that start in queue order, and the first ``most`` jobs of each user."""
     kept: list[WaitingJob] = []
     known: dict[str, int] = {}
     for job in queue:
@@ -191,7 +190,7 @@ def _some_of_each_user(queue: Sequence[WaitingJob], free: int, most: int) -> lis
         if free >= 0 or known[job.user] <= most:
             kept.append(job)
         if free < 0:
-            free = -1  # from here on no job starts in order
+            free = -1  # no later job starts in queue order
     return kept
 
 
@@ -206,11 +205,11 @@ def named_starts(
     Parameters
     ----------
     rule
-        How to plan.
+        Parameters of the plan.
     now
-        Ticks.
+        Current time [ticks].
     nodes
-        Size of the machine.
+        Number of nodes of the machine.
     queue
         Waiting jobs in their order.
     running
@@ -219,8 +218,9 @@ def named_starts(
     Returns
     -------
     list of NamedStart
-        Pass by pass, each in the order of the queue. Slurm plans anew a second later: what has just started is then in
-        use, plans prefer its nodes, and others may have become free for a job that had to wait.
+        Starts of several passes, each in queue order. Slurm makes a new plan a second later. Nodes of jobs that have
+        just started are then in use, and preferred by plans; thus other nodes may become free for a job that had to
+        wait.
     """
     ends, left, starts = list(running), list(queue), list[NamedStart]()
     while True:
@@ -243,24 +243,24 @@ def named_plan(
     all_jobs: bool = True,
     again: bool = False,
 ) -> tuple[list[NamedStart], dict[int, Taken]]:
-    """The jobs to start now, and what is kept for the others.
+    """The jobs to start now, and the reservations of other jobs.
 
     Parameters
     ----------
     rule, now, nodes, queue, running
-        As of :func:`named_starts`.
+        As in :func:`named_starts`.
     all_jobs
         Whether every job is planned; otherwise planning ends when no further job can start now.
     again
-        Whether jobs have just started in a pass before.
+        Whether jobs have just started in an earlier pass.
 
     Returns
     -------
     starts, kept
-        In the order of the queue; the second by job.
+        Starts in queue order, and reservations by job.
     """
     everything = (1 << nodes) - 1
-    # What runs until now has not given its nodes back yet.
+    # Runs that end now have not released their nodes yet.
     ends = sorted((max(end, now + 1), place) for end, place in running)
     in_use = 0
     for _, place in ends:
@@ -270,7 +270,11 @@ def named_plan(
     table = _Table(now, everything, round(rule.resolution * SECOND))
     last = now + round(rule.window * SECOND) if rule.window else None
     lag = max(1, round(rule.lag * SECOND))
-    able = range(len(queue)) if all_jobs else _able(table, queue, now, everything & ~in_use, range(len(queue)))
+    able = (
+        range(len(queue))
+        if all_jobs
+        else _remaining_candidates(table, queue, now, everything & ~in_use, range(len(queue)))
+    )
     for number, wish in enumerate(queue):
         if not able or able[-1] < number:
             break
@@ -287,12 +291,14 @@ def named_plan(
         else:
             continue
         if not all_jobs:
-            able = _able(table, queue, now, everything & ~in_use, able)
+            able = _remaining_candidates(table, queue, now, everything & ~in_use, able)
     return starts, kept
 
 
-def _able(table: _Table, queue: Sequence[Wish], now: int, idle: int, able: Sequence[int]) -> Sequence[int]:
-    """Of the jobs that could start now those up to the last one that still can: what is kept only grows."""
+def _remaining_candidates(
+    table: _Table, queue: Sequence[Wish], now: int, idle: int, able: Sequence[int]
+) -> Sequence[int]:
+    """Drop jobs behind the last one that can still start now; reserved nodes only become more during a plan."""
     count = len(able)
     while count:
         wish = queue[able[count - 1]]
@@ -303,7 +309,7 @@ def _able(table: _Table, queue: Sequence[Wish], now: int, idle: int, able: Seque
 
 
 class _Table:
-    """Nodes that are not kept for waiting jobs, in intervals that follow one another; the last one has no end."""
+    """Nodes that are not reserved for waiting jobs, in consecutive intervals; the last interval has no end."""
 
     def __init__(self, now: int, everything: int, resolution: int) -> None:
         self._resolution = resolution or 1
@@ -311,15 +317,15 @@ class _Table:
         self._nodes = [everything]
 
     def cut(self, at: int) -> int:
-        """A time as reservations have it."""
+        """Round a time down to the resolution of reservations."""
         return at - at % self._resolution
 
     def is_free(self, taken: Taken) -> bool:
-        """Whether nothing else is kept on its nodes."""
+        """Whether no other reservation overlaps with these nodes in this time span."""
         return not taken.nodes & ~self.free(self.cut(taken.start), self.cut(taken.end))
 
     def free(self, start: int, end: int) -> int:
-        """Nodes that nothing is kept on between two times."""
+        """Nodes without a reservation between two times."""
         begins, nodes = self._begins, self._nodes
         place = bisect_right(begins, start) - 1
         free = nodes[place]
@@ -330,9 +336,9 @@ class _Table:
         return free
 
     def try_interval(self, start: int, end: int) -> tuple[int, int]:
-        """Nodes that are free between two times, and when to try again.
+        """Nodes that are free between two times, and the time for the next try.
 
-        That is the end of the first interval after which one of the nodes comes back; 0: there is none.
+        The next try is at the end of the first interval after which a node becomes free; 0: there is none.
         """
         begins, nodes = self._begins, self._nodes
         place, last = bisect_right(begins, start) - 1, len(begins) - 1
@@ -342,7 +348,7 @@ class _Table:
                 later = begins[place + 1]
             place += 1
             if begins[place] >= end:
-                # The interval behind the end is looked at, too, before the search ends.
+                # The search also considers the interval after the end.
                 if not later and place < last and nodes[place + 1] & ~(free & nodes[place]):
                     later = begins[place + 1]
                 break
@@ -350,14 +356,14 @@ class _Table:
         return free, later
 
     def keep(self, taken: Taken) -> None:
-        """Keep nodes for a job."""
+        """Reserve nodes for a job."""
         first, last = self._place(self.cut(taken.start)), self._place(self.cut(taken.end))
         nodes = self._nodes
         for place in range(first, last):
             nodes[place] &= ~taken.nodes
 
     def _place(self, at: int) -> int:
-        """The interval that begins at a time, made if there is none."""
+        """Index of the interval that begins at a time, inserted if necessary."""
         place = bisect_right(self._begins, at) - 1
         if self._begins[place] == at:
             return place
@@ -376,7 +382,7 @@ def _find_place(
     lag: int,
     rule: SlurmBackfill,
 ) -> Taken | None:
-    """When and where a job can run through, beside what is kept for others; None: it is not found."""
+    """Find time and nodes for a whole run of a job beside the reservations of others; None: not found."""
     earliest = now
     for _ in range(_TRIES):
         until = earliest + wish.walltime + (lag if earliest == now else 0)
@@ -386,7 +392,7 @@ def _find_place(
                 return None
             earliest = later
             continue
-        at, place = _given_back(wish.nodes, now, allowed, in_use, ends, rule)
+        at, place = _first_release(wish.nodes, now, allowed, in_use, ends, rule)
         if not place:
             if not later:
                 return None
@@ -399,18 +405,18 @@ def _find_place(
         taken = Taken(at, at + wish.walltime, place)
         if at <= now or table.is_free(taken):
             return taken
-        # Its nodes were chosen without a look at what is kept for others at that time.
+        # The nodes were chosen without regard to reservations of other jobs at that time.
         earliest = at if at > earliest else at + max(SECOND, round(rule.resolution * SECOND))
     return None
 
 
-def _given_back(
+def _first_release(
     count: int, now: int, allowed: int, in_use: int, ends: Sequence[tuple[int, int]], rule: SlurmBackfill
 ) -> tuple[int, int]:
-    """The time at which ``count`` of the nodes are returned, and the nodes that are taken; no nodes: never.
+    """The time at which ``count`` of the nodes are released, and the chosen nodes; no nodes: never.
 
-    Ends are looked at in windows that are counted from the first one and double until they hold the next one: the
-    further an end is from the first, the coarser.
+    Ends are grouped in windows from the first end; a window doubles until it contains the next end, so that distant
+    ends are coarser.
     """
     free = allowed & ~in_use
     if free.bit_count() >= count:
@@ -441,14 +447,14 @@ def _given_back(
 
 
 def best_fit(free: int, count: int) -> int:
-    """The smallest block of neighbours that is large enough; if there is none, the largest blocks one after the other.
+    """The smallest block of neighbouring nodes that is large enough; if there is none, the largest blocks in turn.
 
     Parameters
     ----------
     free
-        Nodes to choose from, at least as many as wanted.
+        Free nodes, at least ``count``.
     count
-        How many are wanted.
+        Number of nodes to choose.
 
     Examples
     --------
@@ -468,7 +474,7 @@ def best_fit(free: int, count: int) -> int:
 
 
 def _blocks(free: int) -> list[tuple[int, int]]:
-    """Size and first node of each block of neighbours."""
+    """Size and first node of each block of neighbouring nodes."""
     blocks = []
     begin = 0
     while free:
@@ -482,7 +488,7 @@ def _blocks(free: int) -> list[tuple[int, int]]:
 
 
 def _busy_first(free: int, count: int, in_use: int) -> int:
-    """The first nodes in use, and one idle node more; where those are too few, as many idle ones as it needs."""
+    """The first nodes in use and one additional idle node; if they do not suffice, as many idle nodes as needed."""
     busy, idle = free & in_use, free & ~in_use
     if busy.bit_count() >= count:
         return _lowest(busy, count) | (idle & -idle)

@@ -13,7 +13,8 @@ import numpy as np
 from policies.backfilling import BACKFILLING, Conservative, Easy, Strict
 from simulator.options import Options
 from simulator.plain_replay import PlainJobs, accounting, baseline_ticks, rigid_records, samples
-from simulator.resources.machine_replay import MachineJob, MachineReplay, replay_on_machine
+from simulator.resources.machine_jobs import MachineJob
+from simulator.resources.machine_replay import MachineReplay, replay_on_machine
 from simulator.results.records import ABSENT, STATUSES, Accounting, Records, Samples
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import SECOND

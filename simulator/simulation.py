@@ -15,6 +15,7 @@ from simulator.machine.job_state import JobState
 from simulator.machine.prior_state import PriorState
 from simulator.machine.stochastic import StochasticJob
 from simulator.options import Options
+from simulator.partitioned_simulation import needs_pools, simulate_partitions
 from simulator.plain_replay import accounting, obstacle, plain_table, samples, starts
 from simulator.results.recording import clock_origin, level_changes
 from simulator.results.records import LAST_TICK, Accounting, Records, Samples, StochasticRecord
@@ -95,7 +96,8 @@ def simulate(
         Past usage and nodes of the running jobs, for a replay that begins in a state; None: unknown.
     on_machine
         A machine with partitions and shared nodes, and the requests of the jobs; ``nodes`` is then its size in its unit
-        (:mod:`workloads.machines.machine_workload`). Jobs are rigid, and no event log is kept. None: one pool.
+        (:mod:`workloads.machines.machine_workload`). No event log is kept. Mechanisms, job types, cancellations and
+        dependencies need partitions of whole nodes that no two share. None: one pool.
     **options
         Fields of :class:`simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``, ``passes``,
         ``tenants``, ``malleable_start``, ``malleable_resume``, ``malleable_head``, ``arrival_takes``,
@@ -154,12 +156,12 @@ def simulate_table(
         origin = min(origin, to_ticks(prior.origin))
     closures = _closures(table, nodes, list(outages), failures, origin)
     if on_machine is not None:
-        if served_by is not None:
-            raise ParameterError("mechanism", f"{BASELINE} on a machine (--machine)", mechanism)
         if closures is not None or book is not None or prior is not None:
             raise InputError(
                 "a replay on a machine (--machine) has no outages, failures, stochastic jobs and starting state"
             )
+        if served_by is not None or needs_pools(table):
+            return _pools_result(table, on_machine, settings, mechanism, progress)
         return _machine_result(table, nodes, on_machine, settings, origin, progress)
     if settings.engine != "simpy":
         reason = _obstacle(served_by, book, closures, prior, settings, events=events or decisions)
@@ -270,6 +272,31 @@ def plain_result(
         table=table,
         engine="compiled",
     )
+
+
+def _pools_result(
+    table: Jobs,
+    workload: MachineWorkload,
+    options: Options,
+    mechanism: str,
+    progress: Callable[[int], None] | None,
+) -> Result:
+    """The result of a machine whose partitions are pools."""
+    done = 0
+
+    def simulate_pool(jobs: Jobs, size: int) -> Result:
+        nonlocal done
+        before = done
+
+        def advance(ended: int) -> None:
+            if progress is not None:
+                progress(before + ended)
+
+        result = simulate_table(jobs, size, mechanism, events=False, progress=advance, **vars(options))
+        done += len(jobs)
+        return result
+
+    return simulate_partitions(table, workload, options.order, simulate_pool)
 
 
 def _machine_result(

@@ -71,7 +71,7 @@ def test_results_are_read(place: Path, words: str, capsys: pytest.CaptureFixture
     told = capsys.readouterr().err
     if place.name == FIRST and needs_events:
         assert status == 2
-        assert told == f"holdfast {words.split()[0]}: run: {TIMELINE}\n"
+        assert told == f"holdfast {words.split()[0]}: error: run: {TIMELINE}\n"
     else:
         assert (status, told) == (0, "")
 
@@ -98,7 +98,7 @@ def test_plans_are_read_with_a_warning(place: Path, capsys: pytest.CaptureFixtur
     assert hf.ReservationPlan.from_json((place / "plan.json").read_text()) == plan
     capsys.readouterr()
     assert cli.main(["submit", "plan.json", "-o", "chain", "--nodes", "1", "--", "true"]) == 0
-    assert capsys.readouterr().err == f"holdfast submit: plan.json {UNSEALED}\n"
+    assert capsys.readouterr().err == f"holdfast submit: warning: plan.json {UNSEALED}\n"
 
 
 def test_costs_are_read_with_a_warning(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,7 +106,7 @@ def test_costs_are_read_with_a_warning(place: Path, capsys: pytest.CaptureFixtur
     assert read_costs("costs.json").costs_for(None) == (told["alpha"], told["beta"], told["gamma"])
     capsys.readouterr()
     assert cli.main(["plan", "exponential", "--mean", "1h", "--n", "9", "--costs", "costs.json"]) == 0
-    assert capsys.readouterr().err == f"holdfast plan: costs.json {UNSEALED}\n"
+    assert capsys.readouterr().err == f"holdfast plan: warning: costs.json {UNSEALED}\n"
 
 
 def test_a_sweep_goes_on_in_their_directory(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from experiments.cli import COMMANDS, _parser
+from experiments.cli import COMMANDS, command_parser
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -19,16 +19,10 @@ def pages(app: Sphinx) -> None:
     lines += ["What ``holdfast COMMAND --help`` says. :doc:`Commands <../../commands>` explains it.", ""]
     for command, purpose in COMMANDS.items():
         lines += [f"holdfast {command}", "-" * (len(command) + 9), "", f"{purpose[0].upper()}{purpose[1:]}.", ""]
-        lines += options(_find_parser(command))
+        lines += options(command_parser(command))
     target = Path(app.srcdir, "reference", "api", "options.rst")
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text("\n".join(lines) + "\n")
-
-
-def _find_parser(command: str) -> argparse.ArgumentParser:
-    commands = next(a for a in _parser(command)._actions if isinstance(a, argparse._SubParsersAction))
-    parser: argparse.ArgumentParser = commands.choices[command]
-    return parser
 
 
 def options(parser: argparse.ArgumentParser) -> Iterator[str]:

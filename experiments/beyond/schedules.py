@@ -15,7 +15,7 @@ from experiments.forecast.log_cursor import Past
 from experiments.forecast.sampled_workloads import Drawing, Future
 from experiments.forecast.sources import result_trace
 from simulator import simulate
-from workloads.ground.errors import InputError, ParameterError
+from workloads.ground.errors import ParameterError
 from workloads.ground.streams import stream
 from workloads.hybrid.assignment import as_rigid
 from workloads.logs.readers import read_trace
@@ -154,12 +154,14 @@ def draw_moments(schedule: Schedule, count: int, seed: int) -> Moments:
             continue  # it was withdrawn: there is no wait to forecast
         drawn += 1
         at = float(past.submits[place])
-        try:
-            # In a simulated schedule the state and the rule determine which jobs start at once.
-            start = float(past.starts[place]) if schedule.kind == SIMULATED else by_walltime(past, place)
-        except InputError:
+        if schedule.kind == SIMULATED:
+            # The state and the rule determine which jobs start at once.
+            start = float(past.starts[place])
+        elif past.state(at, place).left_out:
             impossible += 1
             continue
+        else:
+            start = by_walltime(past, place)
         if start > at:
             waiting.append(place)
         else:

@@ -238,13 +238,14 @@ def _judge_difference(claim: str, better: Any, worse: Any) -> Verdict:
 def _draw(tables: Tables) -> Figure:
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import dress, legend_above
 
     rows = tables[""]
     mechanisms = list(dict.fromkeys(row["mechanism"] for row in rows))
     strategies = [name for name in dict.fromkeys(row["strategy"] for row in rows) if name != "none"]
     figure = new_figure(PAGE, 1.75 * len(mechanisms) + 0.4)
-    panels = figure.subplots(len(mechanisms), len(_METRICS), squeeze=False)
+    panels = subplots(figure, len(mechanisms), len(_METRICS), squeeze=False)
     handles = {}
     for line, mechanism in zip(panels, mechanisms, strict=True):
         for axes, metric in zip(line, _METRICS, strict=True):

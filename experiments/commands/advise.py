@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from experiments.commands.asking.arguments import JOB_ID, check_outputs
+from experiments.commands.asking.arguments import JOB_ID, check_outputs, json_file
 from experiments.commands.asking.cluster_state_options import (
     DrawingOptions,
     PresentOptions,
@@ -140,7 +140,7 @@ class Arguments:
     of: Annotated[DistributionOptions, Group(_RUNTIME)]
     rules: RuleOptions
     drawing: DrawingOptions
-    json: Annotated[str | None, Parameter("write the advice as JSON", default="not written", metavar="FILE")] = None
+    json: Annotated[str | None, json_file()] = None
     plot: Annotated[str | None, Parameter("draw it as NAME.png and NAME.pdf", default="not drawn", metavar="NAME")] = (
         None
     )
@@ -184,16 +184,18 @@ def main(arguments: Arguments) -> None:
         user=arguments.user,
         project=arguments.project,
         prices=prices,
+        record=record,
         **drawing,
     )
     for text in present.assumptions:
         warn("advise", text)
-    print(present.sentence())
     # The requests are those of a job that is submitted now, unless it waits already.
-    quality = record.quality(waiting=job is not None, corrected=False)
-    print(in_unit(advice_sentence(advice), present.unit))
-    print(advice_table(advice, present.unit, present.now))
-    print(quality_sentence(quality))
+    quality = record.quality(waiting=job is not None)
+    if arguments.json != "-":
+        print(present.sentence())
+        print(in_unit(advice_sentence(advice), present.unit))
+        print(advice_table(advice, present.unit, present.now))
+        print(quality_sentence(quality))
     if arguments.json is not None:
         about = {"log": arguments.present.log, "seed": drawing["seed"], **present.facts()}
         write_document(arguments.json, advice_document(advice, **about, quality=[quality.row()]))
@@ -202,7 +204,8 @@ def main(arguments: Arguments) -> None:
         from experiments.figures.style import relabel, save
 
         for path in save(relabel(plot_advice(advice.rows(), advice.responses), present.unit), arguments.plot):
-            print(f"drawn in {path}")
+            if arguments.json != "-":
+                print(f"drawn in {path}")
 
 
 def _no_request(arguments: Arguments, job: int) -> tuple[None, dict[int, float]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import Annotated
 
-from experiments.commands.asking.arguments import TrustOption, check_outputs
+from experiments.commands.asking.arguments import TrustOption, check_outputs, json_file
+from experiments.terminal import warn
 from workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
@@ -28,7 +28,7 @@ class Arguments:
     by: Annotated[
         str | None,
         Parameter(
-            "groups of jobs to compare: user, project (or account), partition, qos, size, type or week",
+            "groups of jobs to compare: user, project (or account), partition, qos, size, type, week or hour",
             default="all jobs together",
         ),
     ] = None
@@ -40,6 +40,7 @@ class Arguments:
         str | None,
         Parameter("write NAME.csv, NAME.png and NAME.pdf", default="nothing written", metavar="NAME", short="-o"),
     ] = None
+    json: Annotated[str | None, json_file()] = None
     trust: TrustOption = False
 
 
@@ -47,7 +48,9 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.figures.recording.paired_gains import plot_gains
     from experiments.figures.style import save
-    from experiments.recordings.paired_comparison import GAIN_COLUMNS, GROUPS, MEASURES, gains, read_pair
+    from experiments.recordings.gain_rows import GAIN_COLUMNS
+    from experiments.recordings.job_groups import GROUPS
+    from experiments.recordings.paired_comparison import MEASURES, gains, read_pair
     from experiments.tables import write_csv
     from workloads.ground.errors import InputError, UnknownNameError
 
@@ -59,12 +62,19 @@ def main(arguments: Arguments) -> None:
         raise UnknownNameError("metric", arguments.metric, list(MEASURES))
     table = None if arguments.output is None else f"{arguments.output}.csv"
     check_outputs(table, arguments.output)
+    check_outputs(arguments.json, None)
     first, second, called = read_pair(arguments.result, trust=arguments.trust)
     found = gains(first, second, arguments.by, called)
-    print(found.text(arguments.metric))
+    if arguments.json != "-":
+        print(found.text(arguments.metric))
     if found.remark:
-        print(f"holdfast compare: {found.remark}", file=sys.stderr)
+        warn("compare", found.remark)
     if table is not None and arguments.output is not None:
         write_csv(table, found.rows, GAIN_COLUMNS)
         png, pdf = save(plot_gains(found, arguments.metric), arguments.output)
-        print(f"written to {table}, {png}, {pdf}")
+        if arguments.json != "-":
+            print(f"written to {table}, {png}, {pdf}")
+    if arguments.json is not None:
+        from experiments.planning.plan_document import write_json
+
+        write_json(arguments.json, found.document())

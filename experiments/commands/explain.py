@@ -7,10 +7,12 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from experiments.commands.asking.arguments import JOB_ID, TrustOption, chosen_run
+from experiments.commands.asking.arguments import JOB_ID, TrustOption, chosen_run, json_file
 from workloads.ground.parameters import Parameter, wholes
 
 if TYPE_CHECKING:
+    from experiments.stories.machine_story import MachineStories
+    from experiments.stories.pool_story import PoolStories
     from experiments.stories.story import Stories
 
 __all__ = ["Arguments", "main"]
@@ -20,7 +22,9 @@ __all__ = ["Arguments", "main"]
 class Arguments:
     """Options of the command."""
 
-    directory: Annotated[str, Parameter("results of 'holdfast run --events'", metavar="DIR", positional=True)]
+    directory: Annotated[
+        str, Parameter("results of 'holdfast run' with --events or --machine", metavar="DIR", positional=True)
+    ]
     job: Annotated[
         tuple[int, ...], JOB_ID, Parameter("job ids, as 287 or 287_1", metavar="JOB", positional=True, repeated=True)
     ] = ()
@@ -31,10 +35,7 @@ class Arguments:
         wholes(1),
         Parameter("list the N jobs with the longest waits, largest slowdowns and largest losses", default="none"),
     ] = None
-    json: Annotated[
-        str | None,
-        Parameter("write the facts as JSON; '-' is standard output", default="not written", metavar="FILE"),
-    ] = None
+    json: Annotated[str | None, json_file()] = None
     trust: TrustOption = False
 
 
@@ -67,22 +68,36 @@ def main(arguments: Arguments) -> None:
         print("\n\n".join(blocks))
 
 
-def _stories(arguments: Arguments) -> Stories:
+def _stories(arguments: Arguments) -> Stories | MachineStories | PoolStories:
     from pathlib import Path
 
     from experiments.output.manifest import open_result
+    from experiments.recordings.allocations import has_pools, read_allocations
     from experiments.recordings.archive import read_recording
     from experiments.recordings.run_file import RUN, recorded_measurement
     from experiments.stories.story import Stories
 
-    recording = read_recording(arguments.directory, arguments.mechanism, decisions=True, trust=arguments.trust)
+    allocations = read_allocations(arguments.directory, arguments.mechanism)
+    if allocations is not None:
+        from experiments.stories.machine_story import MachineStories
+
+        recording = read_recording(arguments.directory, arguments.mechanism, events=False, trust=arguments.trust)
+        return MachineStories(recording, allocations)
+    pools = has_pools(arguments.directory, arguments.mechanism)
+    recording = read_recording(
+        arguments.directory, arguments.mechanism, events=not pools, decisions=True, trust=arguments.trust
+    )
     place = Path(arguments.directory)
     content = open_result(place, RUN, check=False).content
     measurement = recorded_measurement(place, content)
-    return Stories(
-        recording,
-        instant_tolerance=measurement.instant_tolerance if "measurement" in content else None,
-    )
+    tolerance = measurement.instant_tolerance if "measurement" in content else None
+    if pools:
+        from experiments.recordings.pool_replays import replay_pools
+        from experiments.stories.pool_story import PoolStories
+
+        replays = replay_pools(arguments.directory, arguments.mechanism, trust=arguments.trust)
+        return PoolStories(replays, instant_tolerance=tolerance)
+    return Stories(recording, instant_tolerance=tolerance)
 
 
 def _write(path: str, facts: object) -> None:

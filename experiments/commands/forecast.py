@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from experiments.commands.asking.arguments import JOB_ID, check_outputs
+from experiments.commands.asking.arguments import JOB_ID, check_outputs, json_file
 from experiments.commands.asking.cluster_state_options import (
     DrawingOptions,
     PresentOptions,
@@ -53,7 +53,7 @@ class Arguments:
             "runtimes: drawn from runs that had ended, or the walltimes, as squeue --start does", group="drawing"
         ),
     ] = "history"
-    json: Annotated[str | None, Parameter("write the forecast as JSON", default="not written", metavar="FILE")] = None
+    json: Annotated[str | None, json_file()] = None
     plot: Annotated[str | None, Parameter("draw it as NAME.png and NAME.pdf", default="not drawn", metavar="NAME")] = (
         None
     )
@@ -83,11 +83,11 @@ def main(arguments: Arguments) -> None:
     found = forecast(state, history, jobs=asked, record=record, **drawing)
     for text in present.assumptions:
         warn("forecast", text)
-    print(present.sentence())
-    if asked is not None:
-        for job_id in found.ids:
+    if arguments.json != "-":
+        print(present.sentence())
+        for job_id in found.ids if asked is not None else ():
             print(in_unit(sentence(found, job_id, present.moment), present.unit))
-    print(table(found, present.unit, present.now))
+        print(table(found, present.unit, present.now))
     if arguments.json is not None:
         write_document(
             arguments.json, document(found, log=arguments.present.log, seed=drawing["seed"], **present.facts())
@@ -99,7 +99,8 @@ def main(arguments: Arguments) -> None:
         for path in save(
             relabel(plot_forecast(found.rows(), found.waits, found.others - state.at), present.unit), arguments.plot
         ):
-            print(f"drawn in {path}")
+            if arguments.json != "-":
+                print(f"drawn in {path}")
 
 
 def _with_job(arguments: Arguments, state: MachineState) -> tuple[MachineState, int]:

@@ -17,7 +17,9 @@ __all__ = ["Arguments", "main"]
 class Arguments:
     """Options of the command."""
 
-    directory: Annotated[str, Parameter("results of 'holdfast run --events'", metavar="DIR", positional=True)]
+    directory: Annotated[
+        str, Parameter("results of 'holdfast run' with --events or --machine", metavar="DIR", positional=True)
+    ]
     output: Annotated[str, Parameter("page to write", metavar="FILE.html", short="-o")]
     mechanism: Annotated[str | None, chosen_run()] = None
     window: Window
@@ -29,15 +31,26 @@ def main(arguments: Arguments) -> None:
     from pathlib import Path
 
     from experiments.gantt.page import write_gantt
+    from experiments.recordings.allocations import has_pools, read_allocations
     from experiments.recordings.archive import read_recording
 
     check_outputs(arguments.output, None)
-    recording = read_recording(arguments.directory, arguments.mechanism, trust=arguments.trust)
+    allocations = read_allocations(arguments.directory, arguments.mechanism)
+    pools = None
+    if allocations is None and has_pools(arguments.directory, arguments.mechanism):
+        from experiments.recordings.pool_replays import replay_pools
+
+        pools = replay_pools(arguments.directory, arguments.mechanism, trust=arguments.trust)
+        recording = pools.recording
+    else:
+        recording = read_recording(
+            arguments.directory, arguments.mechanism, events=allocations is None, trust=arguments.trust
+        )
     window = arguments.window
     words = ["holdfast", "gantt", Path(arguments.directory).name or arguments.directory]
     words += ["--run" if recording.label else "--mechanism", recording.name]
     for name, value in (("--from", window.start), ("--to", window.end)):
         words += [] if value is None else [name, str(value)]
-    shown = write_gantt(arguments.output, recording, window, shlex.join(words))
+    shown = write_gantt(arguments.output, recording, window, shlex.join(words), allocations=allocations, pools=pools)
     size = Path(arguments.output).stat().st_size
     print(f"{shown:,} jobs under {recording.name} drawn in {arguments.output} ({size / 1e6:.1f} MB)")

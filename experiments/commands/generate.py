@@ -13,6 +13,8 @@ from workloads.theta.year import LARGEST
 
 __all__ = ["Arguments", "main"]
 
+#: Endings of job tables.
+_TABLES = (".csv", ".csv.gz", ".parquet")
 #: Endings of files that a user would not open as SWF.
 _OTHER_FORMATS = frozenset({".csv", ".tsv", ".json", ".parquet", ".xlsx"})
 
@@ -21,7 +23,9 @@ _OTHER_FORMATS = frozenset({".csv", ".tsv", ".json", ".parquet", ".xlsx"})
 class Arguments:
     """Options of the command."""
 
-    output: Annotated[str, Parameter("SWF file to write, e.g. year.swf.gz", metavar="FILE", short="-o")]
+    output: Annotated[
+        str, Parameter("SWF file to write, e.g. year.swf.gz; .csv or .parquet: job table", metavar="FILE", short="-o")
+    ]
     jobs: Annotated[int | None, wholes(1, LARGEST), Parameter("number of jobs", default="=37298, a year")] = None
     seed: Seed = 0
     preset: Annotated[
@@ -35,8 +39,11 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    if PurePath(arguments.output).suffix.lower() in _OTHER_FORMATS:
-        raise ParameterError("--output", "an SWF file, such as year.swf or year.swf.gz", arguments.output)
+    is_table = arguments.output.endswith(_TABLES)
+    if not is_table and PurePath(arguments.output).suffix.lower() in _OTHER_FORMATS:
+        raise ParameterError(
+            "--output", "an SWF file or a job table, such as year.swf.gz or year.csv", arguments.output
+        )
     from workloads.logs.swf import write_swf
     from workloads.theta.generator import generate
     from workloads.theta.presets import preset_year
@@ -47,5 +54,13 @@ def main(arguments: Arguments) -> None:
     if arguments.maintenance is not None:
         year = replace(year, maintenance=arguments.maintenance / 3600)
     trace = generate(year, seed=arguments.seed)
+    written = f"{len(trace.jobs):,} jobs written to {arguments.output}"
+    if is_table:
+        from workloads.hybrid.assignment import as_rigid
+        from workloads.table.job_table import write_job_table
+
+        write_job_table(as_rigid(trace), arguments.output)
+        print(f"{written}; a job table does not record the size of the machine: replay it with --nodes {trace.nodes}")
+        return
     write_swf(trace, arguments.output)
-    print(f"{len(trace.jobs):,} jobs written to {arguments.output}")
+    print(written)

@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from experiments.commands.asking.arguments import LogReading, choose_machine_size, machine_size, read_log
+from experiments.commands.asking.arguments import (
+    LogReading,
+    check_outputs,
+    choose_machine_size,
+    json_file,
+    machine_size,
+    read_log,
+)
 from experiments.commands.asking.machine_options import MachineFile, check_reading, fit_log, machine_remarks
-from experiments.terminal import warn
+from experiments.terminal import printed_text, warn
 from workloads.ground.parameters import Nodes, Parameter
 
 if TYPE_CHECKING:
@@ -19,6 +25,9 @@ if TYPE_CHECKING:
     from workloads.machines.machine_workload import MachineWorkload
 
 __all__ = ["Arguments", "main"]
+
+#: Mean waits of a partition.
+_WAITS = ("recorded", "simulated")
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -34,6 +43,7 @@ class Arguments:
     no_simulation: Annotated[
         bool, Parameter("leave out the simulated waits, which take most of the time for a long trace")
     ] = False
+    json: Annotated[str | None, json_file()] = None
     plot: Annotated[
         str | None, Parameter("draw the trace as FILE.png and FILE.pdf", default="not drawn", metavar="FILE")
     ] = None
@@ -41,8 +51,20 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
+    check_outputs(arguments.json, arguments.plot)
+    with printed_text(arguments.json):
+        document = _describe(arguments)
+    if arguments.json is not None:
+        from experiments.planning.plan_document import write_json
+
+        write_json(arguments.json, document)
+
+
+def _describe(arguments: Arguments) -> dict[str, Any]:
+    """Print the description of the trace, and draw it if asked; returns the JSON document."""
     from experiments.traces.calendar import submits_between
     from experiments.traces.description import describe, describe_reading, need_jobs
+    from experiments.traces.trace_document import trace_document
     from workloads.logs.one_pool import caveats
 
     workload = None
@@ -81,16 +103,25 @@ def main(arguments: Arguments) -> None:
     _print(rows)
     result = None if arguments.no_simulation else _simulate(trace, nodes, workload)
     _print(_waits(trace, result))
+    document = trace_document(trace, nodes, about, result, about_pool)
     if workload is not None:
-        from experiments.traces.machine_comparison import comparison_text
+        from experiments.traces.machine_comparison import comparison_text, partition_waits
 
         print(f"\n{comparison_text(trace, workload, result)}")
+        document["partitions"] = [
+            {
+                **{name: row[name] for name in ("partition", "jobs", "cores", "most_cores", "gpus", "most_gpus")},
+                **{f"{name}_wait_h": None if row[name] is None else row[name] / 3600 for name in _WAITS},
+            }
+            for row in partition_waits(trace, workload, result)
+        ]
     if arguments.plot:
         from experiments.figures.planning.waits import plot_trace
         from experiments.figures.style import save
 
         for path in save(plot_trace(trace, result), arguments.plot):
             print(f"drawn in {path}")
+    return document
 
 
 def _print(rows: Sequence[tuple[str, str]]) -> None:
@@ -134,12 +165,12 @@ def _processors(trace: Trace) -> str:
 
 def _life(trace: Trace) -> list[tuple[str, str]]:
     """What the trace records of withdrawals and dependencies, where it does."""
+    from experiments.traces.trace_document import median_cancelled_wait
+
     rows = []
-    if trace.withdrawn:
-        waits = sorted((item.job.wait or 0.0, item.size) for item in trace.withdrawn)
-        count = sum(several for _, several in waits)
-        before = accumulate(several for _, several in waits)
-        median = next(wait for (wait, _), reached in zip(waits, before, strict=True) if 2 * reached > count)
+    cancelled = median_cancelled_wait(trace)
+    if cancelled is not None:
+        count, median = cancelled
         rows.append(("cancelled", f"{count:,} before their start, after {_time(median)} of waiting (median)"))
     following = sum(job.preceding is not None for job in trace.jobs)
     if following:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from experiments.commands.asking.arguments import Classes
-from experiments.commands.asking.simulation_options import SimulationOptions, prepare_simulation
+from experiments.commands.asking.simulation_options import Simulation, SimulationOptions, prepare_simulation
 from experiments.output.signals import Interrupted
 from experiments.terminal import warn
 from workloads.ground.parameters import Group, Parameter, Share, wholes
 from workloads.ground.release import VERSION
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from experiments.planning.closed_loop import Loop
 
 __all__ = ["Arguments", "main"]
 
@@ -22,7 +27,9 @@ _LOOP = "the loop"
 class Arguments:
     """Options of the command."""
 
-    output: Annotated[str, Parameter("directory of the results", metavar="DIR", short="-o")]
+    output: Annotated[
+        str | None, Parameter("directory of the results", default="nothing is stored", metavar="DIR", short="-o")
+    ] = None
     force: Annotated[bool, Parameter("replace the results of an earlier run or loop in DIR")] = False
     mechanism: Annotated[str, Parameter("mechanism, one")] = "baseline"
     simulation: SimulationOptions
@@ -35,21 +42,13 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.figures.planning.loop import plot_loop
-    from experiments.figures.style import save
-    from experiments.output.atomic_replace import handover
     from experiments.output.directory_checks import check_fresh
     from experiments.output.locks import writing
-    from experiments.output.manifest import seal
     from experiments.paper_readings import find_reading
-    from experiments.planning.closed_loop import COLUMNS, ROUNDS, Loop, Round, check_strategies, close_loop
-    from experiments.planning.plan_document import write_document
+    from experiments.planning.closed_loop import check_strategies
     from experiments.recordings.replay import make_directory, parse_mechanisms
-    from experiments.recordings.run_file import PICTURE_FILES, RUN, holds_run
-    from experiments.tables import render, write_csv
-    from policies.planning.waits.document import to_document
+    from experiments.recordings.run_file import RUN
     from workloads.ground.errors import InputError, ParameterError
-    from workloads.table.job_table import write_job_table
 
     reading = find_reading(arguments.simulation.paper.reading or "default")
     mechanisms = [reading.mechanism(name) for name in parse_mechanisms(arguments.mechanism)]
@@ -59,7 +58,28 @@ def main(arguments: Arguments) -> None:
         raise InputError("--costs cannot be used with loop, which fits the costs itself, starting from reserved time")
     simulation = prepare_simulation(arguments.simulation, mechanisms, "loop")
     check_strategies(simulation.jobs, simulation.plans)
+    if arguments.output is None:
+        loop, _ = _close(arguments, simulation, mechanisms[0], None)
+        _print(loop)
+        return
     directory = make_directory(arguments.output)
+    with writing(directory):
+        check_fresh(directory, RUN, force=arguments.force)
+        loop, stop = _close(arguments, simulation, mechanisms[0], directory)
+        _store(arguments, simulation, mechanisms[0], directory, loop)
+    if stop is not None:
+        raise Interrupted.of(stop, f"the rounds that were complete are in {directory}; start it again with --force")
+    _print(loop)
+    print(f"results are in {directory}; costs.json is for 'holdfast plan --costs' and 'holdfast run --costs'")
+
+
+def _close(
+    arguments: Arguments, simulation: Simulation, mechanism: str, directory: Path | None
+) -> tuple[Loop, KeyboardInterrupt | None]:
+    """Announce the input, and run the loop; returns also what has interrupted it."""
+    from experiments.planning.closed_loop import Loop, Round, close_loop
+    from experiments.recordings.run_file import holds_run
+
     found: list[Round] = []
 
     def tell(latest: Round) -> None:
@@ -72,54 +92,72 @@ def main(arguments: Arguments) -> None:
             flush=True,
         )
 
-    stop: KeyboardInterrupt | None = None
-    with writing(directory):
-        check_fresh(directory, RUN, force=arguments.force)
-        for text in (simulation.about, simulation.types):
-            if text:
-                print(text)
-        for text in (*simulation.caveats, simulation.lopsided, *simulation.gaps):
-            if text:
-                warn("loop", text)
-        try:
-            loop = close_loop(
-                simulation.jobs,
-                simulation.nodes,
-                mechanisms[0],
-                planner=simulation.planner,
-                options=simulation.options,
-                rounds=arguments.rounds,
-                tolerance=arguments.tolerance,
-                classes=arguments.classes,
-                plans=simulation.plans,
-                progress=tell,
-                prior=simulation.prior,
-            )
-        except KeyboardInterrupt as stopped:
-            if not found or holds_run(directory):
-                raise Interrupted.of(stopped, f"{directory} holds what it held before; start it again") from None
-            loop, stop = Loop(tuple(found)), stopped
-        rows = [item.row() for item in loop.rounds]
-        costs = to_document(
-            loop.rounds[-1].prices or loop.rounds[-1].fitted,
-            holdfast=VERSION,
-            source={"loop": str(directory), "mechanism": mechanisms[0], "rounds": len(rows), "stable": loop.stable},
+    for text in (simulation.about, simulation.types):
+        if text:
+            print(text)
+    for text in (*simulation.caveats, simulation.lopsided, *simulation.gaps):
+        if text:
+            warn("loop", text)
+    try:
+        loop = close_loop(
+            simulation.jobs,
+            simulation.nodes,
+            mechanism,
+            planner=simulation.planner,
+            options=simulation.options,
+            rounds=arguments.rounds,
+            tolerance=arguments.tolerance,
+            classes=arguments.classes,
+            plans=simulation.plans,
+            progress=tell,
+            prior=simulation.prior,
         )
-        with handover(directory, RUN) as new:
-            if simulation.prepared:
-                write_job_table(simulation.jobs, new / "jobs.csv")
-            write_csv(new / "rounds.csv", rows, COLUMNS)
-            write_document(str(new / "costs.json"), costs)
-            save(plot_loop(rows), new / "loop")
-            configuration = {"holdfast": VERSION, **simulation.configuration}
-            seal(
-                new, RUN, {**configuration, "rounds": arguments.rounds, "tolerance": arguments.tolerance}, PICTURE_FILES
-            )
-    if stop is not None:
-        raise Interrupted.of(stop, f"the rounds that were complete are in {directory}; start it again with --force")
+    except KeyboardInterrupt as stopped:
+        if directory is None:
+            raise
+        if not found or holds_run(directory):
+            raise Interrupted.of(stopped, f"{directory} holds what it held before; start it again") from None
+        return Loop(tuple(found)), stopped
+    return loop, None
+
+
+def _store(arguments: Arguments, simulation: Simulation, mechanism: str, directory: Path, loop: Loop) -> None:
+    """Write the rounds, the costs of the last one, the job table and the figure."""
+    from experiments.figures.planning.loop import plot_loop
+    from experiments.figures.style import save
+    from experiments.output.atomic_replace import handover
+    from experiments.output.manifest import seal
+    from experiments.planning.closed_loop import COLUMNS
+    from experiments.planning.plan_document import write_document
+    from experiments.recordings.run_file import PICTURE_FILES, RUN
+    from experiments.tables import write_csv
+    from policies.planning.waits.document import to_document
+    from workloads.table.job_table import write_job_table
+
+    rows = [item.row() for item in loop.rounds]
+    costs = to_document(
+        loop.rounds[-1].prices or loop.rounds[-1].fitted,
+        holdfast=VERSION,
+        source={"loop": str(directory), "mechanism": mechanism, "rounds": len(rows), "stable": loop.stable},
+    )
+    with handover(directory, RUN) as new:
+        if simulation.prepared:
+            write_job_table(simulation.jobs, new / "jobs.csv")
+        write_csv(new / "rounds.csv", rows, COLUMNS)
+        write_document(str(new / "costs.json"), costs)
+        save(plot_loop(rows), new / "loop")
+        configuration = {"holdfast": VERSION, **simulation.configuration}
+        seal(new, RUN, {**configuration, "rounds": arguments.rounds, "tolerance": arguments.tolerance}, PICTURE_FILES)
+
+
+def _print(loop: Loop) -> None:
+    """Print the rounds, and what the plans of the last one gain."""
+    from experiments.planning.closed_loop import ROUNDS
+    from experiments.tables import render
+
+    rows = [item.row() for item in loop.rounds]
     print(f"\n{render(rows, ROUNDS)}\n")
     print("the plans are stable" if loop.stable else f"the plans are not stable after {len(rows)} rounds")
     for name, what in (("turnaround_stochastic_h", "stochastic jobs respond"), ("turnaround_h", "all jobs respond")):
         gain = loop.gain(name)
         print(f"{what} {abs(100 * gain):.1f} % {'sooner' if gain >= 0 else 'later'} than with plans for reserved time")
-    print(f"results are in {directory}; costs.json is for 'holdfast plan --costs' and 'holdfast run --costs'")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
+from experiments.terminal import note
 from workloads.ground.parameters import Parameter
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def main(arguments: Arguments) -> None:
         for remark in found.remarks:
             print(f"note: {remark}")
     if arguments.output:
-        print(f"written to {arguments.output}", file=sys.stderr)
+        note(f"written to {arguments.output}")
 
 
 def _find_machine(sources: Sequence[str], columns: str | None) -> FoundMachine:

@@ -17,7 +17,10 @@ class Arguments:
     """Options of the command."""
 
     trace: Annotated[str, Parameter("real trace of Theta", metavar="TRACE", positional=True)]
-    output: Annotated[str, Parameter("directory of the table and the figure", metavar="DIR", short="-o")]
+    output: Annotated[
+        str | None,
+        Parameter("directory of the table and the figure", default="nothing is stored", metavar="DIR", short="-o"),
+    ] = None
     seed: Annotated[Seed, Parameter("seed of the generated year")] = 0
     projects: Annotated[
         str | None, Parameter("second real trace, to compare projects with", default="none", metavar="FILE")
@@ -40,10 +43,12 @@ def main(arguments: Arguments) -> None:
     seed, shift = arguments.seed, arguments.clock
     real = read_trace(arguments.trace, **read_options(arguments.reading))
     projects = read_trace(arguments.projects) if arguments.projects else None
-    directory = make_directory(arguments.output)
+    directory = None if arguments.output is None else make_directory(arguments.output)
     generated = generate(seed=seed)
     rows = compare(generated, real, projects, shift)
     print(format_comparison(rows))
+    if directory is None:
+        return
     names = ("quantity", "unit", "generated", "real", "origin", "reason")
     table = [{name: getattr(row, name) for name in names} for row in rows]
     write_csv(directory / "marginals.csv", table, names)

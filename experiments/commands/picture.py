@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from experiments.commands.asking.arguments import TrustOption, check_outputs, chosen_run
+from experiments.commands.asking.figure_options import FigureOptions
 from experiments.figures.recording.recording_figures import RECORDING_FIGURES
 from experiments.recordings.time_windows import Window
 from workloads.ground.parameters import Parameter, Positive
@@ -29,6 +30,7 @@ class Arguments:
     window: Window
     quantile: Annotated[Positive, Parameter("quantile of the waits to draw beside their median", metavar="SHARE")] = 0.9
     color: Annotated[str, Parameter("colours of a gantt chart by type, user, project or size")] = "type"
+    look: FigureOptions
     trust: TrustOption = False
 
 
@@ -37,7 +39,6 @@ def main(arguments: Arguments) -> None:
     from pathlib import Path
 
     from experiments.figures.recording.recording_figures import figure_path, select_figures
-    from experiments.figures.style import save
     from experiments.recordings.archive import read_recording
     from workloads.ground.errors import InputError
 
@@ -45,11 +46,12 @@ def main(arguments: Arguments) -> None:
     check_outputs(None, arguments.output)
     events = any(RECORDING_FIGURES[name].events for name in names)
     recording = read_recording(arguments.directory, arguments.mechanism, events=events, trust=arguments.trust)
+    form = arguments.look.form
     figures = {}
     for name in names:
         try:
-            figures[name] = RECORDING_FIGURES[name].draw(
-                recording, arguments.window, arguments.quantile, arguments.color
+            figures[name] = form.draw(
+                RECORDING_FIGURES[name].draw, recording, arguments.window, arguments.quantile, arguments.color
             )
         except InputError as error:
             if len(names) == 1:
@@ -60,5 +62,5 @@ def main(arguments: Arguments) -> None:
         stem = arguments.output or str(figure_path(Path(arguments.directory), name, recording.name))
         if arguments.output and len(names) > 1:
             stem = f"{arguments.output}-{name}"
-        png, pdf = save(figure, stem, follow=arguments.output is not None)
-        print(f"{name}: {png}, {pdf}")
+        paths = form.save(figure, stem, follow=arguments.output is not None)
+        print(f"{name}: {', '.join(map(str, paths))}")

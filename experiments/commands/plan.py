@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from experiments.commands.asking.arguments import check_outputs
+from experiments.commands.asking.arguments import check_outputs, json_file
 from experiments.planning.plan_inputs import DISTRIBUTIONS, DistributionOptions
 from workloads.ground.errors import ParameterError
 from workloads.ground.parameters import Group, Parameter, Positive, Seconds, Values, changed_parameters, number, wholes
@@ -126,15 +126,7 @@ class Arguments:
         ),
     ] = None
     compare: Annotated[bool, Parameter("print the other strategies, too", group=_PLAN)] = False
-    json: Annotated[
-        str | None,
-        Parameter(
-            "write the plan as JSON; '-' is standard output, and then nothing else is printed",
-            default="not written",
-            metavar="FILE",
-            group=_PLAN,
-        ),
-    ] = None
+    json: Annotated[str | None, json_file(_PLAN)] = None
     plot: Annotated[
         str | None,
         Parameter("draw the plan as FILE.png and FILE.pdf", default="not drawn", metavar="FILE", group=_PLAN),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics, print_aggregates
+from experiments.commands.asking.figure_options import FigureOptions
+from experiments.terminal import note, warn
 from workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
@@ -47,6 +48,7 @@ class Arguments:
             repeated=True,
         ),
     ] = ()
+    look: FigureOptions
 
 
 def main(arguments: Arguments) -> None:
@@ -58,7 +60,7 @@ def main(arguments: Arguments) -> None:
     from experiments.tables import read_csv
     from workloads.ground.errors import TraceError
 
-    directory = Path(arguments.directory)
+    directory, form = Path(arguments.directory), arguments.look.form
     swept = (directory / SWEEP).is_file() and not (directory / "aggregates.csv").is_file()  # by an older version
     if arguments.against or arguments.metrics or arguments.where or swept:
         _draw_selection(arguments, directory)
@@ -67,13 +69,13 @@ def main(arguments: Arguments) -> None:
     make_directory(directory)
     with writing(directory):
         chosen = find_experiments(directory, arguments.id)
-        for item, verdicts in present_again(chosen, directory, say=lambda text: print(text, file=sys.stderr)):
+        for item, verdicts in present_again(chosen, directory, say=note, form=form):
             counts = Counter(verdict.counted_as for verdict in verdicts)
-            picture = "no picture" if item.draw is None else f"{item.id}.png, {item.id}.pdf"
+            picture = "no picture" if item.draw is None else form.names(item.id)
             print(f"{item.id}: {picture}; {', '.join(f'{number} {outcome}' for outcome, number in counts.items())}")
-        drawn = [] if arguments.id else draw_pictures(directory, _unit(directory))
+        drawn = [] if arguments.id else draw_pictures(directory, _unit(directory), form)
     for name in drawn:
-        print(f"{name}: {name}.png, {name}.pdf")
+        print(f"{name}: {form.names(name)}")
     if not chosen and not drawn:
         tables = ", ".join(table for table, _ in PICTURES.values())
         raise TraceError(directory, None, f"has no tables to draw, neither of an experiment nor {tables}")
@@ -95,7 +97,7 @@ def _unit(directory: Path) -> str:
 def _draw_selection(arguments: Arguments, directory: Path) -> None:
     """Sum up some runs of a directory in another way than its own tables, print and draw it."""
     from experiments.figures.study.aggregates import plot_aggregates, plot_differences
-    from experiments.figures.style import relabel, save
+    from experiments.figures.style import relabel
     from experiments.output.locks import writing
     from experiments.study.redraw import read_summary, refuse_changes
     from experiments.sweeps.aggregates import aggregate_rows, difference_rows, filter_rows, parse_reference
@@ -103,20 +105,20 @@ def _draw_selection(arguments: Arguments, directory: Path) -> None:
 
     if arguments.id:
         raise InputError("--against, --metrics and --where are for runs, not for experiments: leave the ids out")
-    metrics = arguments.metrics
+    metrics, form = arguments.metrics, arguments.look.form
     with refuse_changes(directory / "summary.csv"):
         rows = filter_rows(read_summary(directory), arguments.where)
         aggregates = aggregate_rows(rows)
         differences = difference_rows(rows, parse_reference(rows, arguments.against)) if arguments.against else []
-        figures = {"aggregates": plot_aggregates(aggregates, metrics)}
+        figures = {"aggregates": form.draw(plot_aggregates, aggregates, metrics)}
         if arguments.against:
-            figures["differences"] = plot_differences(differences, metrics)
+            figures["differences"] = form.draw(plot_differences, differences, metrics)
     unit = _unit(directory)
     print_aggregates(aggregates, differences, metrics, unit)
     with writing(directory):
         for name, figure in figures.items():
-            save(relabel(figure, unit), directory / name, follow=False)
-            print(f"{name}: {name}.png, {name}.pdf")
+            form.save(relabel(figure, unit), directory / name, follow=False)
+            print(f"{name}: {form.names(name)}")
     _say_undrawn(aggregates)
 
 
@@ -125,4 +127,4 @@ def _say_undrawn(rows: Sequence[Mapping[str, Any]]) -> None:
 
     text = undrawn(rows)
     if text:
-        print(f"holdfast plot: {text}; choose others with --where KEY=VALUE", file=sys.stderr)
+        warn("plot", f"{text}; choose others with --where KEY=VALUE")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -15,6 +14,7 @@ from experiments.commands.asking.arguments import (
     read_log,
 )
 from experiments.commands.asking.lifecycle_options import Life
+from experiments.terminal import warn
 from experiments.traces.description import composition, describe_reading, need_jobs
 from workloads.ground.parameters import Group, Nodes, Parameter, Seed
 from workloads.hybrid.type_mix import PREPARING, Assignment
@@ -70,4 +70,4 @@ def main(arguments: Arguments) -> None:
     print(f"{len(jobs):,} jobs written to {arguments.output}")
     lopsided = imbalance(trace, jobs, assignment)
     if lopsided:
-        print(f"holdfast prepare: {lopsided}", file=sys.stderr)
+        warn("prepare", lopsided)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from experiments.commands.asking.arguments import TrustOption, check_outputs
+from experiments.terminal import note, warn
 from workloads.ground.parameters import Parameter, Seed, wholes
 from workloads.ground.release import VERSION
 
@@ -148,7 +148,7 @@ def _reproduce(chosen: Sequence[str], how: Reproduction, words: str) -> list[Don
 
     known = how.catalogue()
     count = f"{len(chosen)} experiment{'s' if len(chosen) != 1 else ''}"
-    print(f"{count}, up to {how.workers} at a time, into {how.directory}", file=sys.stderr, flush=True)
+    note(f"{count}, up to {how.workers} at a time, into {how.directory}")
     with writing(how.directory):
         check_kind(how.directory, "experiments")
         costs = read_costs(how.directory)
@@ -159,7 +159,7 @@ def _reproduce(chosen: Sequence[str], how: Reproduction, words: str) -> list[Don
                 experiment = known[item.id]
                 stores = storage_key(experiment, how.find_seed(experiment))
                 costs[item.id] = add_cost(how.directory, item.id, item.seconds, item.workers, stores=stores)
-            print(f"[{len(done)}/{len(chosen)}] {_line(item)}", file=sys.stderr, flush=True)
+            note(f"[{len(done)}/{len(chosen)}] {_line(item)}")
         report = how.directory / "report.html"
         ordered = [done[name] for name in chosen]
         write_report(report, ordered, how, {name: cost.seconds for name, cost in costs.items()}, words)
@@ -214,7 +214,7 @@ def _data(path: str, experiments: Iterable[Experiment]) -> Path:
     if wanted and len(missing) == len(wanted):
         raise InputError(f"--data {path}: has none of {', '.join(wanted)}")
     for file in missing:
-        print(f"{directory / file} not found; generated data are used instead", file=sys.stderr)
+        warn("reproduce", f"{directory / file} not found; generated data are used instead")
     return directory
 
 

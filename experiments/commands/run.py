@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from experiments.commands.asking.aggregate_options import print_aggregates
-from experiments.commands.asking.outage_options import OUTAGE_FILE, save_outages, unused_outages_warning
+from experiments.commands.asking.outage_options import unused_outages_warning
 from experiments.commands.asking.run_options import LISTED, RunOptions
 from experiments.output.signals import Interrupted
-from experiments.terminal import warn
+from experiments.terminal import printed_text, warn
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+    from pathlib import Path
 
     from experiments.commands.asking.planned_runs import PlannedRun
+    from experiments.commands.asking.run_storage import RunAnswer
     from experiments.sweeps.progress import Bar
     from simulator import Result
 
@@ -30,12 +31,27 @@ _TABLES = 3
 
 def main(arguments: RunOptions) -> None:
     """Run the command."""
+    from experiments.commands.asking.arguments import check_outputs
+
+    check_outputs(arguments.json, None)
+    with printed_text(arguments.json):
+        answer = _run(arguments)
+    if arguments.json is not None:
+        from experiments.planning.plan_document import write_json
+
+        write_json(arguments.json, answer.document())
+
+
+def _run(arguments: RunOptions) -> RunAnswer:
+    """Carry out the runs, store them if a directory is given, and print their tables."""
     from experiments.commands.asking.planned_runs import planned_runs
+    from experiments.commands.asking.run_storage import RunAnswer
     from experiments.output.directory_checks import RUN, check_fresh
     from experiments.output.locks import writing
     from experiments.recordings.replay import make_directory
     from experiments.sweeps.aggregates import parse_reference
 
+    _need_directory(arguments)
     if arguments.stream:
         from experiments.commands.asking.streaming_options import long_run, run_stream
 
@@ -44,38 +60,60 @@ def main(arguments: RunOptions) -> None:
         planned = planned_runs(arguments)
     parameters = [{**run.variation.values, "mechanism": run.variation.mechanism} for run in planned]
     against = parse_reference(parameters, arguments.against) if arguments.against else {}
+    if arguments.output is None:
+        _announce(planned)
+        results, _ = _simulate_all(arguments, planned, None)
+        answer = RunAnswer.of(arguments, results, planned, against)
+        _print_answer(arguments, answer, [])
+        return answer
     directory = make_directory(arguments.output)
     with writing(directory):
         check_fresh(directory, RUN, force=arguments.force)
-        for text in dict.fromkeys(run.simulation.about for run in planned if run.simulation.about):
-            print(text)
-        tables = list(dict.fromkeys(run.simulation.types for run in planned if run.simulation.types))
-        for text in tables[:_TABLES]:
-            print(text)
-        if len(tables) > _TABLES:
-            print(f"types of {len(tables) - _TABLES:,} further job tables are not shown")
-        for text in dict.fromkeys(sentence for run in planned for sentence in run.simulation.caveats):
-            warn("run", text)
-        for text in dict.fromkeys(run.simulation.lopsided for run in planned if run.simulation.lopsided):
-            warn("run", text)
-        for text in dict.fromkeys(text for run in planned for text in run.simulation.gaps):
-            warn("run", text)
+        _announce(planned)
         if arguments.stream:
             result, ended = run_stream(arguments, planned[0], directory)
-            _write(arguments, directory, [result], planned, against)
+            answer, stop = RunAnswer.of(arguments, [result], planned, against), None
+            _store_and_print(arguments, directory, answer)
             ended.remove()
-            print(f"results are in {directory}")
-            return
-        results, stop = _simulate_all(arguments, planned, directory)
-        _write(arguments, directory, results, planned[: len(results)], against)
+        else:
+            results, stop = _simulate_all(arguments, planned, directory)
+            answer = RunAnswer.of(arguments, results, planned[: len(results)], against)
+            _store_and_print(arguments, directory, answer)
     if stop is not None:
-        names = ", ".join(result.name for result in results)
+        names = ", ".join(result.name for result in answer.results)
         raise Interrupted.of(stop, f"the results of {names} are in {directory}; start it again with --force for all")
     print(f"results are in {directory}")
+    return answer
+
+
+def _need_directory(arguments: RunOptions) -> None:
+    """Refuse options that only write files, without a directory."""
+    from workloads.ground.errors import InputError
+
+    for option in ("stream", "events", "plot"):
+        if arguments.output is None and getattr(arguments, option):
+            raise InputError(f"--{option} writes files: name their directory with -o DIR")
+
+
+def _announce(planned: Sequence[PlannedRun]) -> None:
+    """Print what the inputs are, and warnings about them."""
+    for text in dict.fromkeys(run.simulation.about for run in planned if run.simulation.about):
+        print(text)
+    tables = list(dict.fromkeys(run.simulation.types for run in planned if run.simulation.types))
+    for text in tables[:_TABLES]:
+        print(text)
+    if len(tables) > _TABLES:
+        print(f"types of {len(tables) - _TABLES:,} further job tables are not shown")
+    for text in dict.fromkeys(sentence for run in planned for sentence in run.simulation.caveats):
+        warn("run", text)
+    for text in dict.fromkeys(run.simulation.lopsided for run in planned if run.simulation.lopsided):
+        warn("run", text)
+    for text in dict.fromkeys(text for run in planned for text in run.simulation.gaps):
+        warn("run", text)
 
 
 def _simulate_all(
-    arguments: RunOptions, planned: Sequence[PlannedRun], directory: Path
+    arguments: RunOptions, planned: Sequence[PlannedRun], directory: Path | None
 ) -> tuple[list[Result], KeyboardInterrupt | None]:
     """The results, and what has interrupted them; an older result is not replaced by a part of a new one."""
     from experiments.recordings.replay import replays
@@ -103,6 +141,8 @@ def _simulate_all(
                 )
                 results.append(replace(result, label=run.variation.label, unit=simulation.unit))
         except KeyboardInterrupt as stop:
+            if directory is None:
+                raise
             if not results or holds_run(directory):
                 raise Interrupted.of(stop, f"{directory} holds what it held before; start it again") from None
             return results, stop
@@ -114,81 +154,27 @@ def _advance(bar: Bar, name: str, mechanism: str, jobs: int) -> None:
     bar.advance(name, jobs)
 
 
-def _write(
-    arguments: RunOptions,
-    directory: Path,
-    results: Sequence[Result],
-    planned: Sequence[PlannedRun],
-    against: Mapping[str, Any],
-) -> None:
+def _store_and_print(arguments: RunOptions, directory: Path, answer: RunAnswer) -> None:
     """Put the results into the directory, and print what they compare."""
-    from experiments.commands.asking.planned_runs import make_manifest
-    from experiments.figures.recording.recording_figures import existing_pictures
-    from experiments.output.atomic_replace import handover
-    from experiments.output.manifest import seal
-    from experiments.recordings.replay import write_replay
-    from experiments.recordings.run_file import ENGINE, EPOCH, JOB_TABLE, LOCAL, PICTURE_FILES, RUN, ZONE
+    from experiments.commands.asking.run_storage import store_run
+
+    _print_answer(arguments, answer, store_run(arguments, directory, answer))
+
+
+def _print_answer(arguments: RunOptions, answer: RunAnswer, drawn: Sequence[str]) -> None:
+    """Print the tables of the results, remarks on them, and the figures that were drawn."""
     from experiments.recordings.summaries import cancellation_comparison, comparison, stochastic_comparison
-    from experiments.sweeps.aggregates import aggregate_rows, difference_rows
-    from experiments.tables import write_csv
-    from workloads.ground.wording import in_unit
 
-    tables = _table_names(planned)
-    # Runs that only their mechanisms set apart have no entries of their own.
-    engines = {run.name: result.engine for run, result in zip(planned, results, strict=True)}
-    alike = planned[0].variation.values or len(set(engines.values())) == 1
-    own: dict[str, dict[str, Any]] = {name: {ENGINE: engine if alike else engines} for name, engine in engines.items()}
-    for run in planned:
-        if arguments.events or (run.simulation.prepared and (len(tables) > 1 or run.simulation.on_machine)):
-            own[run.name] |= {JOB_TABLE: tables[run.table], EPOCH: run.simulation.epoch}
-        own[run.name] |= {ZONE: LOCAL} if run.simulation.local else {}
-    former, drawn = existing_pictures(directory), list[str]()
-    unit = planned[0].simulation.unit
-    with handover(directory, RUN) as new:
-        _write_tables(arguments, planned, tables, new, directory)
-        _write_outages(planned, results, new, directory)
-        # Without a tolerance of its own the warning of each run decides.
-        measurement = planned[0].measurement
-        if arguments.measurement.instant_tolerance is None:
-            measurement = replace(measurement, instant_tolerance=None)
-        values = {run.variation.label: run.variation.values for run in planned}
-        summaries = write_replay(
-            new, results, measurement, events=arguments.events, values=values, jobs_as=arguments.stream_format
-        )
-        aggregates = aggregate_rows(summaries) if planned[0].variation.values or against else []
-        differences = difference_rows(summaries, against) if against else []
-        for name, rows in (("aggregates", aggregates), ("differences", differences)):
-            if rows:
-                write_csv(new / f"{name}.csv", rows, tuple(rows[0]))
-        if arguments.plot:
-            from experiments.study.redraw import SHOWN, draw_pictures
-            from experiments.timelines.distributions import distribution_rows
-            from experiments.timelines.machine_table import machine_rows
-            from experiments.timelines.paired_contrasts import contrast_rows
-
-            # Figures are made from tables alone, here as at any later time.
-            dated = [
-                replace(result, epoch=run.simulation.epoch, zone=LOCAL if run.simulation.local else "UTC")
-                for run, result in zip(planned, results, strict=True)
-            ]
-            drawable = {"machine": machine_rows(dated), "distributions": distribution_rows(results)}
-            if len(results) > 1:
-                drawable["contrasts"] = contrast_rows(results, measurement.instant_tolerance)
-            for name, rows in drawable.items():
-                write_csv(new / f"{name}.csv", rows, tuple(rows[0]))
-            drawn = [f"{directory / name}.png: {in_unit(SHOWN[name], unit)}" for name in draw_pictures(new, unit)]
-        seal(new, RUN, make_manifest(planned, own), PICTURE_FILES)
-    for path in former:
-        path.unlink(missing_ok=True)
+    results, planned, unit = answer.results, answer.planned, answer.unit
     repeated = "seed" in planned[0].variation.values
     if not repeated:
-        print(comparison(summaries, unit=unit, verbose=arguments.verbose))
-        if any(result.on_machine is not None for result in results):
+        print(comparison(answer.summaries, unit=unit, verbose=arguments.verbose))
+        if any(result.on_machine is not None or result.pools for result in results):
             from experiments.recordings.machine_tables import machine_text
 
             print("\n" + machine_text(results))
-    summed = aggregates if repeated or arguments.metrics else []
-    print_aggregates(summed, differences, arguments.metrics, unit)
+    summed = answer.aggregates if repeated or arguments.metrics else []
+    print_aggregates(summed, answer.differences, arguments.metrics, unit)
     _remark(planned)
     for text in dict.fromkeys(
         unused_outages_warning(run.asked.outages, [result], run.simulation.clock)
@@ -197,9 +183,9 @@ def _write(
         if text:
             warn("run", text)
     if any(result.stochastic for result in results):
-        print(f"\n{stochastic_comparison(summaries, unit=unit, verbose=arguments.verbose)}")
+        print(f"\n{stochastic_comparison(answer.summaries, unit=unit, verbose=arguments.verbose)}")
     if any(result.withdrawn is not None for result in results):
-        print(f"\n{cancellation_comparison(summaries, unit=unit)}")
+        print(f"\n{cancellation_comparison(answer.summaries, unit=unit)}")
     if drawn:
         print("\n".join(["", *drawn]))
 
@@ -219,49 +205,3 @@ def _remark(planned: Sequence[PlannedRun]) -> None:
         for run, configuration in zip(planned, configurations, strict=True)
     ):
         warn("run", "the seeds change nothing here: no type, notice or failure is drawn")
-
-
-def _table_names(planned: Sequence[PlannedRun]) -> dict[str, str]:
-    """The file of each job table, by what sets the table apart."""
-    from experiments.output.filenames import table_name
-
-    parts = dict.fromkeys(run.table for run in planned)
-    return {part: "jobs.csv" if len(parts) == 1 else table_name("table", part) for part in parts}
-
-
-def _write_tables(
-    arguments: RunOptions, planned: Sequence[PlannedRun], tables: dict[str, str], new: Path, directory: Path
-) -> None:
-    """Write the job tables, so that what was simulated can be read, compared, and given to another simulator."""
-    from workloads.table.job_table import write_job_table
-
-    for run in {run.table: run for run in planned}.values():
-        # An input that lies there stays as it is.
-        own = (directory / tables[run.table]).resolve() == Path(arguments.simulation.input).resolve()
-        if (run.simulation.prepared or arguments.events) and not own:
-            write_job_table(run.simulation.jobs, new / tables[run.table])
-        workload = run.simulation.on_machine
-        if workload is not None:
-            from workloads.machines.machine_file import write_machine
-
-            write_machine(workload.machine, new / _machine_name(tables[run.table]))
-
-
-def _machine_name(table: str) -> str:
-    """The file of the machine of a job table."""
-    return "machine.toml" if table == "jobs.csv" else f"machine-{Path(table).stem.removeprefix('table-')}.toml"
-
-
-def _write_outages(planned: Sequence[PlannedRun], results: Sequence[Result], new: Path, directory: Path) -> None:
-    """Write the outages: one file where all runs have the same, else one for each run that has any."""
-    from experiments.output.filenames import table_name
-
-    first = planned[0]
-    same = all((run.asked, run.simulation.nodes) == (first.asked, first.simulation.nodes) for run in planned)
-    if same and first.asked.configuration:
-        save_outages(results, new, directory, first.variation.arguments.outages.outages)
-    elif not same:
-        for run, result in zip(planned, results, strict=True):
-            if run.asked.configuration:
-                name = table_name(Path(OUTAGE_FILE).stem, run.name)
-                save_outages([result], new, directory, run.variation.arguments.outages.outages, name)

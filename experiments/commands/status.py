@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-from experiments.commands.asking.arguments import check_outputs
+from experiments.commands.asking.arguments import check_outputs, json_file
+from experiments.terminal import warn
 from workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
@@ -32,14 +32,7 @@ class Arguments:
             metavar="FILE",
         ),
     ] = None
-    json: Annotated[
-        str | None,
-        Parameter(
-            "write it as JSON; '-' is standard output, and then nothing else is printed",
-            default="not written",
-            metavar="FILE",
-        ),
-    ] = None
+    json: Annotated[str | None, json_file()] = None
 
 
 def main(arguments: Arguments) -> None:
@@ -60,12 +53,12 @@ def main(arguments: Arguments) -> None:
         try:
             entries = query_accounting(remains.jobs.values())
         except InputError as error:
-            print(f"holdfast status: {error}; shown is what the scripts recorded: {_UNKNOWN}", file=sys.stderr)
+            warn("status", f"{error}; shown is what the scripts recorded: {_UNKNOWN}")
         else:
             missing = sum(job not in entries for job in remains.jobs.values())
             if missing:
                 lack = f"the accounting lacks {missing:,} of {len(remains.jobs):,} jobs"
-                print(f"holdfast status: {lack}: {_UNKNOWN}", file=sys.stderr)
+                warn("status", f"{lack}: {_UNKNOWN}")
     found = locate_sequence(sequence, remains, entries)
     if arguments.json:
         write_json(arguments.json, found.document())

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from experiments.figures.canvas import is_narrow, width_inches
 from experiments.figures.plain_text import lay_out, without_warnings_of_names
 from policies.mechanism import BASELINE
+from workloads.ground.errors import UnknownNameError
 from workloads.ground.files import atomic_open
 from workloads.ground.wording import in_unit
 from workloads.table.job import JobType
@@ -20,10 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.legend import Legend
 
 __all__ = [
-    "COLUMN",
     "FONT",
+    "FORMATS",
     "INK",
-    "PAGE",
     "STATE_COLORS",
     "TYPE_COLORS",
     "dress",
@@ -32,14 +33,10 @@ __all__ = [
     "mechanism_label",
     "mechanism_marker",
     "name_mechanisms",
-    "new_figure",
     "panel_letters",
     "relabel",
     "save",
 ]
-
-#: Widths of a column and of a page of a two-column paper [in].
-COLUMN, PAGE = 3.5, 7.16
 
 #: Font sizes [pt]: readable when the figure is printed at its own width.
 FONT = {"title": 8.5, "label": 8.0, "tick": 7.0, "legend": 7.0, "note": 6.5}
@@ -84,6 +81,12 @@ _NOTICE_MARKERS = {BASELINE: "D", "N": "o", "CUA": "s", "CUP": "^"}
 _SPARE_COLORS = ("#CC79A7", "#6B1F52", "#56B4E9", "#8A6B00", "#332288", "#F0C14B")
 _SPARE_MARKERS = ("v", "P", "X", "<", ">", "h")
 
+#: Entries of the metadata of a file, by format, that name versions or the time, and are left out.
+_METADATA = {"png": ("Software",), "pdf": ("CreationDate", "Producer", "Creator"), "svg": ("Date", "Creator")}
+#: Formats of files.
+FORMATS = tuple(_METADATA)
+#: Widths in a legend: of a key with the gaps beside it, and of a character at most [in].
+_KEY, _CHARACTER = 0.35, 0.055
 # PDF files read a global setting when they are written.
 _writing = threading.Lock()
 
@@ -124,17 +127,6 @@ def name_mechanisms(axes: Axes, names: Sequence[str]) -> None:
     for text in axes.get_yticklabels():
         if "\n" in text.get_text():
             text.set(fontsize=FONT["note"], linespacing=0.9)
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of that size [in], laid out so that nothing overlaps."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
-    engine = figure.get_layout_engine()
-    if engine is not None:
-        engine.set(w_pad=0.04, h_pad=0.04, wspace=0.03, hspace=0.04)  # type: ignore[call-arg]  # of this engine
-    return figure
 
 
 def relabel(figure: Figure, unit: str) -> Figure:
@@ -178,12 +170,14 @@ def panel_letters(panels: Sequence[Axes]) -> None:
 
 
 def legend_above(figure: Figure, handles: Sequence[Any], labels: Sequence[str], columns: int | None = None) -> Legend:
-    """A legend over all panels, where it can cover no data."""
+    """A legend over all panels, where it can cover no data; on a narrow canvas with as many columns as fit."""
+    most = max(1, int(width_inches(figure) / (_KEY + _CHARACTER * max(map(len, labels), default=1))))
+    wanted = columns or len(labels)
     return figure.legend(
         handles,
         labels,
         loc="outside upper center",
-        ncols=columns or len(labels),
+        ncols=min(wanted, most) if is_narrow(figure) else wanted,
         fontsize=FONT["legend"],
         frameon=False,
         labelcolor=INK,
@@ -194,8 +188,10 @@ def legend_above(figure: Figure, handles: Sequence[Any], labels: Sequence[str], 
     )
 
 
-def save(figure: Figure, path: str | Path, *, dpi: int = 150, follow: bool = True) -> tuple[Path, Path]:
-    """Write a figure as PNG and PDF; equal figures make equal bytes, whenever and by whatever version.
+def save(
+    figure: Figure, path: str | Path, *, dpi: int = 150, follow: bool = True, formats: Sequence[str] = ("png", "pdf")
+) -> tuple[Path, ...]:
+    """Write a figure, by default as PNG and PDF; equal figures make equal bytes, whenever and by whatever version.
 
     Parameters
     ----------
@@ -207,28 +203,35 @@ def save(figure: Figure, path: str | Path, *, dpi: int = 150, follow: bool = Tru
         Resolution of the PNG file.
     follow
         Whether files that are links stay links, as in :func:`workloads.ground.files.atomic_open`.
+    formats
+        Some of :data:`FORMATS`.
 
     Returns
     -------
     tuple of Path
-        The PNG and the PDF file.
+        The files, in the order of the formats.
 
     Raises
     ------
+    UnknownNameError
+        If there is no such format.
     OutputError
         If a file cannot be written.
     """
     import matplotlib as mpl
 
-    png, pdf = Path(f"{path}.png"), Path(f"{path}.pdf")
+    for name in formats:
+        if name not in FORMATS:
+            raise UnknownNameError("format", name, FORMATS)
+    paths = tuple(Path(f"{path}.{name}") for name in formats)
     with _writing, without_warnings_of_names():
         # Letters are wider at some resolutions than at others: room is made at the one that is rendered.
         figure.set_dpi(max(figure.dpi, dpi))
         lay_out(figure)
-        with atomic_open(png, "wb", follow=follow) as file:
-            figure.savefig(file, format="png", dpi=dpi, metadata={"Software": None})
-        # Journals refuse matplotlib's default, Type 3 fonts.
-        with mpl.rc_context({"pdf.fonttype": 42}), atomic_open(pdf, "wb", follow=follow) as file:
-            nothing: dict[str, Any] = {"CreationDate": None, "Producer": None, "Creator": None}
-            figure.savefig(file, format="pdf", metadata=nothing)
-    return png, pdf
+        for name, file_path in zip(formats, paths, strict=True):
+            nothing: dict[str, Any] = dict.fromkeys(_METADATA[name])
+            # Journals refuse matplotlib's default, Type 3 fonts. Names in SVG files are random without a salt.
+            settings = mpl.rc_context({"pdf.fonttype": 42, "svg.hashsalt": "holdfast"})
+            with settings, atomic_open(file_path, "wb", follow=follow) as file:
+                figure.savefig(file, format=name, dpi=dpi if name == "png" else "figure", metadata=nothing)
+    return paths

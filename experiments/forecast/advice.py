@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from experiments.forecast.corrected_waits import correct_waits
 from experiments.forecast.forecasts import LEVELS
 from experiments.forecast.history import History
-from experiments.forecast.machine_state import MachineState, SeenJob
+from experiments.forecast.machine_state import MachineState
 from experiments.forecast.requests import LaterWaits, Request, candidate_walltimes, going_on, scale_distribution
 from experiments.forecast.sampled_workloads import Drawing, Future
+from experiments.forecast.seen_job import SeenJob
+from experiments.forecast.track_record import TrackRecord
 from experiments.forecast.what_if import simulate_requests
 from experiments.statistics import Interval, interval
 from policies.planning.costs import CostModel
@@ -74,6 +77,8 @@ class Advice:
         (draws, requests).
     later
         Mean waits that price the later requests, by size.
+    simulated
+        Waits of the simulation alone [s], shape as of ``waits``; None: no waits were corrected by back-tests.
     """
 
     state: MachineState
@@ -82,6 +87,7 @@ class Advice:
     backfilled: npt.NDArray[np.bool_]
     responses: npt.NDArray[np.float64]
     later: Mapping[int, LaterWaits]
+    simulated: npt.NDArray[np.float64] | None = None
 
     def __repr__(self) -> str:
         best = self.best
@@ -143,7 +149,10 @@ class Advice:
                 "next_walltime": request.next,
                 "response": float(expected[place]),
             }
-            for name, values in (("wait", self.waits), ("response", self.responses)):
+            columns = [("wait", self.waits), ("response", self.responses)]
+            if self.simulated is not None:
+                columns.append(("simulated", self.simulated))
+            for name, values in columns:
                 for level in LEVELS:
                     value = np.quantile(values[:, place], level, method="inverted_cdf")
                     row[f"{name}_p{100 * level:02.0f}"] = float(value)
@@ -176,6 +185,7 @@ def advise(
     arrivals: str = "weeks",
     horizon: float = 7 * 86_400.0,
     failures: FailureRate | None = None,
+    record: TrackRecord | None = None,
     **options: object,
 ) -> Advice:
     """Find the request of least expected response time for a job that is submitted now, or that waits.
@@ -206,8 +216,9 @@ def advise(
         Names of the job, for its group and the order of the queue.
     prices
         Mean waits of the requests after the first; None: those of the history, or of the draws where these are longer.
-    draws, seed, workers, arrivals, horizon, failures, **options
-        As of :func:`~experiments.forecast.forecasts.forecast`.
+    draws, seed, workers, arrivals, horizon, failures, record, **options
+        As of :func:`~experiments.forecast.forecasts.forecast`. With enough back-tests the waits of each size are
+        corrected as the forecast of the own request there, or of the longest one.
 
     Returns
     -------
@@ -259,7 +270,9 @@ def advise(
     rules = {"order": settings.order, "backfilling": settings.backfilling, **options}
     lists = {size: list(names) for size, names in tried.items()}
     starts = simulate_requests(drawing, tried_job, lists, rules, workers)
-    delays = starts[:, :, 0] - state.at
+    simulated = starts[:, :, 0] - state.at
+    own_request = {} if walltime is None or walltime not in tried[nodes] else {nodes: walltime}
+    delays = correct_waits(simulated, record, asked, tried_job, lists, own_request)
     requests: list[Request] = []
     later: dict[int, LaterWaits] = {}
     for size, names in tried.items():
@@ -274,7 +287,8 @@ def advise(
             requests.append(Request(size, time, names[time], plan, distributions[size]))
     drawn = np.asarray(distribution.isf(drawing.levels(tried_job)), dtype=float)
     rests = np.column_stack([request.time_to_completion(drawn * factors[request.nodes]) for request in requests])
-    return Advice(state, tuple(requests), delays, starts[:, :, 1] > 0, delays + rests, later)
+    corrected = None if delays is simulated else simulated
+    return Advice(state, tuple(requests), delays, starts[:, :, 1] > 0, delays + rests, later, corrected)
 
 
 def _distribution(

@@ -109,7 +109,8 @@ def _read(path: Path) -> list[BackTest]:
         quantiles = {name: tuple(map(float, row["quantiles"][name])) for name in EXPERTS}
         if any(len(values) != len(LEVELS) for values in quantiles.values()):
             raise ValueError(path)
-        tests.append(BackTest(float(row["at"]), float(row["waited"]), float(row["wait"]), quantiles))
+        times = float(row["at"]), float(row["waited"]), float(row["wait"])
+        tests.append(BackTest(*times, quantiles, int(row["nodes"]), int(row["queue"]), bool(row["started"])))
     return tests
 
 

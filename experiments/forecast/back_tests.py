@@ -21,8 +21,8 @@ from workloads.ground.streams import stream
 
 __all__ = ["BackTesting", "run_back_tests"]
 
-#: Moments are those of the last jobs that have started, this number of them.
-_RECENT = 2000
+#: Moments are those of the last jobs that have started or still wait, this number of them.
+_RECENT = 4000
 #: Number of jobs looked at for each moment: most start at once on an idle machine.
 _TRIES = 10
 #: Draws of a back-test: the smallest and the largest of 19 hold 90 %.
@@ -47,7 +47,7 @@ class BackTesting:
         Of the machine. Windows and failures of the present are left out.
     """
 
-    count: int = 80
+    count: int = 160
     seed: int = 0
     runtimes: str = "history"
     arrivals: str = "weeks"
@@ -66,7 +66,7 @@ def run_back_tests(past: Past, at: float, how: BackTesting) -> list[BackTest]:
     past
         The log as known at the time (:func:`experiments.forecast.known_past.known_at`).
     at
-        The time [s]; only jobs that had started by then are forecast.
+        The time [s]; only jobs that had started by then, or still waited, are forecast.
     how
         Number of moments, options of the forecasts.
 
@@ -75,32 +75,39 @@ def run_back_tests(past: Past, at: float, how: BackTesting) -> list[BackTest]:
     list of BackTest
         In the order of time, of at most ``2 * count`` jobs.
     """
-    started = np.flatnonzero(past.starts <= at)
-    recent = started[np.argsort(past.queued[started], kind="stable")][-_RECENT:]
+    started = past.starts <= at
+    known = np.flatnonzero(started | ((past.queued <= at) & np.isnan(past.starts) & (past.withdrawn > at)))
+    recent = known[np.argsort(past.queued[known], kind="stable")][-_RECENT:]
     order = stream(how.seed, "back-tests").permutation(len(recent))[: _TRIES * how.count]
     waits = PastWaits(past)
-    starts = {past.job(place).job_id: float(past.starts[place]) for place in started.tolist()}
+    starts = np.where(started, past.starts, np.inf)
+    outcomes = dict(zip(past.job_ids(known), starts[known].tolist(), strict=True))
     found: list[BackTest] = []
     moments = 0
     for place in recent[order].tolist():
         if moments >= how.count:
             break
-        pair = list(_test_moment(past, waits, place, starts, how))
+        pair = list(_test_moment(past, waits, place, outcomes, at, how))
         moments += bool(pair)
         found += pair
     return sorted(found, key=lambda test: (test.at, test.waited, test.wait))
 
 
 def _test_moment(
-    past: Past, waits: PastWaits, place: int, starts: Mapping[int, float], how: BackTesting
+    past: Past, waits: PastWaits, place: int, starts: Mapping[int, float], until: float, how: BackTesting
 ) -> Iterator[BackTest]:
-    """Forecasts at the submission of a job; none if it could start at once, or nothing was known."""
+    """Forecasts at the submission of a job; none if it could start at once, or nothing was known.
+
+    Starts are infinite where they were not known.
+    """
     at, own = float(past.queued[place]), past.job(place)
     try:
         state = past.state(at, place)
         history = past.history(at) if how.runtimes == "history" else None
     except InputError:
-        return  # running jobs larger than the machine, or no completed run
+        return  # no completed run
+    if own in state.left_out:
+        return
     others = [job for job in state.waiting if job.job_id != own.job_id]
     if not others and own.nodes <= state.nodes - sum(job.nodes for job in state.running):
         return
@@ -117,4 +124,6 @@ def _test_moment(
         simulated = np.array([one[job.job_id] for one in drawn]) - at
         quantiles = np.quantile(simulated, LEVELS, method="inverted_cdf")
         by_expert = ask_experts(waits, state, job, quantiles.tolist())
-        yield BackTest(at, waited_time(state, job), starts[job.job_id] - at, by_expert)
+        wait, queue = min(starts[job.job_id], until) - at, len(state.waiting) - 1
+        has_started = starts[job.job_id] <= until
+        yield BackTest(at, waited_time(state, job), wait, by_expert, job.nodes, queue, has_started)

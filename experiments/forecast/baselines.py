@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.forecast.log_cursor import Past
-from experiments.forecast.machine_state import SeenJob
+from experiments.forecast.seen_job import SeenJob
 
 __all__ = ["WAITED", "PastWaits"]
 
@@ -130,9 +130,21 @@ def _features(nodes: npt.NDArray[np.float64], walltimes: Floats, queue: npt.NDAr
 
 def _rank(count: int, level: float) -> int:
     """Rank (from 1) of the order statistic that bounds a quantile from above; above ``count`` if there is none."""
-    from scipy.stats import binom
+    return int(_binomial_limits(np.array([count]), level)[0]) + 1
 
-    return int(binom.ppf(_CONFIDENCE, count, level)) + 1
+
+def _binomial_limits(counts: npt.NDArray[np.int64], level: float) -> npt.NDArray[np.int64]:
+    """Quantiles, at the confidence of the bounds, of the number of successes in some trials, shape of ``counts``.
+
+    As ``scipy.stats.binom.ppf``, whose import takes longer than the rest of a forecast.
+    """
+    from scipy.special import bdtr, bdtrik
+
+    limits = np.ceil(bdtrik(_CONFIDENCE, np.maximum(counts, 1), level))
+    below = np.maximum(limits - 1.0, 0.0)
+    limits = np.where(bdtr(below, np.maximum(counts, 1), level) >= _CONFIDENCE, below, limits)
+    found: npt.NDArray[np.int64] = np.where(counts > 0, limits, 0.0).astype(np.int64)
+    return found
 
 
 def _quantile_limit(waits: Floats, level: float) -> float:
@@ -145,10 +157,7 @@ def _quantile_limit(waits: Floats, level: float) -> float:
 
 def _changes(waits: Floats) -> list[int]:
     """For each wait, the index of the first wait since the last change."""
-    from scipy.stats import binom
-
-    counts = np.arange(len(waits) + 1)
-    ranks = binom.ppf(_CONFIDENCE, counts, _WATCHED).astype(int).tolist() if len(waits) else []
+    ranks = _binomial_limits(np.arange(len(waits) + 1), _WATCHED).tolist()
     ordered: list[float] = []
     first = above = 0
     found = []

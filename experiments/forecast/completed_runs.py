@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from experiments.forecast.run_columns import RunColumns
 from workloads.fits import make_fits
 
 if TYPE_CHECKING:
@@ -126,6 +127,19 @@ class Runs:
         self._compared: dict[tuple[int, float, int], Compared | None] = {}
         for run in runs:
             self.add(run)
+
+    @classmethod
+    def from_columns(cls, columns: RunColumns) -> Runs:
+        """The runs of a log, all of whose times are known."""
+        runs = cls()
+        runs._timed = list(map(PastRun, *columns.fields()))
+        runs._pairs = [(run.walltime, run.wait, run.nodes) for run in runs._timed if run.wait is not None]
+        runs._submits = [run.submit for run in runs._timed if run.submit is not None]
+        runs._ended = columns.ends.tolist()
+        for group, places in columns.groups():
+            runs._shares[group] = columns.shares[places].tolist()
+            runs._ends[group] = columns.ends[places].tolist()
+        return runs
 
     def add(self, run: PastRun) -> None:
         """Add a run that ended no earlier than those already added."""

@@ -5,6 +5,9 @@ Everything is on the scale of log(wait + 60 s). Source: docs/guides/forecast-qua
 References
 ----------
 Y. Romano, E. Patterson, E. Candès, "Conformalized quantile regression", NeurIPS 2019.
+L. Guan, "Localized conformal prediction", Biometrika 110, 2023.
+E. L. Kaplan, P. Meier, "Nonparametric estimation from incomplete observations", JASA 53, 1958.
+E. Candès, L. Lei, Z. Ren, "Conformalized survival analysis", Journal of the Royal Statistical Society B 85, 2023.
 I. Gibbs, E. Candès, "Adaptive conformal inference under distribution shift", NeurIPS 2021.
 N. Cesa-Bianchi, G. Lugosi, "Prediction, learning, and games", 2006 (exponentially weighted averages).
 """
@@ -13,18 +16,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ENOUGH", "Correction", "fit_correction", "from_scale", "replay", "to_scale"]
+__all__ = ["ENOUGH", "Correction", "Evidence", "fit_correction", "from_scale", "replay", "to_scale"]
 
 Floats = npt.NDArray[np.float64]
 
 #: Fewest back-tests to correct by.
 ENOUGH = 20
 #: Most of them, the last ones, because machines and users change.
-_LAST = 80
+_LAST = 160
+#: Distance of features, in standard deviations, at which a back-test counts exp(-1/2), and the least that it counts.
+_NEAR, _FAR = 1.0, 0.02
+#: Smallest standard deviation of a feature: below it all back-tests are alike.
+_ALIKE = 0.5
+#: Number of similar back-tests that count as much as all of them.
+_DOUBT = 5
 #: Rate at which weights follow the losses.
 _ETA = 0.25
 #: Step by which a level follows the starts that were missed.
@@ -32,6 +42,38 @@ _STEP = 0.05
 _OFFSET = 60.0
 #: Quantiles up to this are waits of 0 s.
 _FLOOR = float(np.log(_OFFSET)) + 1e-9
+
+
+class Evidence(NamedTuple):
+    """Back-tests as arrays, in the order of time.
+
+    Attributes
+    ----------
+    forecasts
+        Quantiles of the experts on the scale, shape (tests, experts, levels).
+    waits
+        Times to the starts [s], shape (tests,); of a job that has not started how long it has waited since.
+    started
+        Whether the job has started, shape (tests,).
+    times
+        Times of the forecasts [s], shape (tests,).
+    features
+        What the forecasts are compared by, shape (tests, features).
+    """
+
+    forecasts: Floats
+    waits: Floats
+    started: npt.NDArray[np.bool_]
+    times: Floats
+    features: Floats
+
+    def until(self, at: float, place: int) -> Evidence:
+        """What was known at a time [s] of the last tests before a place: later starts are not known yet."""
+        first = max(0, place - _LAST)
+        times, waits = self.times[first:place], self.waits[first:place]
+        started = self.started[first:place] & (times + waits <= at)
+        waits = np.where(started, waits, np.maximum(0.0, np.minimum(waits, at - times)))
+        return Evidence(self.forecasts[first:place], waits, started, times, self.features[first:place])
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,37 +111,58 @@ def from_scale(values: Floats) -> Floats:
 
 
 def fit_correction(
-    forecasts: Floats, actual: Floats, levels: Sequence[float], aimed: Floats | None = None
+    evidence: Evidence, features: Floats, levels: Sequence[float], aimed: Floats | None = None
 ) -> Correction:
-    """The correction by some back-tests.
+    """The correction of one forecast by some back-tests.
 
-    The weight of an expert falls exponentially with the sum of its pinball losses after its own shifts. The shift of
-    a level is the quantile of what the weighted quantiles lacked, by the rule of split conformal prediction.
+    The weight of an expert falls exponentially with the sum of its pinball losses after its own shifts. The shift of a
+    level is the quantile of what the weighted quantiles lacked, by the rule of split conformal prediction: among
+    back-tests weighted by how near their features are, as far as there are enough of them, and among all. Of a job that
+    has not started it is known that its wait is longer: quantiles are those of the Kaplan-Meier estimate. Without such
+    jobs long waits would be missing among the last tests.
 
     Parameters
     ----------
-    forecasts
-        Quantiles of the experts on the scale, shape (tests, experts, levels).
-    actual
-        What happened on the scale, shape (tests,).
+    evidence
+        The back-tests; only the last ones count.
+    features
+        Features of the forecast, shape (features,).
     levels
         Levels of the quantiles.
     aimed
         Levels of the shifts, adapted to former misses; None: ``levels``.
     """
-    forecasts, actual = forecasts[-_LAST:], actual[-_LAST:]
+    last = slice(-_LAST, None)
+    forecasts, started = evidence.forecasts[last], evidence.started[last]
+    actual = to_scale(evidence.waits[last])
     own = np.array(levels)
+    everyone = np.ones(len(actual))
     losses = np.array(
         [
-            _pinball(actual, forecasts[:, expert] + _shifts(actual, forecasts[:, expert], own), own)
-            for expert in range(forecasts.shape[1])
+            _pinball(
+                actual[started],
+                (quantiles + _shifts(actual[:, None] - quantiles, started, everyone, own))[started],
+                own,
+            )
+            for quantiles in forecasts.transpose(1, 0, 2)
         ]
     )
     weights = np.exp(-_ETA * (losses - losses.min()))
     weights /= weights.sum()
-    return Correction(
-        weights, _shifts(actual, np.einsum("e,tel->tl", weights, forecasts), own if aimed is None else aimed)
-    )
+    lacked = actual[:, None] - np.einsum("e,tel->tl", weights, forecasts)
+    near = _nearness(evidence.features[last], features)
+    alike = near.sum() ** 2 / np.sum(near**2)
+    trust = alike / (alike + _DOUBT)
+    at = own if aimed is None else aimed
+    shifts = trust * _shifts(lacked, started, near, at) + (1.0 - trust) * _shifts(lacked, started, everyone, at)
+    return Correction(weights, shifts)
+
+
+def _nearness(known: Floats, features: Floats) -> Floats:
+    """Weights of back-tests by the distances of their features, shape (tests,)."""
+    distances = (known - features) / np.maximum(known.std(axis=0), _ALIKE)
+    weights: Floats = np.exp(-0.5 * np.sum((distances / _NEAR) ** 2, axis=1)) + _FAR
+    return weights
 
 
 def _pinball(actual: Floats, quantiles: Floats, levels: Floats) -> float:
@@ -107,45 +170,57 @@ def _pinball(actual: Floats, quantiles: Floats, levels: Floats) -> float:
     return float(np.maximum(levels * over, (levels - 1.0) * over).mean(axis=1).sum())
 
 
-def _shifts(actual: Floats, quantiles: Floats, levels: Floats) -> Floats:
-    """Quantiles of the residuals at ranks level x (n + 1), shape (levels,)."""
-    residuals = np.sort(actual[:, None] - quantiles, axis=0)
-    count = len(actual)
-    return np.array(
-        [
-            np.interp(level * (count + 1) - 1, np.arange(count), column)
-            for level, column in zip(levels.tolist(), residuals.T, strict=True)
-        ]
-    )
-
-
-def replay(
-    forecasts: Floats, actual: Floats, times: Floats, starts: Floats, levels: Sequence[float]
-) -> tuple[list[int], Floats, Floats]:
-    """Correct each back-test by those that were known before it.
+def _shifts(lacked: Floats, started: npt.NDArray[np.bool_], weights: Floats, levels: Floats) -> Floats:
+    """Quantiles of residuals at ranks level x (n + 1), shape (levels,); n is the effective number of the weights.
 
     Parameters
     ----------
-    forecasts, actual, levels
-        As of :func:`fit_correction`, in the order of time.
-    times, starts
-        Time of each forecast and start of its job [s], shape (tests,).
+    lacked
+        Residuals; of jobs that have not started lower bounds, shape (tests, levels).
+    started
+        Whether each job has started, shape (tests,); at least one has.
+    weights
+        Shape (tests,).
+    levels
+        Shape (levels,).
+    """
+    count = weights.sum() ** 2 / np.sum(weights**2)
+    found = []
+    for level, column in zip(levels.tolist(), lacked.T, strict=True):
+        # Of equal residuals those of jobs that have started come first.
+        order = np.lexsort((~started, column))
+        ordered, events, mass = column[order], started[order], weights[order]
+        at_risk = np.cumsum(mass[::-1])[::-1]
+        left = np.cumprod(np.where(events, 1.0 - mass / at_risk, 1.0))
+        found.append(np.interp(level * (count + 1.0) / count, 1.0 - left[events], ordered[events]))
+    return np.array(found)
+
+
+def replay(evidence: Evidence, levels: Sequence[float]) -> tuple[list[int], Floats, Floats]:
+    """Correct each back-test by those before it.
+
+    Parameters
+    ----------
+    evidence, levels
+        As of :func:`fit_correction`.
 
     Returns
     -------
     tuple
-        Places of the tests before which at least :data:`ENOUGH` jobs had started; their corrected quantiles on the
-        scale, shape (places, levels); and the levels to aim at next, of which the first and the last follow the misses.
+        Places of the tests whose jobs have started and before which at least :data:`ENOUGH` jobs had started; their
+        corrected quantiles on the scale, shape (places, levels); and the levels to aim at next, of which the first and
+        the last follow the misses.
     """
     own = np.array(levels)
     aimed, places, found = own.copy(), [], []
+    actual = to_scale(evidence.waits)
     # The inner levels are not adapted: many starts are equal, and the 50 % interval would grow too wide.
     outer = np.isin(np.arange(len(own)), (0, len(own) - 1))
-    for place, at in enumerate(times.tolist()):
-        known = np.flatnonzero(starts[:place] <= at)
-        if len(known) < ENOUGH:
+    for place, at in enumerate(evidence.times.tolist()):
+        known = evidence.until(at, place)
+        if not evidence.started[place] or known.started.sum() < ENOUGH:
             continue
-        quantiles = fit_correction(forecasts[known], actual[known], levels, aimed).apply(forecasts[place])
+        quantiles = fit_correction(known, evidence.features[place], levels, aimed).apply(evidence.forecasts[place])
         places.append(place)
         found.append(quantiles)
         # A quantile of 0 s cannot be too high, so that a start at once says nothing about its level.

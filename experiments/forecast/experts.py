@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.forecast.baselines import PastWaits
-from experiments.forecast.machine_state import MachineState, SeenJob
+from experiments.forecast.machine_state import MachineState
+from experiments.forecast.seen_job import SeenJob
 
 __all__ = ["EXPERTS", "LEVELS", "SIMULATION", "ask_experts", "waited_time"]
 

@@ -14,8 +14,9 @@ import numpy.typing as npt
 
 from experiments.forecast.experts import LEVELS, waited_time
 from experiments.forecast.history import History
-from experiments.forecast.machine_state import MachineState, SeenJob
+from experiments.forecast.machine_state import MachineState
 from experiments.forecast.sampled_workloads import Drawing, Future
+from experiments.forecast.seen_job import SeenJob
 from experiments.forecast.track_record import Quality, TrackRecord, find_share, limit_probability
 from experiments.sweeps.execution import spread
 from simulator.options import Options
@@ -227,7 +228,8 @@ def forecast(
     for job_id in asked:
         state.waiting_job(job_id)
     if not asked:
-        raise InputError(f"{state.source}: no job waits at {state.at:,.0f} s")
+        reason = f"; {state.describe_left_out()}" if state.left_out else ""
+        raise InputError(f"{state.source}: no job waits at {state.at:,.0f} s{reason}")
     drawing = Drawing(state, history, Future(arrivals, horizon, failures), draws, seed)
     given = {"order": settings.order, "backfilling": settings.backfilling, **options}
     # One task for each worker: each needs the whole history.

@@ -9,15 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from experiments.forecast.completed_runs import ALL, Group, PastRun, Runs, job_groups
-from experiments.forecast.machine_state import SeenJob
+from experiments.forecast.run_columns import RunColumns
 from experiments.forecast.runtime_correlation import RuntimeCorrelation, estimate_correlation
+from experiments.forecast.seen_job import SeenJob
+from experiments.forecast.submissions import Submissions
 from policies.planning.waits.fitting import fit_waits
 from policies.planning.waits.model import LEAST_ALPHA, WaitFit, WaitModel
 from workloads.distributions import DiscreteDistribution, discretise, from_samples
@@ -28,9 +29,9 @@ from workloads.ground.numbers import is_whole
 from workloads.logs.cancellations import keep_cancelled_jobs
 
 if TYPE_CHECKING:
-    from workloads.logs.trace import Trace, TraceJob
+    from workloads.logs.trace import Trace
 
-__all__ = ["History", "past_run", "read_history"]
+__all__ = ["History", "read_history"]
 
 #: Smallest level of a draw, because a distribution may be unbounded.
 _TINY = 1e-12
@@ -100,7 +101,9 @@ class History:
             )
         self.submitted = submitted
         #: Their submits [s], ascending.
-        self.submits = np.array([job.submit for job in submitted])
+        self.submits = (
+            submitted.submits if isinstance(submitted, Submissions) else np.array([job.submit for job in submitted])
+        )
 
     def __len__(self) -> int:
         return self.runs.count(ALL)
@@ -273,20 +276,12 @@ def read_history(trace: Trace, at: float, *, fit: str = "discrete", least: int =
     InputError
         If no run had ended.
     """
-    known = [(place, job) for place, job in enumerate(keep_cancelled_jobs(trace).jobs, start=1) if job.queued <= at]
-    ended = [
-        (start + job.runtime, job) for _, job in known if (start := job.start) is not None and start + job.runtime <= at
-    ]
-    runs = (past_run(job, end) for end, job in sorted(ended, key=itemgetter(0)))
-    submitted = (
-        SeenJob(place, job.queued, job.nodes, job.walltime, job.user, job.project)
-        for place, job in known
-        if job.cancelled_at is None or job.cancelled_at > at
-    )
-    return History(runs, sorted(submitted, key=lambda job: (job.submit, job.job_id)), fit, least)
-
-
-def past_run(job: TraceJob, end: float) -> PastRun:
-    """The completed run of a job of a log that ended then [s]."""
-    share = min(1.0, job.runtime / job.walltime)
-    return PastRun(job.nodes, job.walltime, share, job.user, job.project, job.wait, job.queued, end)
+    jobs = keep_cancelled_jobs(trace).jobs
+    places = np.flatnonzero(jobs.queued <= at)
+    known = jobs.select(places)
+    ends, cancelled = known.starts + known.column("runtime"), known.column("cancelled_at")
+    ended = np.flatnonzero(ends <= at)
+    runs = Runs.from_columns(RunColumns(known.select(ended[np.argsort(ends[ended], kind="stable")])))
+    there = np.flatnonzero(~(cancelled <= at))
+    there = there[np.argsort(known.queued[there], kind="stable")]
+    return History(runs, Submissions(known.select(there), places[there] + 1), fit, least)

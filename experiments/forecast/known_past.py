@@ -6,10 +6,16 @@ Whatever is computed from such a log is the same for every future of it.
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import replace
 
+import numpy as np
+
+from experiments.forecast.prior_usage import node_names
 from workloads.logs.cancellations import keep_cancelled_jobs
-from workloads.logs.trace import Trace, TraceJob, TraceJobs
+from workloads.logs.machine_size import NODES_NAMED
+from workloads.logs.trace import Trace, TraceJobs
 
 __all__ = ["known_at", "past_digest"]
 
@@ -35,30 +41,51 @@ def known_at(trace: Trace, at: float) -> Trace:
 
     Examples
     --------
+    >>> from workloads.logs.trace import TraceJob
     >>> jobs = (TraceJob(1, 0.0, 4, 50.0, 90.0, wait=5.0), TraceJob(2, 9.0, 4, 50.0, 90.0, wait=46.0))
     >>> [(job.runtime, job.start, job.cancelled_at) for job in known_at(Trace(jobs), 20.0).jobs]
     [(16.0, 5.0, None), (90.0, None, 21.0)]
     """
-    jobs = (_seen(job, at) for job in keep_cancelled_jobs(trace).jobs.rows() if job.queued <= at)
-    return replace(trace, jobs=TraceJobs(jobs), excluded={}, withdrawn=())
+    jobs = keep_cancelled_jobs(trace).jobs
+    jobs = jobs.select(jobs.queued <= at)
+    starts, runtime, killed = jobs.starts, jobs.column("runtime"), jobs.column("killed")
+    cancelled = jobs.column("cancelled_at")
+    waits = (starts > at) | (np.isnan(starts) & (cancelled > at))
+    runs = starts + runtime > at
+    left = at + _LATER
+    columns = {
+        "runtime": np.where(waits, jobs.column("walltime"), np.where(runs, left - starts, runtime)),
+        "killed": killed & ~(waits | runs),
+        "wait": np.where(waits, left - jobs.queued, jobs.column("wait")),
+        "cancelled_at": np.where(waits, left, cancelled),
+    }
+    if "node_list" in jobs.columns:
+        columns["node_list"] = np.where(waits, jobs.code(""), jobs.column("node_list"))
+    known = jobs.with_columns(**columns)
+    return replace(trace, jobs=known, header=_known_header(trace, known), excluded={}, withdrawn=())
 
 
-def _seen(job: TraceJob, at: float) -> TraceJob:
-    start = job.start
-    waits = start > at if start is not None else job.cancelled_at is not None and job.cancelled_at > at
-    if waits:
-        left = at + _LATER
-        return replace(
-            job, runtime=job.walltime, killed=False, wait=left - job.queued, cancelled_at=left, node_list=""
-        )  # fmt: skip
-    if start is not None and start + job.runtime > at:
-        return replace(job, runtime=at - start + _LATER, killed=False)
-    return job
+def _known_header(trace: Trace, known: TraceJobs) -> Mapping[str, str]:
+    """The header, with the number of nodes that the known jobs name."""
+    if NODES_NAMED not in trace.header:
+        return trace.header
+    return {**trace.header, NODES_NAMED: str(len(node_names(known)))}
 
 
 def past_digest(trace: Trace) -> str:
     """SHA-256 of the jobs of a log, in hexadecimal digits."""
-    digest = hashlib.sha256(f"{trace.nodes} {trace.unit}\n".encode())
-    for job in trace.jobs:
-        digest.update(f"{job!r}\n".encode())
+    jobs = trace.jobs
+    digest = hashlib.sha256(f"{trace.nodes} {trace.unit} {len(jobs)}\n".encode())
+    for name, kind in jobs.kinds.items():
+        column = jobs.column(name)
+        if kind == "text":
+            # Numbers of texts depend on all texts of the file: they are counted as they come.
+            numbers, first, column = np.unique(column, return_index=True, return_inverse=True)
+            order = np.argsort(first)
+            digest.update(json.dumps([jobs.names[number] for number in numbers[order].tolist()]).encode())
+            column = np.argsort(order)[column]
+        elif kind == "time":
+            column = np.where(np.isnan(column), np.nan, column)  # one pattern of bits for all that are unknown
+        digest.update(name.encode())
+        digest.update(repr(column.tolist()).encode() if column.dtype == np.object_ else column.tobytes())
     return digest.hexdigest()

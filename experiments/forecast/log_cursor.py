@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from experiments.forecast.completed_runs import Runs
-from experiments.forecast.history import History, past_run
-from experiments.forecast.machine_state import MachineState, SeenJob
-from experiments.forecast.prior_usage import node_names, past_usage
-from simulator.machine.prior_state import PriorState
+from experiments.forecast.history import History
+from experiments.forecast.machine_state import MachineState
+from experiments.forecast.node_name_history import NodeNameHistory
+from experiments.forecast.prior_usage import past_usage
+from experiments.forecast.run_columns import RunColumns
+from experiments.forecast.seen_job import SeenJob
+from experiments.forecast.submissions import Submissions
+from simulator.machine.prior_state import PastUsage, PriorState
 from workloads.logs.cancellations import keep_cancelled_jobs
-from workloads.logs.node_names import NodeNumbers
 from workloads.logs.trace import Trace
 
 __all__ = ["Past"]
@@ -49,48 +51,72 @@ class Past:
     """
 
     def __init__(self, trace: Trace, nodes: int, fit: str = "discrete", least: int = 10) -> None:
-        jobs = keep_cancelled_jobs(trace).jobs.rows()
-        places = sorted(range(len(jobs)), key=lambda place: (jobs[place].submit, place))
-        unique = len({job.job_id for job in jobs}) == len(jobs)
-        chosen = [jobs[place] for place in places]
+        jobs = keep_cancelled_jobs(trace).jobs
+        self._file_places = np.argsort(jobs.column("submit"), kind="stable")
+        self._jobs = jobs.select(self._file_places)
+        ids = self._jobs.column("job_id")
+        self._ids = ids if len(np.unique(ids)) == len(ids) else self._file_places + 1
         self.nodes = nodes
         self.source = trace.source or "the state"
         self._fit, self._least = fit, least
-        self.submits = np.array([job.submit for job in chosen])
-        self.withdrawn = np.array([np.inf if job.cancelled_at is None else job.cancelled_at for job in chosen])
-        self.queued = np.array([job.queued for job in chosen])
-        self.starts = np.array([np.nan if job.start is None else job.start for job in chosen])
-        self.ends = self.starts + np.array([job.runtime for job in chosen])
-        self.requests = np.array([(job.nodes, job.walltime) for job in chosen])
-        #: Jobs of states and of histories, identified by their ids and indices in the log.
-        self._seen = [
-            SeenJob(
-                job.job_id if unique else place + 1, job.submit, job.nodes, job.walltime, job.user, job.project,
-                eligible=job.eligible,
-            )
-            for place, job in zip(places, chosen, strict=True)
-        ]  # fmt: skip
-        #: Jobs of histories are in the order in which they entered the queue.
-        self._order = np.lexsort((np.array(places, np.int64), self.queued))
-        self._submitted = [
-            SeenJob(places[row] + 1, job.queued, job.nodes, job.walltime, job.user, job.project)
-            for row in self._order.tolist()
-            for job in (chosen[row],)
-        ]
-        self._numbers = NodeNumbers(node_names(chosen), nodes)
-        self._node_lists = [job.node_list for job in chosen]
-        self._usage = past_usage(jobs)
-        self._runs = Runs()
-        for number in np.argsort(self.ends, kind="stable").tolist():
-            if np.isfinite(self.ends[number]):
-                self._runs.add(past_run(chosen[number], float(self.ends[number])))
+        self.submits: Floats = self._jobs.column("submit")
+        cancelled = self._jobs.column("cancelled_at")
+        self.withdrawn: Floats = np.where(np.isnan(cancelled), np.inf, cancelled)
+        self.queued: Floats = self._jobs.queued
+        self.starts: Floats = self._jobs.starts
+        self.ends: Floats = self.starts + self._jobs.column("runtime")
+        self.requests: Floats = np.column_stack((self._jobs.column("nodes"), self._jobs.column("walltime")))
 
     def __len__(self) -> int:
         return len(self.submits)
 
+    @cached_property
+    def _submitted(self) -> Submissions:
+        """Jobs of histories, in the order in which they entered the queue."""
+        return Submissions(self._jobs.select(self._order), self._file_places[self._order] + 1)
+
+    @cached_property
+    def _order(self) -> npt.NDArray[np.int64]:
+        order: npt.NDArray[np.int64] = np.lexsort((self._file_places, self.queued))
+        return order
+
+    @cached_property
+    def _runs(self) -> Runs:
+        ended = np.flatnonzero(np.isfinite(self.ends))
+        return Runs.from_columns(RunColumns(self._jobs.select(ended[np.argsort(self.ends[ended], kind="stable")])))
+
+    @cached_property
+    def _usage(self) -> PastUsage:
+        return past_usage(self._jobs)
+
+    @cached_property
+    def _names(self) -> NodeNameHistory:
+        return NodeNameHistory(self._jobs, self.nodes)
+
     def job(self, place: int) -> SeenJob:
         """The job at an index in the order of submits."""
-        return self._seen[place]
+        return self._seen(np.array([place]))[0]
+
+    def job_ids(self, places: npt.NDArray[np.int64]) -> list[int]:
+        """Ids of the jobs at some indices."""
+        found: list[int] = self._ids[places].tolist()
+        return found
+
+    def texts(self, name: str, places: npt.NDArray[np.int64]) -> list[str]:
+        """Texts of a column of the log, such as ``user``, of the jobs at some indices."""
+        return self._jobs.select(places).texts(name)
+
+    def _seen(self, places: npt.NDArray[np.int64], runs: npt.NDArray[np.bool_] | None = None) -> list[SeenJob]:
+        """Jobs as a state shows them; only the running ones have a start."""
+        jobs = self._jobs.select(places).rows()
+        started = [False] * len(jobs) if runs is None else runs[places].tolist()
+        return [
+            SeenJob(
+                job_id, job.submit, job.nodes, job.walltime, job.user, job.project, job.start if has_start else None,
+                job.eligible,
+            )
+            for job_id, job, has_start in zip(self.job_ids(places), jobs, started, strict=True)
+        ]  # fmt: skip
 
     def state(self, at: float, waits: int | None = None) -> MachineState:
         """The state at a time.
@@ -108,21 +134,11 @@ class Past:
         queued = come & ((self.starts > at) | (np.isnan(self.starts) & np.isfinite(self.withdrawn)))
         if waits is not None:
             runs[waits], queued[waits] = False, True
-        there = np.flatnonzero(runs | queued).tolist()
-        jobs = [self._running(place) if runs[place] else self._seen[place] for place in there]
-        named = (
-            (place, self._numbers.bits(self._node_lists[place], self._seen[place].nodes))
-            for place in there
-            if runs[place]
-        )
-        places = {self._seen[place].job_id: bits for place, bits in named if bits}
-        prior = PriorState(self._usage.until(at), places)
-        return MachineState(at, self.nodes, tuple(jobs), (), float(self.submits[0]), self.source, prior)
-
-    def _running(self, place: int) -> SeenJob:
-        job = self._seen[place]
-        start = float(self.starts[place])
-        return replace(job, start=start)
+        jobs = self._seen(np.flatnonzero(runs | queued), runs)
+        running = np.flatnonzero(runs)
+        named = zip(self.job_ids(running), self._names.bits(running, at), strict=True)
+        prior = PriorState(self._usage.until(at), {job_id: bits for job_id, bits in named if bits})
+        return MachineState.fit(at, self.nodes, jobs, (), float(self.submits[0]), self.source, prior)
 
     def history(self, at: float) -> History:
         """The history at a time.
@@ -134,7 +150,5 @@ class Past:
         """
         count = int(np.searchsorted(self.queued[self._order], at, side="right"))
         left = self.withdrawn[self._order[:count]] > at
-        known: Sequence[SeenJob] = self._submitted[:count]
-        if not left.all():
-            known = [self._submitted[place] for place in np.flatnonzero(left).tolist()]
+        known = self._submitted.select(slice(count) if left.all() else np.flatnonzero(left))
         return History(self._runs.until(at), known, self._fit, self._least)

@@ -9,8 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+import numpy as np
+
+from experiments.forecast.capacity import describe_left_out, fit_machine
 from experiments.forecast.prior_usage import node_names, past_usage, usage_by_runs
+from experiments.forecast.seen_job import SeenJob
 from simulator.machine.prior_state import PastUsage, PriorState
 from workloads.ground.errors import InputError
 from workloads.ground.job_ids import job_id_text, job_number
@@ -20,56 +25,8 @@ from workloads.logs.node_names import NamedNodes, NodeNumbers
 from workloads.logs.squeue import QueueRow
 from workloads.logs.trace import Trace, TraceJob
 from workloads.outages.outage import Outage, OutageKind
-from workloads.table.job import Job, JobType
 
-__all__ = ["MachineState", "SeenJob", "state_at", "state_of_queue"]
-
-
-@dataclass(frozen=True, slots=True)
-class SeenJob:
-    """A job as shown by the queue.
-
-    Attributes
-    ----------
-    job_id
-        Unique within a state.
-    submit
-        Submit time [s].
-    nodes
-        Requested nodes.
-    walltime
-        Requested walltime [s].
-    user, project
-        Names; empty if unknown.
-    start
-        When it started [s]; None: it waits.
-    eligible
-        Time from which it could start, if later than its submit [s]; else None.
-    """
-
-    job_id: int
-    submit: float
-    nodes: int
-    walltime: float
-    user: str = ""
-    project: str = ""
-    start: float | None = None
-    eligible: float | None = None
-
-    def running_for(self, runtime: float) -> Job:
-        """The job for the simulator, with that runtime [s], which its walltime does not cut."""
-        return Job(
-            self.job_id,
-            JobType.RIGID,
-            self.submit,
-            self.nodes,
-            runtime,
-            max(self.walltime, runtime),
-            user=self.user,
-            project=self.project,
-            running_since=self.start,
-            eligible=self.eligible,
-        )
+__all__ = ["MachineState", "state_at", "state_of_queue"]
 
 
 @dataclass(frozen=True)
@@ -94,6 +51,8 @@ class MachineState:
         Past usage by account, and the nodes of the running jobs, as far as known.
     unit
         Unit of sizes, for messages: ``nodes`` or ``processors``.
+    left_out
+        Jobs of the source that the machine cannot hold (:mod:`experiments.forecast.capacity`).
 
     Raises
     ------
@@ -109,6 +68,7 @@ class MachineState:
     source: str = field(default="the state", compare=False)
     prior: PriorState = field(default=PriorState(), compare=False)
     unit: str = field(default="nodes", compare=False)
+    left_out: tuple[SeenJob, ...] = ()
 
     def __post_init__(self) -> None:
         ids = [job.job_id for job in self.jobs]
@@ -130,6 +90,12 @@ class MachineState:
                 f"has only {self.nodes:,} {self.unit}"
             )
 
+    @classmethod
+    def fit(cls, at: float, nodes: int, jobs: Sequence[SeenJob], *others: Any) -> MachineState:
+        """The state without the jobs that the machine cannot hold; further parameters as of the class."""
+        kept, left_out = fit_machine(jobs, nodes)
+        return replace(cls(at, nodes, kept, *others), left_out=left_out)
+
     @property
     def running(self) -> tuple[SeenJob, ...]:
         """Running jobs."""
@@ -140,14 +106,22 @@ class MachineState:
         """Waiting jobs."""
         return tuple(job for job in self.jobs if job.start is None)
 
+    def describe_left_out(self) -> str:
+        """A sentence that names the jobs that are left out."""
+        return describe_left_out(self.left_out, self.nodes, self.unit)
+
     def waiting_job(self, job_id: int) -> SeenJob:
         """A waiting job.
 
         Raises
         ------
         InputError
-            If it does not wait.
+            If it does not wait, or is left out.
         """
+        if any(job.job_id == job_id for job in self.left_out):
+            raise InputError(
+                f"{self.source}: job {job_id_text(job_id)} must fit on the machine; {self.describe_left_out()}"
+            )
         job = next((job for job in self.jobs if job.job_id == job_id), None)
         if job is None or job.start is not None:
             raise InputError(
@@ -164,7 +138,7 @@ class MachineState:
         tuple
             The state, and the id of the job, which is one above the largest id.
         """
-        job_id = max((job_number(job.job_id) for job in self.jobs), default=0) + 1
+        job_id = max((job_number(job.job_id) for job in (*self.jobs, *self.left_out)), default=0) + 1
         job = SeenJob(job_id, self.at, nodes, walltime, user, project)
         return replace(self, jobs=(*self.jobs, job)), job_id
 
@@ -187,52 +161,51 @@ def state_at(trace: Trace, at: float, nodes: int, outages: Sequence[Outage] = ()
     -------
     MachineState
         Jobs submitted by then that had not ended: those that ran with their start, and those that waited, later
-        withdrawn ones included. A job that was not eligible yet did not wait, and is left out. Nothing that the log
-        records after ``at`` changes it. Its past usage is that of the runs that had started by then; the nodes of
-        running jobs are known where the log names them.
+        withdrawn ones included. A job that was not eligible yet did not wait, and is left out, like jobs that the
+        machine cannot hold. Nothing that the log records after ``at`` changes it. Its past usage is that of the runs
+        that had started by then; the nodes of running jobs are known where the log names them.
 
     Raises
     ------
     InputError
-        If the log records no waits, the time lies outside it, or the running jobs need more nodes than there are.
+        If the log records no waits, or the time lies outside it.
     """
     jobs = keep_cancelled_jobs(trace).jobs
-    submits = [job.submit for job in jobs]
-    if not submits or not min(submits) <= at <= max(submits):
+    submits = jobs.column("submit")
+    if not len(jobs) or not submits.min() <= at <= submits.max():
         clock = LogClock.of_trace(trace)
 
         def show_time(time: float) -> str:
             return f"{time:,.0f} s" if clock.epoch is None else clock.show(time, seconds=True)
 
-        span = f"from {show_time(min(submits))} to {show_time(max(submits))}" if submits else "(it has no jobs)"
+        span = f"from {show_time(submits.min())} to {show_time(submits.max())}" if len(jobs) else "(it has no jobs)"
         raise InputError(f"{clock.source}: the time must lie within the log, {span}, not at {show_time(at)}")
-    if all(job.wait is None for job in jobs):
+    if np.isnan(jobs.column("wait")).all():
         raise InputError(
             f"{trace.source or 'the log'}: records no waits, so that running and waiting jobs cannot be distinguished"
         )
-    known = [(place, job) for place, job in enumerate(jobs, start=1) if job.queued <= at]
-    unique = len({job.job_id for _, job in known}) == len(known)
-    numbers = NodeNumbers(node_names(jobs), nodes)
-    seen, places = [], {}
-    for place, job in known:
-        if job.cancelled_at is not None and job.cancelled_at <= at:
-            continue
-        start = job.start
-        if start is None and job.cancelled_at is None:
-            continue  # the start is not recorded and may be long ago
-        if start is not None and start <= at:
-            if start + job.runtime <= at:
-                continue
-        else:
-            start = None
-        job_id = job.job_id if unique else place
-        request = job.nodes, job.walltime, job.user, job.project
-        seen.append(SeenJob(job_id, job.submit, *request, start, job.eligible))
+    jobs = jobs.select(jobs.queued <= at)
+    starts, cancelled = jobs.starts, jobs.column("cancelled_at")
+    ids = jobs.column("job_id")
+    if len(np.unique(ids)) < len(ids):
+        ids = np.arange(1, len(ids) + 1)
+    # A start that is not recorded may be long ago.
+    ended = (cancelled <= at) | (np.isnan(starts) & np.isnan(cancelled)) | (starts + jobs.column("runtime") <= at)
+    started = jobs.select(starts <= at)
+    # Nodes that only later jobs name are not known.
+    numbers = NodeNumbers(node_names(started), nodes)
+    there = np.flatnonzero(~ended)
+    seen: list[SeenJob] = []
+    places: dict[int, int] = {}
+    for job_id, job in zip(ids[there].tolist(), jobs.select(there).rows(), strict=True):
+        start = None if job.start is None or job.start > at else job.start
+        seen.append(SeenJob(job_id, job.submit, job.nodes, job.walltime, job.user, job.project, start, job.eligible))
         if start is not None and (bits := numbers.bits(job.node_list, job.nodes)):
             places[job_id] = bits
     announced = tuple(outage for outage in outages if _is_announced(outage, at))
-    prior = PriorState(past_usage(job for _, job in known).until(at), places)
-    return MachineState(at, nodes, tuple(seen), announced, min(submits), trace.source or "the state", prior, trace.unit)
+    prior = PriorState(past_usage(started).until(at), places)
+    source = trace.source or "the state"
+    return MachineState.fit(at, nodes, seen, announced, float(submits.min()), source, prior, trace.unit)
 
 
 def state_of_queue(
@@ -285,7 +258,7 @@ def state_of_queue(
         row.job_id: bits for row in rows if row.start is not None and (bits := numbers.bits(row.node_list, row.nodes))
     }
     prior = PriorState(_usage_beside(seen, past, at) if totals is None else PastUsage(totals=totals), places)
-    return MachineState(at, nodes, seen, announced, None, "the queue", prior)
+    return MachineState.fit(at, nodes, seen, announced, None, "the queue", prior)
 
 
 def _usage_beside(seen: Sequence[SeenJob], past: Sequence[TraceJob], at: float) -> PastUsage | None:

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
+import numpy as np
+
 from policies.orders.fairshare import account_name
 from simulator.machine.prior_state import PastUsage, PriorState
 from workloads.logs.node_names import NamedNodes, NodeNumbers
 from workloads.logs.starting_state import find_starting_state
-from workloads.logs.trace import Trace, TraceJob
+from workloads.logs.trace import Trace, TraceJobs
 
 __all__ = ["node_names", "past_usage", "prior_state", "usage_by_runs"]
 
@@ -28,9 +30,17 @@ class _Holder(Protocol):
     def project(self) -> str: ...
 
 
-def past_usage(jobs: Iterable[TraceJob]) -> PastUsage:
+def past_usage(jobs: TraceJobs) -> PastUsage:
     """Usage of the jobs of a log with a recorded start, by account."""
-    return usage_by_runs((job, start, start + job.runtime) for job in jobs if (start := job.start) is not None)
+    started = jobs.select(np.isfinite(jobs.starts))
+    names = zip(started.texts("project"), started.texts("user"), strict=True)
+    starts = started.starts
+    return PastUsage.from_runs(
+        (project or user for project, user in names),
+        started.column("nodes"),
+        starts,
+        starts + started.column("runtime"),
+    )
 
 
 def usage_by_runs(runs: Iterable[tuple[_Holder, float, float]]) -> PastUsage:
@@ -40,12 +50,13 @@ def usage_by_runs(runs: Iterable[tuple[_Holder, float, float]]) -> PastUsage:
     return PastUsage.from_runs((account_name(job) for job, _, _ in held), *columns)
 
 
-def node_names(jobs: Iterable[TraceJob]) -> frozenset[str]:
+def node_names(jobs: TraceJobs) -> frozenset[str]:
     """Names of the nodes that jobs of a log ran on; empty if it names none."""
-    nodes = NamedNodes()
-    for job in jobs:
-        if job.node_list:
-            nodes.add(job.node_list)
+    if not jobs.has("node_list"):
+        return frozenset()
+    nodes, texts = NamedNodes(), jobs.names
+    for number in np.unique(jobs.column("node_list")).tolist():
+        nodes.add(texts[number])
     return nodes.names
 
 
@@ -67,7 +78,7 @@ def prior_state(trace: Trace) -> PriorState | None:
     if state is None or trace.nodes is None:
         return None
     running = [job for job in trace.jobs if job.running_since is not None]
-    numbers = NodeNumbers(node_names((*trace.ended, *trace.jobs)), trace.nodes)
+    numbers = NodeNumbers(node_names(TraceJobs((*trace.ended, *trace.jobs))), trace.nodes)
     places = {job.job_id: bits for job in running if (bits := numbers.bits(job.node_list, job.nodes))}
     first = min(job.submit for job in (*trace.ended, *trace.jobs))
-    return PriorState(past_usage((*trace.ended, *running)).until(state.begin), places, first)
+    return PriorState(past_usage(TraceJobs((*trace.ended, *running))).until(state.begin), places, first)

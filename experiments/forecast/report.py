@@ -165,7 +165,8 @@ def advice_sentence(advice: Advice) -> str:
         parts.append(f"{_span(abs(gain.mean))}{span} {more} than with {title} of {_request_text(other)}")
     text += f", {'; '.join(parts)}." if parts else "."
     wait = format_duration(row["wait_p50"])
-    text += f" The request starts {wait if wait == 'now' else f'in {wait}'} (median)"
+    median = "median" if advice.simulated is None else "median, corrected by past forecasts"
+    text += f" The request starts {wait if wait == 'now' else f'in {wait}'} ({median})"
     if best.completes < 1:
         text += f" and completes with {100 * best.completes:.0f} % probability; otherwise "
         text += "a checkpoint keeps its work" if best.saves else "its work is lost"
@@ -191,6 +192,10 @@ def _span(seconds: float) -> str:
 def advice_table(advice: Advice, unit: str = "nodes", now: str = "") -> str:
     """Table of all requests of an advice, with the best one marked; ``unit`` and ``now`` as in :func:`table`."""
     other = "own" if advice.request_for("own") is not None else "planner"
+    # The waits of the simulation alone stand beside corrected ones.
+    simulated = (
+        [Quantity("simulated_p50", "median", "h", "simulated", _HOUR, 1)] if advice.simulated is not None else []
+    )
     columns = [
         Quantity("mark", " "),
         Quantity("nodes"),
@@ -198,6 +203,7 @@ def advice_table(advice: Advice, unit: str = "nodes", now: str = "") -> str:
         Quantity("wait", "mean", "h", "wait", _HOUR, 1),
         Quantity("wait_p05", "5 %", "h", "wait", _HOUR, 1),
         Quantity("wait_p95", "95 %", "h", "wait", _HOUR, 1),
+        *simulated,
         Quantity("backfilled", unit="%", scale=100, digits=0),
         Quantity("completes", unit="%", scale=100, digits=0),
         Quantity("next_walltime", "then", "h", "", _HOUR, 2),
@@ -235,6 +241,7 @@ def advice_document(advice: Advice, **about: Any) -> dict[str, Any]:
         "running": len(state.running),
         "waiting": len(state.waiting),
         "draws": len(advice.waits),
+        "corrected": advice.simulated is not None,
         "later_waits": [
             {"nodes": size, "alpha": waits.alpha, "gamma": waits.gamma, "of": "today" if waits.today else "the past"}
             for size, waits in advice.later.items()

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from experiments.forecast.completed_runs import Compared, Group, PastRun, Runs, request_group
@@ -66,6 +67,7 @@ class RuntimeCorrelation(NamedTuple):
 INDEPENDENT = RuntimeCorrelation(0.0, 0.0, 0.0)
 
 
+@lru_cache(maxsize=1 << 16)  # past states ask for the same runs again and again
 def similar_groups(user: str, walltime: float, nodes: int) -> tuple[Group, Group]:
     """Groups of similar jobs: those of the same user, and those of the same user and request.
 

@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.forecast.history import History
-from experiments.forecast.machine_state import MachineState, SeenJob
+from experiments.forecast.machine_state import MachineState
 from experiments.forecast.runtime_correlation import INDEPENDENT, similar_groups
+from experiments.forecast.seen_job import SeenJob
 from experiments.sweeps.execution import available_workers
 from simulator.options import Options
 from simulator.sketch.fast_starts import PresentJob, Sketch, can_sketch

@@ -5,6 +5,7 @@ Source: docs/guides/forecast-quality.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.forecast.baselines import PastWaits
-from experiments.forecast.correction import ENOUGH, fit_correction, from_scale, replay, to_scale
+from experiments.forecast.correction import ENOUGH, Evidence, fit_correction, from_scale, replay, to_scale
 from experiments.forecast.experts import EXPERTS, LEVELS, SIMULATION, ask_experts, waited_time
-from experiments.forecast.machine_state import MachineState, SeenJob
+from experiments.forecast.machine_state import MachineState
+from experiments.forecast.seen_job import SeenJob
 
 __all__ = ["FEWEST", "BackTest", "Quality", "TrackRecord", "find_share", "limit_probability"]
 
@@ -40,15 +42,24 @@ class BackTest:
     waited
         How long the job had waited by then [s]; 0: it was submitted then.
     wait
-        Time from then to its start [s].
+        Time from then to its start [s]; of a job that has not started how long it has waited since.
     quantiles
         Forecast quantiles of that time at the reported levels [s], by expert.
+    nodes
+        Requested nodes.
+    queue
+        Number of other jobs that waited.
+    started
+        Whether it has started.
     """
 
     at: float
     waited: float
     wait: float
     quantiles: Mapping[str, tuple[float, ...]]
+    nodes: int = 1
+    queue: int = 0
+    started: bool = True
 
 
 @dataclass(frozen=True)
@@ -124,20 +135,22 @@ class TrackRecord:
             return None
         own = self.like(waiting)
         forecasts = ask_experts(self._waits, state, job, simulated)
-        correction = fit_correction(*_arrays(own)[:2], LEVELS, self._replay(waiting)[2])
+        features = _features(job.nodes, len(state.waiting) - 1)
+        correction = fit_correction(_evidence(own), features, LEVELS, self._replay(waiting)[2])
         found: list[float] = from_scale(correction.apply(to_scale([forecasts[name] for name in EXPERTS]))).tolist()
         return found
 
-    def quality(self, waiting: bool, *, corrected: bool = True) -> Quality:
+    def quality(self, waiting: bool) -> Quality:
         """The quality of the forecasts of such jobs, of corrected ones if there are enough back-tests for that.
 
         Each corrected forecast of the past is corrected by those before it alone.
         """
         own = self.like(waiting)
-        if corrected and self.corrects(waiting):
+        if self.corrects(waiting):
             places, quantiles, _ = self._replay(waiting)
             waits = np.array([own[place].wait for place in places])
             return _measure_quality(waiting, from_scale(quantiles), waits)
+        own = [test for test in own if test.started]
         if len(own) < FEWEST:
             return Quality(waiting, len(own))
         simulated = np.array([test.quantiles[SIMULATION] for test in own])
@@ -147,15 +160,25 @@ class TrackRecord:
         if waiting not in self._replays:
             own = self.like(waiting)
             few = len(own) < ENOUGH
-            self._replays[waiting] = ([], np.empty((0, 0)), np.array(LEVELS)) if few else replay(*_arrays(own), LEVELS)
+            nothing: tuple[list[int], Floats, Floats] = ([], np.empty((0, 0)), np.array(LEVELS))
+            self._replays[waiting] = nothing if few else replay(_evidence(own), LEVELS)
         return self._replays[waiting]
 
 
-def _arrays(tests: Sequence[BackTest]) -> tuple[Floats, Floats, Floats, Floats]:
-    """Quantiles of the experts and actual times on the scale of corrections, and times and starts [s]."""
-    forecasts = to_scale([[test.quantiles[name] for name in EXPERTS] for test in tests])
-    times, waits = np.array([test.at for test in tests]), np.array([test.wait for test in tests])
-    return forecasts, to_scale(waits), times, times + waits
+def _evidence(tests: Sequence[BackTest]) -> Evidence:
+    """Back-tests as arrays."""
+    return Evidence(
+        to_scale([[test.quantiles[name] for name in EXPERTS] for test in tests]),
+        np.array([test.wait for test in tests]),
+        np.array([test.started for test in tests], dtype=bool),
+        np.array([test.at for test in tests]),
+        np.array([_features(test.nodes, test.queue) for test in tests]),
+    )
+
+
+def _features(nodes: int, queue: int) -> Floats:
+    """Size of a job and length of the queue, in powers of two."""
+    return np.array((math.log2(nodes), math.log2(1 + queue)))
 
 
 def find_share(quantiles: Sequence[float], time: float) -> float:

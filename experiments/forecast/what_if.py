@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from experiments.forecast.machine_state import SeenJob
 from experiments.forecast.sampled_workloads import Drawing
+from experiments.forecast.seen_job import SeenJob
 from experiments.sweeps.execution import spread
 from simulator.options import Options
 from simulator.start_times import is_blind, starts_by_walltime

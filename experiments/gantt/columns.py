@@ -7,13 +7,20 @@ value, which are shorter as text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from experiments.gantt.machine_rows import MachineRows
+from experiments.gantt.pool_rows import PoolRows
 from experiments.placement.rectangles import Rectangle, cut_rectangles
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
+from experiments.recordings.allocations import Allocations, result_allocations
+from experiments.recordings.pool_replays import PoolReplays
 from experiments.recordings.time_windows import Window, accounting_start, unix_origin
+from experiments.stories.machine_story import MachineStories
+from experiments.stories.pool_story import PoolStories
 from experiments.stories.story import Stories
 from experiments.timelines.phases import use_of_time
 from simulator.machine.event_log import Entry
@@ -26,6 +33,7 @@ from workloads.table.job import JobType
 
 __all__ = ["KINDS", "page_columns"]
 
+_Tellers = Stories | MachineStories | PoolStories
 #: Kinds of rectangles, by number.
 KINDS = (RUN, WARNED, HELD, DOWN)
 #: Ends of jobs; the last one is a cancellation before the start.
@@ -37,15 +45,24 @@ _EXPLAINED, _MOST_RECORDS = 300, 10_000
 _NAMING = re.compile(r"(?:(?:planned )?for |returned by )(\d+)|(\d+) arrived")
 
 
-def page_columns(recording: Recording, window: Window | None = None) -> dict[str, Any]:
+def page_columns(
+    recording: Recording,
+    window: Window | None = None,
+    allocations: Allocations | None = None,
+    pools: PoolReplays | None = None,
+) -> dict[str, Any]:
     """The data of a simulation that the page draws.
 
     Parameters
     ----------
     recording
-        A recording with its event log.
+        A recording with its event log, or with allocations.
     window
         Time to include; default: everything.
+    allocations
+        Nodes of the jobs on a machine with partitions; None: the machine is one pool.
+    pools
+        Partitions that were simulated as pools, with their event logs; None: there are none.
 
     Returns
     -------
@@ -57,9 +74,22 @@ def page_columns(recording: Recording, window: Window | None = None) -> dict[str
     InputError
         If the event log was switched off, or nothing runs in the window.
     """
+    if allocations is None:
+        allocations = result_allocations(recording)
+    on_machine: MachineRows | PoolRows | None = None
+    stories: Callable[[], _Tellers] = partial(Stories, recording)
+    if allocations is not None:
+        on_machine = MachineRows(recording, allocations)
+        stories = partial(MachineStories, recording, allocations)
+    elif pools is not None:
+        on_machine = PoolRows(pools)
+        stories = partial(PoolStories, pools)
+    if on_machine is not None:
+        recording = on_machine.recording
     use = use_of_time(recording)
     opens, closes = (window or Window()).bounds(recording)
-    rectangles = [item for item in cut_rectangles(place_nodes(recording)) if item.end > opens and item.start < closes]
+    spans = place_nodes(recording) if on_machine is None else on_machine.spans
+    rectangles = [item for item in cut_rectangles(spans) if item.end > opens and item.start < closes]
     if not rectangles:
         raise InputError("no job runs in this window")
     since_1970 = unix_origin(recording)
@@ -76,8 +106,9 @@ def page_columns(recording: Recording, window: Window | None = None) -> dict[str
         "dates": since_1970 is not None,
         "length": clock(closes),
         "jobs": _jobs(records, recording, clock),
+        **({} if on_machine is None else _machine_columns(on_machine, records)),
         "log": _log(recording.entries, places, clock),
-        "reasons": _reasons(recording, records, places),
+        "reasons": _reasons(recording, records, places, stories, named=allocations is not None),
         "rectangles": _shapes(rectangles, places, clock),
         "use": {
             "names": list(use.nodes),
@@ -146,20 +177,30 @@ def _jobs(records: Sequence[JobRecord], recording: Recording, clock: _Clock) -> 
 
 
 def _reasons(
-    recording: Recording, records: Sequence[JobRecord], places: Mapping[int, int]
+    recording: Recording,
+    records: Sequence[JobRecord],
+    places: Mapping[int, int],
+    tell: Callable[[], _Tellers],
+    *,
+    named: bool,
 ) -> dict[str, list[tuple[str, str]]]:
     """Reasons for the longest waits, by place of the job, as from ``holdfast explain``."""
     if len(recording.records) > _MOST_RECORDS:
         return {}
     started = [record for record in records if record.start is not None and record.wait > 0]
     started.sort(key=lambda record: (-record.wait, record.job_id))
-    if not started or not _has_order(recording):
+    if not started or not (named or _has_order(recording)):
         return {}
-    stories = Stories(recording)
+    stories = tell()
     reasons_by_row = {
         str(places[record.job_id]): stories.story(record.job_id).reasons() for record in started[:_EXPLAINED]
     }
     return {place: reasons for place, reasons in reasons_by_row.items() if reasons}
+
+
+def _machine_columns(rows: MachineRows | PoolRows, records: Sequence[JobRecord]) -> dict[str, Any]:
+    """Names of nodes with their rows, and facts of each job that only a machine with partitions has."""
+    return {"hosts": rows.hosts, "places": [rows.places(record.job_id) for record in records]}
 
 
 def _has_order(recording: Recording) -> bool:

@@ -12,6 +12,8 @@ from typing import Any
 from experiments.figures.style import STATE_COLORS, TYPE_COLORS
 from experiments.gantt.columns import page_columns
 from experiments.output.csp import with_policy
+from experiments.recordings.allocations import Allocations
+from experiments.recordings.pool_replays import PoolReplays
 from experiments.recordings.time_windows import Window
 from simulator.results.recording import Recording
 from workloads.ground.files import atomic_open
@@ -25,7 +27,13 @@ _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", 
 
 
 def write_gantt(
-    path: str | Path, recording: Recording, window: Window | None = None, words: str = "holdfast gantt"
+    path: str | Path,
+    recording: Recording,
+    window: Window | None = None,
+    words: str = "holdfast gantt",
+    *,
+    allocations: Allocations | None = None,
+    pools: PoolReplays | None = None,
 ) -> int:
     """Write the page: the same HTML for the same arguments.
 
@@ -34,11 +42,15 @@ def write_gantt(
     path
         HTML file.
     recording
-        A recording with its event log.
+        A recording with its event log, or with allocations.
     window
         Time to show; default: everything.
     words
         Command line that wrote the page.
+    allocations
+        Nodes of the jobs on a machine with partitions; None: the machine is one pool.
+    pools
+        Partitions that were simulated as pools, with their event logs; None: there are none.
 
     Returns
     -------
@@ -52,14 +64,14 @@ def write_gantt(
     OutputError
         If the file cannot be written.
     """
-    columns = page_columns(recording, window)
-    html = _render(columns, words, recording.zone)
+    columns = page_columns(recording, window, allocations, pools)
+    html = _render(columns, words, recording.zone, pooled=pools is not None)
     with atomic_open(path) as file:
         file.write(html)
     return len(columns["jobs"]["id"])
 
 
-def _render(columns: Mapping[str, Any], words: str, zone: str) -> str:
+def _render(columns: Mapping[str, Any], words: str, zone: str, *, pooled: bool) -> str:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -81,6 +93,8 @@ def _render(columns: Mapping[str, Any], words: str, zone: str) -> str:
         words=words,
         unit=columns["unit"],
         version=VERSION,
+        named="hosts" in columns,
+        pooled=pooled,
     )
     return with_policy(html, scripts=1)
 

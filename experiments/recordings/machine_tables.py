@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from experiments.output.filenames import table_name
+from experiments.recordings.allocations import allocation_rows
 from experiments.tables import columns_with_values, render, write_csv
 from simulator import Result
 from simulator.resources.machine_metrics import partition_rows, resource_rows
+from simulator.results.pool import pool_rows
 from workloads.ground.columns import Quantity
-from workloads.machines.host_list import fold
 
 __all__ = ["machine_text", "write_machine_tables"]
 
@@ -44,7 +45,7 @@ def write_machine_tables(directory: Path, results: Sequence[Result]) -> None:
             write_csv(directory / f"{name}.csv", rows, tuple(rows[0]))
     for result in results:
         if result.on_machine is not None:
-            rows = list(_allocations(result))
+            rows = list(allocation_rows(result))
             write_csv(directory / table_name("allocations", result.name), rows, tuple(rows[0]))
 
 
@@ -62,6 +63,7 @@ def machine_text(results: Sequence[Result]) -> str:
     texts = [
         render([{**row, "run": _name(row)} for row in rows], [*several, *chosen])
         for rows, chosen in ((partitions, columns), (resources, _RESOURCES))
+        if rows
     ]
     if any(row["stranded"] for row in resources):
         texts.append("stranded: free, enough in all for the first waiting job, but on nodes where the job does not fit")
@@ -87,27 +89,11 @@ def _with_units(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _partitions(results: Sequence[Result]) -> list[dict[str, Any]]:
     replays = [(result, result.on_machine) for result in results if result.on_machine is not None]
-    return [{**result.identity, **row} for result, replay in replays for row in partition_rows(replay)]
+    rows = [{**result.identity, **row} for result, replay in replays for row in partition_rows(replay)]
+    pools = [{**result.identity, **row} for result in results for row in pool_rows(result.records, result.pools)]
+    return rows + pools
 
 
 def _resources(results: Sequence[Result]) -> list[dict[str, Any]]:
     replays = [(result, result.on_machine) for result in results if result.on_machine is not None]
     return [{**result.identity, **row} for result, replay in replays for row in resource_rows(replay)]
-
-
-def _allocations(result: Result) -> Iterator[dict[str, Any]]:
-    """Partition and nodes of each job, and the last limit that stopped it."""
-    replay = result.on_machine
-    if replay is None:
-        return
-    machine = replay.table.machine
-    known: dict[tuple[int, ...], str] = {}
-    for record, place in zip(result.records, replay.starts, strict=True):
-        if place is None:
-            yield {"job_id": record.job_id, "partition": None, "nodes": None, "limit": None}
-            continue
-        nodes = tuple(sorted(place.nodes))
-        if nodes not in known:
-            known[nodes] = fold(machine.names[node] for node in nodes)
-        limit = None if place.limit is None else f"{place.limit.scope}={place.limit.name}"
-        yield {"job_id": record.job_id, "partition": place.partition, "nodes": known[nodes], "limit": limit}

@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from experiments.recordings.archive import read_recording
+from experiments.recordings.gain_rows import GAIN_COLUMNS, gain_rows
+from experiments.recordings.job_groups import GROUPS, ORDERED, group_names, places_by_name
 from experiments.recordings.run_file import open_run
+from experiments.recordings.summaries import starvation
 from experiments.recordings.variants import run_names
-from experiments.recordings.week_blocks import WEEK, assign_clusters
-from experiments.statistics import Interval, clustered_interval, holm
+from experiments.recordings.week_blocks import assign_clusters
+from experiments.statistics import Interval
 from experiments.tables import render
-from policies.planning.waits.fitting import size_classes
 from simulator.results.catalogue import metric
+from simulator.results.overtaking import starvation_count
 from simulator.results.recording import Recording
-from simulator.results.records import JobRecord
+from simulator.results.records import JobRecord, Records
 from workloads.ground.columns import Metric, Quantity
 from workloads.ground.errors import InputError, UnknownNameError
 from workloads.ground.job_ids import job_id_text
@@ -30,27 +32,16 @@ from workloads.table.job import Job
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["GAIN_COLUMNS", "GROUPS", "MEASURES", "Gains", "gains", "read_pair", "shown_unit"]
+__all__ = ["MEASURES", "Gains", "gains", "read_pair", "shown_unit"]
 
-#: Ways to group the jobs.
-GROUPS = ("user", "project", "account", "partition", "qos", "size", "type", "week")
 #: Values compared job by job, in the unit of the metric.
 MEASURES: Mapping[str, Callable[[JobRecord], float]] = {
     "wait_h": lambda record: record.wait / (3600 * SECOND),
     "turnaround_h": lambda record: record.turnaround / (3600 * SECOND),
     "bounded_slowdown": lambda record: record.bounded_slowdown,
 }
-GAIN_COLUMNS = (
-    *("group", "jobs", "metric", "first", "second", "difference", "low", "high"),
-    *("shorter", "longer", "p_value", "verdict", "first_longest", "second_longest"),
-)
-#: Group of all jobs.
-ALL = "all jobs"
-#: Smallest share of the jobs in a size class.
-_CLASS = 20
 #: Largest number of groups to print.
 _PRINTED = 24
-_LEVEL = 0.05
 #: A job in both results, and its records.
 _Both = tuple[Job, Job, JobRecord, JobRecord]
 
@@ -68,13 +59,17 @@ class Gains:
     rows
         A row for each metric of all jobs and of each group, with the columns of ``compare``: means of the first and the
         second result, their difference (second minus first) with its 95 % interval, the shares of jobs with a shorter
-        and a longer value, the verdict (``gains``, ``loses``, ...), and the largest value of each result.
+        and a longer value, the verdict (``gains``, ``loses``, ...), and the largest value and 99th percentile of each
+        result.
     cluster
         Length of the blocks of dependent jobs in the intervals: ``week``, ``day``, ...
     remark
         Further differences between the results; empty: none.
     alone
         Numbers of jobs that only the first or only the second result has, which are left out.
+    starved
+        Numbers of the compared jobs that starve in the first and in the second result
+        (:mod:`simulator.results.overtaking`).
     """
 
     first: str
@@ -84,6 +79,7 @@ class Gains:
     cluster: str
     remark: str = ""
     alone: tuple[int, int] = (0, 0)
+    starved: tuple[int, int] = (0, 0)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -103,14 +99,14 @@ class Gains:
         if name not in MEASURES:
             raise UnknownNameError("metric", name, list(MEASURES))
         own = [row for row in self.rows if row["metric"] == name]
-        groups = own[1:] if self.by == "week" else sorted(own[1:], key=lambda row: -row["jobs"] * row["difference"])
+        groups = own[1:] if self.by in ORDERED else sorted(own[1:], key=lambda row: -row["jobs"] * row["difference"])
         return [*own[:1], *groups]
 
     def text(self, name: str = "wait_h") -> str:
         """The comparison of one metric as a table with its legend."""
         rows, shown = self.of(name), metric(name)
         left_out = 0
-        if len(rows) > _PRINTED + 1 and self.by != "week":
+        if len(rows) > _PRINTED + 1 and self.by not in ORDERED:
             left_out = len(rows) - 1 - _PRINTED
             rows = [*rows[: 1 + _PRINTED // 2], *rows[-_PRINTED // 2 :]]
         unit, scale = shown_unit(shown, rows)
@@ -119,11 +115,16 @@ class Gains:
                 **row,
                 "difference": make_interval(row).text("+.2f", scale) if row["low"] is not None else
                 f"{row['difference'] * scale:+.2f}",
+                **{
+                    end: f"{row[f'first_{end}'] * scale:,.1f} -> {row[f'second_{end}'] * scale:,.1f}"
+                    for end in ("p99", "longest")
+                },
             }
             for row in rows
         ]  # fmt: skip
         share: Mapping[str, Any] = {"unit": "%", "scale": 100.0, "digits": 0, "group": "share of jobs"}
-        longest = f"{'longest' if shown.unit == 'h' else 'largest'} {shown.title.removeprefix('mean ')}"
+        single = shown.title.removeprefix("mean ")
+        longest = f"{'longest' if shown.unit == 'h' else 'largest'} {single}"
         columns = [
             Quantity("group", self.by or "jobs"),
             Quantity("jobs"),
@@ -132,8 +133,8 @@ class Gains:
             Quantity("difference", "difference", unit, group=shown.title),
             Quantity("shorter", "less", **share),
             Quantity("longer", "more", **share),
-            Quantity("first_longest", self.first, unit, scale=scale, digits=2, group=longest),
-            Quantity("second_longest", self.second, unit, scale=scale, digits=2, group=longest),
+            Quantity("p99", f"p99 {single}", unit),
+            Quantity("longest", longest, unit),
             Quantity("verdict", self.second),
         ]
         paragraphs = [render(lines, columns)]
@@ -147,9 +148,27 @@ class Gains:
         paragraphs.append(
             f"difference: {self.second} minus {self.first} [95 % interval, jobs of one {self.cluster} kept together]"
         )
+        paragraphs += filter(None, [starvation(self._starved_rows)])
         if self.by:
             paragraphs.append("gains and loses: significant at 5 % over all groups together (Holm)")
         return "\n".join(paragraphs)
+
+    @property
+    def _starved_rows(self) -> list[dict[str, Any]]:
+        names = (self.first, self.second)
+        return [{"mechanism": name, "starved": count} for name, count in zip(names, self.starved, strict=True)]
+
+    def document(self) -> dict[str, Any]:
+        """JSON document: each row in the unit that its metric names; shares are numbers from 0 to 1."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "by": self.by or None,
+            "jobs_only_in_first": self.alone[0],
+            "jobs_only_in_second": self.alone[1],
+            "interval_clusters": self.cluster,
+            "rows": [dict(row) for row in self.rows],
+        }
 
     def __str__(self) -> str:
         return self.text()
@@ -208,17 +227,20 @@ def gains(first: Recording, second: Recording, by: str | None = None, names: tup
         raise InputError(f"no job started and ended in both {called[0]} and {called[1]}")
     submits = np.array([min(one.submit or 0, other.submit or 0) for _, one, other in pairs]) / SECOND
     cluster, clusters = assign_clusters(submits, "day" if by == "week" else "week")
-    groups: dict[str, list[int]] = {ALL: list(range(len(pairs)))}
+    groups: dict[str, Sequence[int]] = {}
     if by is not None:
-        for place, name in enumerate(_names(by, [job for job, _, _ in pairs], submits, first.epoch, first.unit)):
-            groups.setdefault(name, []).append(place)
+        groups = places_by_name(by, group_names(by, [job for job, _, _ in pairs], submits, first.epoch, first.unit))
     rows = []
     for name, value in MEASURES.items():
         a = np.array([value(record) for _, record, _ in pairs])
         b = np.array([value(record) for _, _, record in pairs])
-        rows += _judge([_row(group, name, a[places], b[places], clusters[places]) for group, places in groups.items()])
+        rows += gain_rows(name, a, b, clusters, groups)
     alone = len(first.table) - len(common), len(second.table) - len(common)
-    return Gains(*called, by or "", rows, cluster, _remark(common, called), alone)
+    starved = (
+        starvation_count(Records.of(record for _, record, _ in pairs)),
+        starvation_count(Records.of(record for _, _, record in pairs)),
+    )
+    return Gains(*called, by or "", rows, cluster, _remark(common, called), alone, starved)
 
 
 def _common(first: Recording, second: Recording, called: tuple[str, str]) -> list[_Both]:
@@ -250,67 +272,6 @@ def _remark(common: Sequence[_Both], called: tuple[str, str]) -> str:
         if number
     ]
     return f"of the jobs of {called[1]}, {' and '.join(differences)} than in {called[0]}" if differences else ""
-
-
-def _names(by: str, jobs: Sequence[Job], submits: np.ndarray, epoch: float | None, unit: str) -> list[str]:
-    """Name of the group of each job."""
-    if by == "type":
-        return [str(job.type) for job in jobs]
-    if by == "size":
-        sizes = [job.nodes for job in jobs]
-        ends = size_classes(sizes, max(1, len(sizes) // _CLASS))
-        starts = [1, *(end + 1 for end in ends)]
-        words = [f"{start:,} to {end:,} {unit}" for start, end in zip(starts, ends, strict=False)]
-        words.append(f"{starts[-1]:,} to {max(sizes):,} {unit}")
-        return [words[int(place)] for place in np.searchsorted(ends, sizes)]
-    if by == "week":
-        weeks = np.floor((submits - submits.min()) / WEEK).astype(int).tolist()
-        if epoch is None:
-            return [f"week {week + 1}" for week in weeks]
-        first = epoch + float(submits.min())
-        return [f"from {datetime.fromtimestamp(first + week * WEEK, UTC):%Y-%m-%d}" for week in weeks]
-    # Slurm's account corresponds to the project of other logs.
-    found = [getattr(job, "project" if by == "account" else by) for job in jobs]
-    if not any(found):
-        raise InputError(f"the jobs name no {by}: choose another group ({', '.join(GROUPS)})")
-    return [name or f"no {by}" for name in found]
-
-
-def _row(group: str, name: str, a: np.ndarray, b: np.ndarray, clusters: np.ndarray) -> dict[str, Any]:
-    differences = b - a
-    row: dict[str, Any] = {
-        "group": group,
-        "jobs": len(a),
-        "metric": name,
-        "first": float(a.mean()),
-        "second": float(b.mean()),
-        "difference": float(differences.mean()),
-        "low": None,
-        "high": None,
-        "shorter": float((differences < 0).mean()),
-        "longer": float((differences > 0).mean()),
-        "p_value": 1.0 if not differences.any() else None,
-        "verdict": "undecided" if differences.any() else "equal",
-        "first_longest": float(a.max()),
-        "second_longest": float(b.max()),
-    }
-    if len(np.unique(clusters)) > 1:
-        mean = clustered_interval(differences, clusters)
-        row |= {"low": mean.low, "high": mean.high}
-        row["p_value"] = min(1.0, 2 * min(mean.p_above(0.0), mean.p_below(0.0)))
-    return row
-
-
-def _judge(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add p-values, adjusted for the number of groups, and verdicts to the rows of a metric, all jobs first."""
-    for family in (rows[:1], [row for row in rows[1:] if row["p_value"] is not None]):
-        for row, adjusted in zip(family, holm([row["p_value"] or 0.0 for row in family]), strict=True):
-            if row["p_value"] is None:
-                continue
-            row["p_value"] = adjusted
-            if row["verdict"] != "equal" and adjusted < _LEVEL:
-                row["verdict"] = "gains" if row["difference"] < 0 else "loses"
-    return rows
 
 
 def read_pair(places: Sequence[str], *, trust: bool = False) -> tuple[Recording, Recording, tuple[str, str]]:

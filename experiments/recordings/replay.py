@@ -30,6 +30,7 @@ __all__ = [
     "make_directory",
     "parse_mechanisms",
     "replays",
+    "summary_rows",
     "write_replay",
 ]
 
@@ -116,15 +117,39 @@ def make_directory(path: str | Path) -> Path:
     return directory
 
 
+def summary_rows(
+    results: Sequence[Result], measurement: Measurement, values: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[dict[str, str | int | float]]:
+    """Metrics of each result: the rows of ``summary.csv``.
+
+    Parameters
+    ----------
+    results
+        Results with distinct labels or mechanisms.
+    measurement
+        Settings of the measurement; the default tolerance is the warning of each result.
+    values
+        Additional columns by label: the options in which the results differ.
+    """
+    return [
+        {
+            **result.identity,
+            **((values or {}).get(result.label, {})),
+            **summarize(result, instant_tolerance=measurement.instant_tolerance, window=measurement.window),
+        }
+        for result in results
+    ]
+
+
 def write_replay(
     directory: Path,
     results: Sequence[Result],
     measurement: Measurement,
+    summaries: Sequence[Mapping[str, Any]] | None = None,
     *,
     events: bool = False,
-    values: Mapping[str, Mapping[str, Any]] | None = None,
     jobs_as: Format = "csv",
-) -> list[dict[str, str | int | float]]:
+) -> None:
     """Write ``summary.csv``, ``types.csv``, ``accounting.csv`` and ``jobs-*.csv``.
 
     With ``events`` also ``events-*.csv``, ``timeline-*.csv`` and ``decisions-*.csv``. Where there are stochastic jobs
@@ -134,30 +159,19 @@ def write_replay(
 
     Parameters
     ----------
-    directory, results
-        Output directory, and results with distinct labels or mechanisms.
-    measurement
-        Settings of the measurement; the default tolerance is the warning of each result.
+    directory
+        Output directory.
+    results, measurement
+        As for :func:`summary_rows`.
+    summaries
+        What :func:`summary_rows` returns; None: it is called.
     events
         Whether to write the event logs.
-    values
-        Additional columns of the summary by label: the options in which the results differ.
     jobs_as
         Format of the tables of jobs.
-
-    Returns
-    -------
-    list of dict
-        The summaries, in the order of the results.
     """
-    summaries = [
-        {
-            **result.identity,
-            **((values or {}).get(result.label, {})),
-            **summarize(result, instant_tolerance=measurement.instant_tolerance, window=measurement.window),
-        }
-        for result in results
-    ]
+    if summaries is None:
+        summaries = summary_rows(results, measurement)
     for result in results:
 
         def path(table: str, name: str = result.name) -> Path:
@@ -182,11 +196,10 @@ def write_replay(
     write_csv(directory / "types.csv", types, tuple(types[0]))
     accounting = accounting_rows(results)
     write_csv(directory / "accounting.csv", accounting, tuple(accounting[0]))
-    if any(result.on_machine is not None for result in results):
+    if any(result.on_machine is not None or result.pools for result in results):
         from experiments.recordings.machine_tables import write_machine_tables
 
         write_machine_tables(directory, results)
-    return summaries
 
 
 def accounting_rows(results: Sequence[Result]) -> list[dict[str, Any]]:

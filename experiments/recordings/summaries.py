@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from experiments.tables import columns_with_values, is_known, render
+from experiments.terminal import escape
 from simulator.results.catalogue import metric
 from workloads.ground.columns import Quantity
 
-__all__ = ["by_label", "cancellation_comparison", "comparison", "is_metric", "metric_column", "stochastic_comparison"]
+__all__ = [
+    "by_label",
+    "cancellation_comparison",
+    "comparison",
+    "is_metric",
+    "metric_column",
+    "starvation",
+    "stochastic_comparison",
+]
 
 _MECHANISM = Quantity("mechanism")
+#: Width of a terminal [characters].
+_WIDTH = 120
 
 
 def metric_column(name: str, head: str, group: str = "", **changes: Any) -> Quantity:
@@ -33,18 +45,18 @@ _CLOCKED = (
 _COMPARISON = (
     _MECHANISM,
     metric_column("wait_h", "mean", "wait"),
-    metric_column("wait_p95_h", "p95", "wait"),
+    metric_column("wait_p99_h", "p99", "wait"),
+    metric_column("wait_max_h", "longest", "wait"),
     metric_column("bounded_slowdown", "slowdown", "bounded"),
     metric_column("turnaround_h", "all", "turnaround"),
     metric_column("turnaround_rigid_h", "rigid", "turnaround"),
     metric_column("turnaround_malleable_h", "mall.", "turnaround"),
     metric_column("turnaround_on_demand_h", "on-dem.", "turnaround"),
     metric_column("instant_start_ratio", "start", "instant"),
-    metric_column("instant_start_ratio_strict", "strict", "instant"),
     metric_column("preemption_ratio_rigid", "rigid", "preempted"),
     metric_column("preemption_ratio_malleable", "mall.", "preempted"),
-    metric_column("shrink_ratio", "shrunk"),
-    metric_column("utilization", "util."),
+    # What runs after the last submission says how long the last jobs are, not how well the machine is used.
+    metric_column("utilization_to_last_submit", "last submit", "util. until"),
     _thousands("lost_node_hours", "lost"),
 )
 _STOCHASTIC = (
@@ -81,7 +93,22 @@ def comparison(summaries: Sequence[Mapping[str, Any]], *, unit: str = "nodes", v
         Whether to include wall-clock times.
     """
     columns = [column for column in _COMPARISON if not _repeats(column.name, summaries)]
-    return _render(summaries, [*columns, *(_CLOCKED if verbose else ())], unit)
+    table = _render(summaries, [*columns, *(_CLOCKED if verbose else ())], unit)
+    return "\n".join(filter(None, [table, starvation(summaries)]))
+
+
+def starvation(summaries: Sequence[Mapping[str, Any]]) -> str:
+    """Sentence that names the simulations in which jobs starved; empty if there are none.
+
+    >>> starvation([{"mechanism": "fcfs", "starved": 0}, {"mechanism": "sjf", "starved": 12}])
+    'starved: 12 jobs of sjf started more than a week after the first start of a later job'
+    """
+    counts = [(row["mechanism"], int(row["starved"])) for row in by_label(summaries) if is_known(row.get("starved"))]
+    found = [f"{count:,} job{'s' * (count > 1)} of {escape(name)}" for name, count in counts if count]
+    if not found:
+        return ""
+    sentence = f"starved: {', '.join(found)} started more than a week after the first start of a later job"
+    return textwrap.fill(sentence, _WIDTH, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
 
 
 def stochastic_comparison(summaries: Sequence[Mapping[str, Any]], *, unit: str = "nodes", verbose: bool = False) -> str:

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
 
+from workloads.ground.dates import is_date
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.parameters import Parameter, Values
 from workloads.ground.units import LARGEST_TIME, SECOND, parse_duration, to_ticks
-from workloads.logs.clock import LogClock, is_date
+from workloads.logs.clock import LogClock
 from workloads.logs.trace import trace_epoch
 
 if TYPE_CHECKING:

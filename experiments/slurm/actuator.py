@@ -1,7 +1,8 @@
-"""Actions of a mechanism as Slurm commands: holding nodes, and starting, cancelling and resizing jobs.
+"""Actions of a mechanism as Slurm commands: holding nodes, and starting, requeueing and resizing jobs.
 
 A single Slurm reservation covers all held nodes. A job gets the nodes that were chosen for it by running inside this
-reservation.
+reservation. Each method returns whether Slurm has accepted the command; what it refuses is recorded, and the caller
+decides whether to try again.
 """
 
 from __future__ import annotations
@@ -12,51 +13,29 @@ import shlex
 import time
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from experiments.slurm.job_chain import MINUTE
-from experiments.slurm.live_replay import SomeSlurm, patiently, time_of_slurm
-from experiments.slurm.numbered_nodes import node_list, node_numbers
+from experiments.slurm.live_replay import SomeSlurm
+from experiments.slurm.numbered_nodes import node_list
+from experiments.slurm.slurm_state import RESERVATION
 from experiments.slurm.templates import fill_template
 from simulator.machine.job_state import JobState
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 from workloads.table.job import JobType
 
-__all__ = ["Seen", "Steering"]
+__all__ = ["FIRST", "Actuator", "limit_minutes"]
 
-#: Name of the reservation.
-_RESERVATION = "holdfast"
 #: A priority above all that Slurm assigns.
-_FIRST = 4_294_902_000
+FIRST = 4_294_902_000
 #: Name of the helper job that obtains nodes for another job; Slurm has no other way to expand a job.
 _HELPER = "holdfast-grows"
 #: Number of attempts for commands that Slurm asks to repeat, and its messages.
 _TRIES = 20
-_GONE = "Requested reservation is invalid"
 _AGAIN = ("DB index", "try again")
 
 
-class Seen(NamedTuple):
-    """A job as reported by Slurm.
-
-    Attributes
-    ----------
-    state
-        Slurm's name of the state.
-    nodes
-        Numbers of its nodes.
-    start, end
-        Start and end of its last run [s since 1970]; 0: none.
-    """
-
-    state: str
-    nodes: set[int]
-    start: float
-    end: float
-
-
-class Steering:
+class Actuator:
     """Executes decisions on a Slurm.
 
     Parameters
@@ -64,141 +43,135 @@ class Steering:
     slurm
         The Slurm; the account must be its operator.
     folder
-        Absolute path of the directory for state and logs of the replayed programs.
+        Absolute path of the directory for scripts, states and logs of the replayed programs.
     saves
         Whether rigid jobs write a checkpoint on request; otherwise they have only periodic checkpoints.
     log
-        Called with each command and each failure.
+        Called with each command and each refusal.
+
+    Attributes
+    ----------
+    folder
+        The directory.
+    ids
+        Slurm's id of each submitted job, by id of the table.
+    refused
+        Refused commands, with Slurm's reasons.
     """
 
     def __init__(self, slurm: SomeSlurm, folder: Path, *, saves: bool, log: Callable[[str], None]) -> None:
-        self._slurm, self._folder, self._saves, self._log = slurm, folder, saves, log
-        self._ids: dict[int, int] = {}
-        self._reserved: set[int] | None = None
+        self._slurm, self._saves, self._log = slurm, saves, log
+        self.folder = folder
+        self.ids: dict[int, int] = {}
         self.refused: list[str] = []
 
-    def observe(self) -> dict[int, Seen]:
-        """State of the submitted jobs, by job id of the table."""
-        text = patiently(self._slurm, ["squeue", "-h", "-t", "all", "-o", "%A|%T|%N|%S|%e"])
-        by_id = {number: job for job, number in self._ids.items()}
-        seen = {}
-        for line in text.splitlines():
-            number, state, nodes, start, end = line.strip().split("|")
-            if int(number) in by_id:
-                times = (time_of_slurm(start), time_of_slurm(end))
-                seen[by_id[int(number)]] = Seen(state, node_numbers(nodes), *times)
-        return seen
-
-    def submit(self, job: JobState, *, first: bool) -> None:
+    def submit(self, job: JobState, *, first: bool) -> bool:
         """Submit a job of the table to the queue; ``first`` puts it before all others."""
-        self._sbatch(job, [])
-        if first:
-            self._update(job.job_id, f"Priority={_FIRST}")
+        return self._sbatch(job, []) and (not first or self.put_first(job))
 
-    def submit_on(self, job: JobState, nodes: Collection[int]) -> None:
+    def put_first(self, job: JobState) -> bool:
+        """Put a waiting job before all others."""
+        return self._update(job.job_id, f"Priority={FIRST}")
+
+    def submit_on(self, job: JobState, nodes: Collection[int]) -> bool:
         """Submit an on-demand job to nodes of the reservation."""
-        self._sbatch(job, [f"--reservation={_RESERVATION}", f"--nodelist={node_list(nodes)}"])
+        return self._sbatch(job, [f"--reservation={RESERVATION}", f"--nodelist={node_list(nodes)}"])
 
-    def place(self, job: JobState, nodes: Collection[int]) -> None:
+    def place(self, job: JobState, nodes: Collection[int]) -> bool:
         """Let a waiting job start on nodes of the reservation."""
-        words = [f"ReservationName={_RESERVATION}", f"ReqNodeList={node_list(nodes)}", f"NumNodes={len(nodes)}"]
-        self._update(job.job_id, *words, "StartTime=now")
+        words = [f"ReservationName={RESERVATION}", f"ReqNodeList={node_list(nodes)}", f"NumNodes={len(nodes)}"]
+        return self._update(job.job_id, *words, "StartTime=now")
 
-    def leave_reservation(self, job: JobState) -> None:
+    def leave_reservation(self, job: JobState) -> bool:
         """Detach a running job from the reservation that it was placed in."""
-        self._update(job.job_id, "ReservationName=")
+        return self._update(job.job_id, "ReservationName=")
 
-    def limit(self, job: JobState, ticks: int) -> None:
+    def limit(self, job: JobState, ticks: int) -> bool:
         """Set the time limit of a job, rounded up to minutes."""
-        self._update(job.job_id, f"TimeLimit={_minutes(ticks)}")
+        return self._update(job.job_id, f"TimeLimit={limit_minutes(ticks)}")
 
-    def ask_to_save(self, job: JobState) -> None:
+    def ask_to_save(self, job: JobState) -> bool:
         """Signal a program that its job will be requeued."""
-        self._signal(job, "USR1")
+        return self._signal(job, "USR1")
 
-    def requeue(self, job: JobState) -> None:
+    def requeue(self, job: JobState) -> bool:
         """End a run; the job waits again."""
-        self._do("scontrol", "requeue", str(self._ids[job.job_id]))
+        return self._do("scontrol", "requeue", str(self.ids[job.job_id])) is not None
 
-    def eligible(self, job: JobState) -> None:
-        """Let a requeued job start at once on any nodes; by default Slurm delays it and keeps its nodes."""
-        limit = f"TimeLimit={_minutes(job.limit(job.min_nodes))}"
-        self._update(job.job_id, "StartTime=now", "ReqNodeList=", f"NumNodes={_size(job)}", limit)
+    def release(self, job: JobState) -> bool:
+        """Let a waiting job start at once on any nodes; Slurm delays a requeued one and keeps its nodes."""
+        limit = f"TimeLimit={limit_minutes(job.limit(job.min_nodes))}"
+        words = ("StartTime=now", "ReservationName=", "ReqNodeList=", f"NumNodes={_size(job)}", limit)
+        return self._update(job.job_id, *words)
 
-    def shrink(self, job: JobState, nodes: Collection[int]) -> None:
+    def shrink(self, job: JobState, nodes: Collection[int]) -> bool:
         """Shrink a running job to these of its nodes."""
-        self._update(job.job_id, f"NodeList={node_list(nodes)}")
-        self._announce_size(job, len(nodes))
+        return self._update(job.job_id, f"NodeList={node_list(nodes)}")
 
-    def grow(self, job: JobState, added: Collection[int], total: int) -> None:
+    def grow(self, job: JobState, added: Collection[int]) -> bool:
         """Expand a running job by nodes of the reservation, through a helper job."""
-        number = self._ids[job.job_id]
+        number = self.ids[job.job_id]
         options = ["--no-shell", "-J", _HELPER, f"-N{len(added)}", f"--nodelist={node_list(added)}", "-t", "60"]
         options += ["--immediate=60"]
-        output = self._do("salloc", *options, f"--dependency=expand:{number}", f"--reservation={_RESERVATION}")
+        output = self._do("salloc", *options, f"--dependency=expand:{number}", f"--reservation={RESERVATION}")
         found = self._slurm.call(["squeue", "-h", "-n", _HELPER, "-t", "R", "-o", "%A"]).split()
-        if output is None or not found:
-            return
-        self._do("scontrol", "update", f"JobId={found[-1]}", "NumNodes=0")
-        self._do("scontrol", "update", f"JobId={number}", "NumNodes=ALL")
-        self._announce_size(job, total)
-
-    def reserve(self, nodes: Collection[int], until: float, *, everything: bool) -> None:
-        """Reserve nodes against the queue; running jobs on them continue.
-
-        Parameters
-        ----------
-        nodes
-            Nodes to reserve; empty removes the reservation.
-        until
-            When they are expected to be free again [s from now].
-        everything
-            Reserve all nodes, so that no node that becomes free is taken.
-        """
-        wanted = {-1} if everything else set(nodes)
-        if wanted == self._reserved or (not wanted and self._reserved is None):
-            return
-        listed = "ALL" if everything else node_list(nodes)
-        if not wanted:
-            if self._release():
-                self._reserved = None
-            return
-        end = f"EndTime=now+{max(1, math.ceil(until / MINUTE))}minutes"
-        if self._reserved is None:
-            words = ["create", "reservation", f"ReservationName={_RESERVATION}", "StartTime=now"]
-            words += [f"Users={getpass.getuser()}", "Flags=IGNORE_JOBS"]
-        else:
-            words = ["update", f"ReservationName={_RESERVATION}"]
-        done = self._do("scontrol", *words, end, f"Nodes={listed}")
-        # An expired reservation is created again.
-        self._reserved = None if done is None else wanted
-
-    def end(self) -> None:
-        """Cancel all waiting and running jobs, and remove the reservation."""
-        if self._ids:
-            self._do("scancel", *map(str, self._ids.values()))
-        if self._reserved is not None:
-            for _ in range(_TRIES):
-                if self._release():
-                    break
-                time.sleep(0.5)
-            self._reserved = None
-
-    def _release(self) -> bool:
-        """Delete the reservation and return whether it is gone."""
-        deleted = self._do("scontrol", "delete", f"ReservationName={_RESERVATION}") is not None
-        return deleted or _GONE in self.refused[-1]
-
-    def _sbatch(self, job: JobState, options: Sequence[str]) -> None:
-        name = f"job-{job.job_id}"
-        script = self._folder / f"{name}.sh"
-        script.write_text(fill_template("played.sh", self._values(job, self._folder / name)))
-        words = ["sbatch", "--parsable", "-J", name, "-N", _size(job), "-t", str(_minutes(job.limit(job.min_nodes)))]
-        words += ["--requeue", "--open-mode=append", "-o", f"{self._folder / name}.log", *options, str(script)]
-        output = self._do(*words)
+        if not found:
+            return False
+        helper = found[-1]
         if output is None:
-            raise InputError(f"job {job.job_id} cannot be submitted: {self.refused[-1]}")
-        self._ids[job.job_id] = int(output.split(";")[0])
+            self._do("scancel", helper)
+            return False
+        if self._do("scontrol", "update", f"JobId={helper}", "NumNodes=0") is None:
+            # A helper that keeps its nodes would keep them from everybody.
+            self._do("scancel", helper)
+            return False
+        return self._do("scontrol", "update", f"JobId={number}", "NumNodes=ALL") is not None
+
+    def announce_size(self, job: JobState, nodes: int) -> None:
+        """Tell the program of a malleable job its number of nodes, which it writes itself when it begins."""
+        path = self.folder / f"job-{job.job_id}.size"
+        if not path.exists() or path.read_text() == f"{nodes}\n":
+            return
+        path.write_text(f"{nodes}\n")
+        self._signal(job, "USR2")
+
+    def create_reservation(self, nodes: Collection[int], seconds: float) -> bool:
+        """Reserve nodes against the queue for a time from now on [s]; running jobs on them continue."""
+        words = ["create", "reservation", f"ReservationName={RESERVATION}", "StartTime=now"]
+        return self._reserve([*words, f"Users={getpass.getuser()}", "Flags=IGNORE_JOBS"], nodes, seconds)
+
+    def change_reservation(self, nodes: Collection[int], seconds: float) -> bool:
+        """Change the nodes of the reservation and its end [s from now]."""
+        return self._reserve(["update", f"ReservationName={RESERVATION}"], nodes, seconds)
+
+    def delete_reservation(self) -> bool:
+        """Delete the reservation; Slurm refuses while a job is in it."""
+        return self._do("scontrol", "delete", f"ReservationName={RESERVATION}") is not None
+
+    def end(self, *, reserved: bool) -> None:
+        """Cancel all waiting and running jobs, and remove the reservation."""
+        if self.ids:
+            self._do("scancel", *map(str, self.ids.values()))
+        for _ in range(_TRIES if reserved else 0):
+            if self.delete_reservation() or "reservation is invalid" in self.refused[-1]:
+                break
+            time.sleep(0.5)
+
+    def _reserve(self, words: Sequence[str], nodes: Collection[int], seconds: float) -> bool:
+        end = f"EndTime=now+{max(1, math.ceil(seconds / MINUTE))}minutes"
+        return self._do("scontrol", *words, end, f"Nodes={node_list(nodes)}") is not None
+
+    def _sbatch(self, job: JobState, options: Sequence[str]) -> bool:
+        name = f"job-{job.job_id}"
+        script = self.folder / f"{name}.sh"
+        script.write_text(fill_template("played.sh", self._values(job, self.folder / name)))
+        minutes = str(limit_minutes(job.limit(job.min_nodes)))
+        words = ["sbatch", "--parsable", "-J", name, "-N", _size(job), "-t", minutes]
+        words += ["--requeue", "--open-mode=append", "-o", f"{self.folder / name}.log", *options, str(script)]
+        output = self._do(*words)
+        if output is not None:
+            self.ids[job.job_id] = int(output.split(";")[0])
+        return output is not None
 
     def _values(self, job: JobState, path: Path) -> dict[str, str]:
         work = job.work if job.type is JobType.MALLEABLE else job.compute
@@ -213,16 +186,11 @@ class Steering:
             **{name: str(value) for name, value in ticks.items()},
         }
 
-    def _announce_size(self, job: JobState, nodes: int) -> None:
-        path = self._folder / f"job-{job.job_id}.size"
-        path.write_text(f"{nodes}\n")
-        self._signal(job, "USR2")
+    def _signal(self, job: JobState, name: str) -> bool:
+        return self._do("scancel", "--batch", f"--signal={name}", str(self.ids[job.job_id])) is not None
 
-    def _signal(self, job: JobState, name: str) -> None:
-        self._do("scancel", "--batch", f"--signal={name}", str(self._ids[job.job_id]))
-
-    def _update(self, job_id: int, *words: str) -> None:
-        self._do("scontrol", "update", f"JobId={self._ids[job_id]}", *words)
+    def _update(self, job_id: int, *words: str) -> bool:
+        return self._do("scontrol", "update", f"JobId={self.ids[job_id]}", *words) is not None
 
     def _do(self, *words: str) -> str | None:
         """Output of a command; None: it was refused."""
@@ -242,9 +210,10 @@ class Steering:
         return None
 
 
+def limit_minutes(ticks: int) -> int:
+    """A time limit as Slurm takes it, in whole minutes."""
+    return max(1, math.ceil(ticks / (MINUTE * SECOND) - 1e-9))
+
+
 def _size(job: JobState) -> str:
     return str(job.nodes) if job.min_nodes == job.nodes else f"{job.min_nodes}-{job.nodes}"
-
-
-def _minutes(ticks: int) -> int:
-    return max(1, math.ceil(ticks / (MINUTE * SECOND) - 1e-9))

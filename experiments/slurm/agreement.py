@@ -11,6 +11,7 @@ from experiments.slurm.decision_points import decisions
 from experiments.slurm.recorded_replay import Replay
 from experiments.tables import render
 from policies.backfilling import BACKFILLING
+from policies.order import ORDERS
 from simulator.simulation import simulate
 from workloads.ground.columns import Quantity
 from workloads.ground.units import to_seconds
@@ -61,7 +62,13 @@ _SHOWN = (
 
 
 def agreement(
-    replay: Replay, rules: Sequence[str], *, tolerance: float, lag: float, completing: float = 0.0
+    replay: Replay,
+    rules: Sequence[str],
+    *,
+    tolerance: float,
+    lag: float,
+    completing: float = 0.0,
+    order: str = "fcfs",
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, dict[int, float]]]:
     """Compare a replay with the rules.
 
@@ -77,6 +84,8 @@ def agreement(
         Largest delay of a decision by Slurm [s].
     completing
         Longest time from the end of a job until its nodes are free [s]; decisions that differ by no more are late.
+    order
+        Name of the order of the queue.
 
     Returns
     -------
@@ -87,17 +96,18 @@ def agreement(
     Raises
     ------
     InputError
-        If there is no such rule.
+        If there is no such rule or order.
     """
     recorded = {job.job_id: job.start for job in replay.jobs}
     submits = {job.job_id: job.submit for job in replay.jobs}
     queued = {job.job_id: job.queued for job in replay.jobs}
-    order = _order(recorded, submits)
+    ranks = _order(recorded, submits)
+    queue_order = None if order == "fcfs" else ORDERS[order]
     rows, differences, all_starts = [], [], {}
     for rule in rules:
-        starts = _starts(replay, rule)
+        starts = _starts(replay, rule, order)
         errors = [abs(starts[job] - recorded[job]) for job in recorded]
-        found = list(decisions(replay, BACKFILLING[rule], lag, completing))
+        found = list(decisions(replay, BACKFILLING[rule], lag, completing, queue_order))
         late = sum(decision.late for decision in found)
         wrong = [decision for decision in found if not (decision.equal or decision.late)]
         rows.append(
@@ -106,7 +116,7 @@ def agreement(
                 "rule": rule,
                 "jobs": len(recorded),
                 "same_start": sum(error <= tolerance for error in errors),
-                "same_rank": sum(a == b for a, b in zip(order, _order(starts, submits), strict=True)),
+                "same_rank": sum(a == b for a, b in zip(ranks, _order(starts, submits), strict=True)),
                 "discordant": _discordant(recorded, starts, tolerance),
                 "error_mean_s": mean(errors),
                 "error_median_s": median(errors),
@@ -193,8 +203,8 @@ def agreement_table(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"{render(rows, _SHOWN)}\n{note}{late}; Slurm's mean wait {some['slurm_wait_mean_s']:,.0f} s"
 
 
-def _starts(replay: Replay, rule: str) -> dict[int, float]:
-    result = simulate(replay.table(), replay.nodes, backfilling=rule, events=False)
+def _starts(replay: Replay, rule: str, order: str) -> dict[int, float]:
+    result = simulate(replay.table(), replay.nodes, backfilling=rule, order=order, events=False)
     return {record.job_id: to_seconds(record.start) for record in result.records if record.start is not None}
 
 

@@ -1,17 +1,18 @@
-"""Controller that serves on-demand jobs on a Slurm with a mechanism of the simulator."""
+"""Controller of on-demand jobs on a Slurm: decides by a mechanism of the simulator what is to be.
+
+It is a deterministic function of what is read of Slurm, and when: it sends no command, so that a journal of its input
+brings it back after a restart. Its shadow system is the desired state of Slurm.
+"""
 
 from __future__ import annotations
 
 import heapq
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from itertools import count
-from math import ceil, inf
 
-from experiments.slurm.actuator import Seen, Steering
-from experiments.slurm.live_replay import SomeSlurm
-from experiments.slurm.shadow_system import Mirror
+from experiments.slurm.shadow_system import ShadowSystem, Vacating
+from experiments.slurm.slurm_state import Seen
 from policies.mechanism import Mechanism
 from policies.reserved_backfill import TENANCIES
 from simulator.machine.cluster import Kind
@@ -19,93 +20,72 @@ from simulator.machine.event_log import Entry, EventLog
 from simulator.machine.job_factory import job_state
 from simulator.machine.job_state import JobState
 from simulator.machine.node_accounts import Lender, Reservation, Run
+from simulator.machine.run import is_malleable
 from simulator.options import Options
 from simulator.results.recording import clock_origin
 from simulator.services.ondemand import OnDemandService
-from workloads.ground.errors import InputError
-from workloads.ground.units import SECOND, to_seconds, to_ticks
+from workloads.ground.units import to_ticks
 from workloads.table.job import Job, JobType
 
-__all__ = ["serve"]
+__all__ = ["Controller", "Refusal"]
 
-#: Polling interval of Slurm in real seconds, and time on its clock before the first event.
-_POLL, _LEAD = 0.25, 60.0
-#: Longest time for a job to start on nodes reserved for it.
-_PATIENCE = 3600 * SECOND
-_OVER = ("COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "OUT_OF_MEMORY", "DEADLINE", "BOOT_FAIL")
+#: A job, and what Slurm refuses to do for it: ``submit``, ``grow`` or ``shrink``.
+Refusal = tuple[int, str]
 
 
-def serve(
-    slurm: SomeSlurm,
-    steering: Steering,
-    jobs: Sequence[Job],
-    nodes: int,
-    mechanism: Mechanism,
-    options: Options,
-    *,
-    grace: float,
-    log: Callable[[str], None],
-) -> list[Entry]:
-    """Replay a job table on a Slurm and serve its on-demand jobs.
+class Controller:
+    """The job table, the on-demand service, and the shadow system.
 
     Parameters
     ----------
-    slurm, steering
-        The Slurm, and its commands.
     jobs
         Rigid, malleable and on-demand jobs; checked.
     nodes
-        Size of the machine, which must be idle.
+        Size of the machine.
     mechanism
         Notice and arrival strategy.
     options
         Warning, time-out and tenants; the order and the backfilling are Slurm's.
     grace
         Time from the checkpoint signal until a preempted rigid job is requeued [s].
-    log
-        Called with a line for each event and each command.
+    begin
+        Time of the first event of the table on Slurm's clock [s since 1970].
 
-    Returns
-    -------
-    list of Entry
-        Events in the format of the simulator's event log; times in ticks from the first event of the table.
-
-    Raises
-    ------
-    InputError
-        If a job cannot be submitted, or Slurm does not execute an accepted command. All jobs are then cancelled.
+    Attributes
+    ----------
+    shadow
+        The desired state of Slurm.
+    jobs
+        States of the jobs by id.
+    left
+        Jobs that have not ended.
+    reports
+        Sentences on what was found different from the desired state, in order.
     """
-    return _Controller(slurm, steering, jobs, nodes, mechanism, options, grace, log).run()
-
-
-class _Controller:
-    """Event loop on Slurm's clock, with the events of the job table and of the on-demand service."""
 
     def __init__(
         self,
-        slurm: SomeSlurm,
-        steering: Steering,
         jobs: Sequence[Job],
         nodes: int,
         mechanism: Mechanism,
         options: Options,
+        *,
         grace: float,
-        log: Callable[[str], None],
+        begin: float,
     ) -> None:
-        self._slurm, self._steering, self._report = slurm, steering, log
-        self._log = EventLog()
-        self._mirror = Mirror(nodes, options, self._log, self, steering)
-        self._service = OnDemandService(self._mirror, mechanism, self, options)
+        self._log, self._begin = EventLog(), begin
+        self.shadow = ShadowSystem(nodes, options, self._log, self)
+        self.reports: list[str] = []
+        self._service = OnDemandService(self.shadow, mechanism, self, options)
         self._tenants = TENANCIES[options.tenants]
         self._timeout, self._grace = to_ticks(options.timeout), to_ticks(grace)
         self._due: list[tuple[int, int, Callable[[], object]]] = []
         self._number = count()
-        self._shown = 0
         ranks = {number: rank for rank, number in enumerate(sorted(job.job_id for job in jobs))}
         origin = clock_origin(list(jobs))
         made = [job_state(job, row, ranks[job.job_id], origin, options, baseline=False) for row, job in enumerate(jobs)]
-        self._jobs: dict[int, JobState] = {state.job_id: state for state in made}
-        self._left = {state.job_id for state in made if state.first_submit >= 0}
+        self.jobs: dict[int, JobState] = {state.job_id: state for state in made}
+        self.left = {state.job_id for state in made if state.first_submit >= 0}
         for state in made:
             if state.type is JobType.ON_DEMAND:
                 if state.notice >= 0:
@@ -113,113 +93,197 @@ class _Controller:
                 if state.first_submit >= 0:
                     self._at(state.first_eligible, partial(self._service.arrive, state))
             elif state.first_submit >= 0:
-                self._at(state.first_eligible, partial(self._mirror.submit, state))
-        self._begin = 0.0
+                self._at(state.first_eligible, partial(self.shadow.submit, state))
 
-    def run(self) -> list[Entry]:
-        """Run until all jobs have ended."""
-        self._begin = float(ceil(self._slurm.now() + _LEAD))
-        try:
-            while self._left:
-                self._once()
-                time.sleep(_POLL)
-        finally:
-            self._steering.end()
-        return sorted(self._log.entries, key=lambda entry: entry.time)
+    @property
+    def entries(self) -> list[Entry]:
+        """Events so far, those of ordered runs at the time of the order; times from the first event of the table."""
+        return self._log.entries
 
-    def _once(self) -> None:
-        """Enter changes observed on Slurm, process due events, and execute the resulting commands."""
-        self._watch()
-        now = self._ticks(self._slurm.now())
-        while self._due and self._due[0][0] <= now:
+    def events(self) -> list[Entry]:
+        """Events that have been observed, by time."""
+        ordered = {place for _, place in self.shadow.awaited.values()}
+        return sorted(
+            (entry for place, entry in enumerate(self._log.entries) if place not in ordered),
+            key=lambda entry: entry.time,
+        )
+
+    def ticks(self, seconds: float) -> int:
+        """Ticks from the first event of the table to a time on Slurm's clock [s since 1970]."""
+        return to_ticks(seconds - self._begin)
+
+    def is_due(self, now: int) -> bool:
+        """Whether an event of the table or of the service is due."""
+        return bool(self._due) and self._due[0][0] <= now
+
+    def advance(
+        self, now: int, seen: Mapping[int, Seen], refused: Collection[Refusal] = (), unusable: Collection[int] = ()
+    ) -> None:
+        """Enter what was read of Slurm, then process due events.
+
+        Parameters
+        ----------
+        now
+            Time of the reading [ticks].
+        seen
+            Submitted jobs as Slurm has them, by id.
+        refused
+            What Slurm has refused for good.
+        unusable
+            Nodes on which no job can start, while an ordered job waits for its nodes.
+        """
+        shadow = self.shadow
+        self._enter_changes(seen)
+        for job_id, what in refused:
+            self._accept(job_id, what, seen.get(job_id))
+        while self.is_due(now):
             at, _, action = heapq.heappop(self._due)
-            self._mirror.now = max(self._mirror.now, at)
+            shadow.now = max(shadow.now, at)
             action()
-            # The next decision is made in the state that follows.
-            self._mirror.follow()
-        self._mirror.now = max(self._mirror.now, now)
-        for run in [run for run in self._mirror.leaving.values() if run.end <= self._mirror.now]:
+        shadow.now = max(shadow.now, now)
+        for run in [run for run in shadow.leaving.values() if run.end <= shadow.now]:
             self._vacate(run)
         self._start_tenants()
-        self._mirror.follow()
-        for job_id, (run, _) in self._mirror.awaited.items():
-            if now - run.start > _PATIENCE:
-                raise InputError(f"job {job_id} did not start within an hour; see the folder log of the lab")
-        for entry in self._log.entries[self._shown :]:
-            self._report(_line(entry))
-        self._shown = len(self._log.entries)
+        for node in sorted(unusable):
+            self._avoid(node, unusable)
 
-    def _watch(self) -> None:
-        """Enter observed changes, ends first, because they free the nodes on which others started."""
-        seen = self._steering.observe()
-        for run in list(self._mirror.runs.values()):
-            if run.job_id in seen and run.job_id not in self._mirror.awaited and seen[run.job_id].state == "RUNNING":
-                self._mirror.correct(run, seen[run.job_id].nodes)
-        ended = [job for job in seen if job in self._left and seen[job].state.split()[0] in _OVER]
-        for number in sorted(ended, key=lambda number: seen[number].end):
-            self._end(self._jobs[number], seen[number])
-        running = [job for job, shown in seen.items() if shown.state in ("RUNNING", "COMPLETING")]
-        requeued = self._mirror.requeued
-        for number in sorted(running, key=lambda number: seen[number].start):
-            if number in requeued and seen[number].start >= requeued[number]:
-                del requeued[number]
-            if number in self._left and number not in requeued:
-                self._run(self._jobs[number], seen[number])
-        for number in sorted(requeued):
-            if number in seen and seen[number].state == "PENDING":
-                del requeued[number]
-                self._steering.eligible(self._jobs[number])
+    # Changes observed on Slurm.
 
-    def _run(self, job: JobState, shown: Seen) -> None:
-        """Enter the start of a job."""
-        at = self._ticks(shown.start)
-        if job.job_id in self._mirror.awaited:
-            self._mirror.confirm(job.job_id, shown.nodes, at)
-        elif job.waiting and all(self._mirror.named.owner(node).kind != Kind.BUSY for node in shown.nodes):
-            self._mirror.enter(job, shown.nodes, at)
+    def _enter_changes(self, seen: Mapping[int, Seen]) -> None:
+        """Enter ends first, because they free the nodes on which other jobs started."""
+        shadow = self.shadow
+        ended = [number for number in seen if number in self.left and seen[number].ended]
+        for number in sorted(ended, key=lambda number: (seen[number].end, number)):
+            self._end(self.jobs[number], seen[number])
+        waiting = [number for number, shown in seen.items() if number in self.left and shown.state == "PENDING"]
+        for number in sorted(waiting):
+            self._enter_return(number)
+        running = [n for n, shown in seen.items() if n in self.left and shown.state in ("RUNNING", "COMPLETING")]
+        for number in sorted(running, key=lambda number: (seen[number].start, number)):
+            old = shadow.vacating.get(number)
+            if old is not None and seen[number].start == old.start:
+                continue
+            shadow.vacating.pop(number, None)
+            if number in shadow.runs and shadow.began.get(number, seen[number].start) != seen[number].start:
+                # Slurm has requeued and started it between two readings.
+                self._enter_return(number)
+            self._begin_run(self.jobs[number], seen[number], seen)
+
+    def _enter_return(self, number: int) -> None:
+        """Enter that a job waits on Slurm."""
+        shadow = self.shadow
+        shadow.vacating.pop(number, None)
+        run = shadow.leaving.get(number)
+        if run is not None and number in shadow.began:
+            self._vacate(run)
+            shadow.vacating.pop(number, None)
+        run = shadow.runs.get(number)
+        if run is not None and number not in shadow.awaited:
+            self.reports.append(f"job {number} was requeued by Slurm")
+            shadow.preempt(run, "requeued by Slurm", failed=(shadow.named.pool, 0))
+            shadow.vacating.pop(number, None)
+        shadow.began.pop(number, None)
+
+    def _begin_run(self, job: JobState, shown: Seen, seen: Mapping[int, Seen]) -> None:
+        """Enter the start of a job, or have the job requeued if its nodes are needed otherwise."""
+        shadow, number, at = self.shadow, job.job_id, self.ticks(shown.start)
+        if number in shadow.awaited:
+            shadow.confirm(number, shown.nodes, at, shown.start)
+            run = shadow.runs[number]
+            if run.nodes != len(shown.nodes) and shown.state == "RUNNING":
+                shadow.correct(run, shown.nodes)
+            return
+        if not job.waiting:
+            return
+
+        def confirmed(run: Run, node: int) -> bool:
+            return run.job_id in seen and node in seen[run.job_id].nodes
+
+        if shadow.make_way(shown.nodes, confirmed):
+            shadow.enter(job, shown.nodes, at, shown.start)
+        else:
+            self.reports.append(f"Slurm started job {number} on nodes of another job; it is requeued")
+            shadow.vacating[number] = Vacating(shadow.now, shown.start)
 
     def _end(self, job: JobState, shown: Seen) -> None:
         """Enter the end of a job."""
-        mirror, at = self._mirror, self._ticks(shown.end)
-        self._left.discard(job.job_id)
-        if job.waiting and shown.nodes and job.job_id not in mirror.requeued:
-            self._run(job, shown)
-        elif job.job_id in mirror.awaited:
-            mirror.confirm(job.job_id, shown.nodes, self._ticks(shown.start))
-        mirror.now = max(mirror.now, at)
-        run = mirror.runs.get(job.job_id)
+        shadow, number, at = self.shadow, job.job_id, self.ticks(shown.end)
+        self.left.discard(number)
+        if number in shadow.awaited:
+            shadow.confirm(number, shown.nodes, self.ticks(shown.start), shown.start)
+        elif job.waiting and shown.nodes and number not in shadow.vacating:
+            free = {node for node in shown.nodes if shadow.named.owner(node).kind != Kind.BUSY}
+            if free == shown.nodes and shadow.make_way(shown.nodes, lambda run, node: True):
+                shadow.enter(job, shown.nodes, self.ticks(shown.start), shown.start)
+        shadow.now = max(shadow.now, at)
+        run = shadow.runs.get(number)
         if run is not None:
-            mirror.complete(run)
-            if run.type is JobType.ON_DEMAND:
-                self._service.complete(run)
-            else:
-                mirror.give_away(run)
-        elif job.job_id in mirror.leaving:
+            shadow.complete(run)
+            self._return_nodes(run)
+        elif number in shadow.leaving:
             # It was done before its warning was.
-            self._vacate(mirror.leaving[job.job_id])
-            mirror.waiting.remove(job)
+            self._vacate(shadow.leaving[number])
+            shadow.waiting.remove(job)
         elif job.waiting:
-            mirror.waiting.remove(job)
-            self._log(mirror.now, "complete", job.job_id, 0, 0, "before it was requeued")
-        mirror.requeued.pop(job.job_id, None)
+            shadow.waiting.remove(job)
+            self._log(shadow.now, "complete", number, 0, 0, "before it was requeued")
+        shadow.vacating.pop(number, None)
+
+    def _return_nodes(self, run: Run) -> None:
+        """Distribute the nodes of an ended run."""
+        if run.type is JobType.ON_DEMAND:
+            self._service.complete(run)
+        else:
+            self.shadow.give_away(run)
+
+    # What Slurm refuses.
+
+    def _accept(self, number: int, what: str, shown: Seen | None) -> None:
+        """Take what Slurm has as given."""
+        shadow, run = self.shadow, self.shadow.runs.get(number)
+        if what == "submit":
+            if number in self.left:
+                self.reports.append(f"job {number} cannot be submitted; it is left out")
+                self.left.discard(number)
+                ordered = shadow.withdraw(self.jobs[number])
+                if ordered is not None:
+                    self._return_nodes(ordered)
+            return
+        if run is None or shown is None or not is_malleable(run) or number in shadow.awaited:
+            return
+        extra = shown.nodes - shadow.named.numbers(run)
+        if all(shadow.named.owner(node) is shadow.named.pool or shadow.exchange(node, extra) for node in extra):
+            self.reports.append(f"job {number} cannot be resized; it goes on with {len(shown.nodes)} nodes")
+            shadow.correct(run, shown.nodes)
+        else:
+            self.reports.append(f"job {number} cannot give up nodes that are needed; it is requeued")
+            shadow.preempt(run, "cannot be resized", failed=(shadow.named.pool, 0))
+
+    def _avoid(self, node: int, unusable: Collection[int]) -> None:
+        """Choose another node for an ordered run."""
+        owner = self.shadow.named.owner(node)
+        if isinstance(owner, Run) and owner.job_id in self.shadow.awaited and self.shadow.exchange(node, unusable):
+            self.reports.append(f"job {owner.job_id} gets another node than {node}, which cannot be used")
+
+    # The service's own events.
 
     def _start_tenants(self) -> None:
-        mirror = self._mirror
-        if not (mirror.reservations and mirror.cluster.totals[Kind.HELD] and mirror.waiting.jobs):
+        shadow = self.shadow
+        if not (shadow.reservations and shadow.cluster.totals[Kind.HELD] and shadow.waiting.jobs):
             return
-        for start in self._tenants(mirror):
-            if start.job_id in mirror.requeued:
+        for start in self._tenants(shadow):
+            if start.job_id in shadow.vacating:
                 continue  # it has not left its nodes
             draws = start.draws or {}
             lenders: dict[Lender, int] = {
-                item: draws[item.job_id] for item in mirror.reservations if item.job_id in draws
+                item: draws[item.job_id] for item in shadow.reservations if item.job_id in draws
             }
-            mirror.start(self._jobs[start.job_id], lenders.items(), start.cause, lenders)
+            shadow.start(self.jobs[start.job_id], lenders.items(), start.cause, lenders)
 
     def _vacate(self, run: Run) -> None:
         """A warning is over."""
-        run.end = min(run.end, self._mirror.now)
-        for gathering in self._mirror.vacate(run):
+        run.end = min(run.end, self.shadow.now)
+        for gathering in self.shadow.vacate(run):
             self._service.launch(gathering)
 
     # The interface that the system and the service call.
@@ -229,27 +293,18 @@ class _Controller:
 
     def update_end(self, run: Run) -> None:
         """A run was preempted: without a warning its job is requeued after the grace."""
-        if run.over:
+        if run.over and run.job_id not in self.shadow.awaited:
             self._back(run.job, self._grace)
 
     def schedule_requeue(self, job: JobState) -> None:
         """A warning is over: the job is requeued."""
-        self._mirror.requeue(job)
+        self.shadow.requeue(job)
         self._back(job, 0)
 
     def _back(self, job: JobState, grace: int) -> None:
-        if job.job_id in self._mirror.requeued or job.job_id not in self._left:
-            return
-        self._mirror.requeued[job.job_id] = inf
-        if grace:
-            self._at(self._mirror.now + grace, lambda: self._requeue(job))
-        else:
-            self._mirror.orders.append(lambda: self._requeue(job))
-
-    def _requeue(self, job: JobState) -> None:
-        if job.job_id in self._left:
-            self._mirror.requeued[job.job_id] = self._slurm.now()
-            self._steering.requeue(job)
+        shadow = self.shadow
+        if job.job_id not in shadow.vacating and job.job_id in self.left and job.job_id in shadow.began:
+            shadow.vacating[job.job_id] = Vacating(shadow.now + grace, shadow.began[job.job_id])
 
     def plan(self, at: int, run: Run, reservation: Reservation) -> None:
         """A planned preemption."""
@@ -261,13 +316,3 @@ class _Controller:
 
     def _at(self, at: int, action: Callable[[], object]) -> None:
         heapq.heappush(self._due, (at, next(self._number), action))
-
-    def _ticks(self, seconds: float) -> int:
-        return to_ticks(seconds - self._begin)
-
-
-def _line(entry: Entry) -> str:
-    return (
-        f"{to_seconds(entry.time) / 60:8.2f} min  {entry.event} of job {entry.job_id}: {entry.before} to {entry.after} "
-        f"nodes{', ' if entry.cause else ''}{entry.cause}"
-    )

@@ -5,17 +5,20 @@ One difference changes all later states. Each decision is therefore compared sep
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import exp, log
 
 from experiments.slurm.recorded_replay import Replay, ReplayedJob
 from policies.backfilling import Backfilling
+from policies.order import Order
+from policies.orders.fairshare import account_name
 from policies.port import Reservation, RunningJob, Window
 from policies.slurm_backfill import SlurmBackfill, Wish, best_fit, named_starts
-from workloads.ground.units import to_ticks
+from workloads.ground.units import SECOND, to_ticks
 from workloads.table.job import JobType
 
-__all__ = ["InstantDecision", "decisions"]
+__all__ = ["InstantDecision", "decisions", "queue_in_order"]
 
 
 @dataclass(frozen=True)
@@ -90,12 +93,15 @@ class _View:
     reservations: Sequence[Reservation] = ()
     windows: Sequence[Window] = ()
     kept: Sequence[int] = ()
+    usage: Mapping[str | None, float] = field(default_factory=dict)
 
     def group_usage(self, group: str | None) -> float:
-        return 0.0
+        return self.usage.get(group, 0.0)
 
 
-def decisions(replay: Replay, rule: Backfilling, lag: float, completing: float = 0.0) -> Iterator[InstantDecision]:
+def decisions(
+    replay: Replay, rule: Backfilling, lag: float, completing: float = 0.0, order: Order | None = None
+) -> Iterator[InstantDecision]:
     """All decisions of a replay: one at each instant at which a job arrived or ended while jobs waited.
 
     Parameters
@@ -103,25 +109,48 @@ def decisions(replay: Replay, rule: Backfilling, lag: float, completing: float =
     replay
         What Slurm did.
     rule
-        The backfilling rule; jobs are queued by submit.
+        The backfilling rule.
     lag
         Largest delay of a decision by Slurm [s]; events closer together form one instant.
     completing
         Longest time from the end of a job until its nodes are free [s].
+    order
+        Order of the queue in the state that Slurm was in, with usage from the replay alone; None: by submit.
     """
     jobs = replay.jobs
+    waiting = (*jobs, *replay.cancelled)
     places = {job.job_id: job.place for job in jobs if job.place}
-    for first, now in _groups(jobs, lag):
-        queue = [job for job in jobs if job.queued <= now and job.start >= first]
+    if replay.cancelled:
+        waiting = tuple(sorted(waiting, key=lambda job: (job.submit, job.job_id)))
+    cancelled = {job.job_id for job in replay.cancelled}
+    for first, now in _groups(waiting, lag):
+        # A job that is cancelled just now is not looked at any more.
+        queue = [
+            job
+            for job in waiting
+            if job.queued <= now and (job.start > now if job.job_id in cancelled else job.start >= first)
+        ]
         if not queue:
             continue
+        if order is not None:
+            queue = queue_in_order(order, now, queue, jobs, replay.nodes)
         running = [job for job in jobs if job.start < first and job.end > now]
-        did = frozenset(job.job_id for job in queue if job.start <= now + lag)
-        if isinstance(rule, SlurmBackfill):
-            would = _placed_starts(rule, now, queue, running, replay.nodes, places)
-        else:
-            would = _rule_starts(rule, now, queue, running, replay.nodes)
-        soon = frozenset(job.job_id for job in queue if now + lag < job.start <= now + lag + completing)
+        did = frozenset(job.job_id for job in queue if job.start <= now + lag and job.job_id not in cancelled)
+        within = now + lag + completing
+        soon = frozenset(job.job_id for job in queue if now + lag < job.start <= within and job.job_id not in cancelled)
+        over = frozenset(job.job_id for job in queue if replay.limits.excess([job], running))
+        while True:
+            allowed = [job for job in queue if job.job_id not in over]
+            if isinstance(rule, SlurmBackfill):
+                known = dict(places)
+                would = _placed_starts(rule, now, allowed, running, replay.nodes, known)
+            else:
+                known, would = places, _rule_starts(rule, now, allowed, running, replay.nodes)
+            more = replay.limits.excess([job for job in allowed if job.job_id in would], running)
+            if not more:
+                break
+            over |= more
+        places = known
         yield InstantDecision(now, did, would, soon)
 
 
@@ -135,6 +164,50 @@ def _groups(jobs: Sequence[ReplayedJob], lag: float) -> Iterator[tuple[float, fl
             first = time
         last = time
     yield first, last
+
+
+def queue_in_order(
+    order: Order, now: float, queue: Sequence[ReplayedJob], jobs: Sequence[ReplayedJob], nodes: int
+) -> list[ReplayedJob]:
+    """The queue in an order; jobs that are equal stay by submit.
+
+    Parameters
+    ----------
+    order
+        The order.
+    now
+        The time [s].
+    queue
+        Waiting jobs.
+    jobs
+        Jobs that run or have run, for the usage.
+    nodes
+        Size of the machine.
+    """
+    usage = _usage(jobs, now, order.half_life) if order.half_life is not None else {}
+    waiting = [_waiting(job) for job in queue]
+    view = _View(to_ticks(now), nodes, nodes, waiting, (), usage=usage)
+    key = order.at(view) if order.at is not None else lambda job: order.key(job, view.now)
+    ranked = sorted(zip(waiting, queue, strict=True), key=lambda pair: (key(pair[0]), pair[1].submit, pair[1].job_id))
+    return [job for _, job in ranked]
+
+
+def _usage(jobs: Sequence[ReplayedJob], now: float, half_life: float) -> dict[str | None, float]:
+    """Decayed node-ticks by account at a time, and those of all (None)."""
+    rate = log(2) / half_life
+    found: dict[str | None, float] = {None: 0.0}
+    for job in jobs:
+        if job.start < now:
+            ends = min(job.end, now)
+            used = job.nodes * (exp(-rate * (now - ends)) - exp(-rate * (now - job.start))) / rate * SECOND
+            for group in (account_name(_waiting(job)), None):
+                found[group] = found.get(group, 0.0) + used
+    return found
+
+
+def _waiting(job: ReplayedJob) -> _Waiting:
+    times = to_ticks(job.submit), to_ticks(job.queued)
+    return _Waiting(job.job_id, *times, job.nodes, to_ticks(job.walltime), user=job.user, project=job.account)
 
 
 def _placed_starts(
@@ -178,10 +251,7 @@ def _rule_starts(
         now=to_ticks(now),
         nodes=nodes,
         free=nodes - sum(job.nodes for job in running),
-        queue=[
-            _Waiting(job.job_id, to_ticks(job.submit), to_ticks(job.queued), job.nodes, to_ticks(job.walltime))
-            for job in queue
-        ],
+        queue=[_waiting(job) for job in queue],
         releases=ends,
     )
     return frozenset(start.job_id for start in rule(view))

@@ -12,7 +12,7 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,17 @@ from workloads.ground.documents import read_json
 from workloads.ground.errors import InputError, ParameterError, TraceError
 from workloads.ground.files import atomic_open
 
-__all__ = ["FASTEST", "PARAMETERS", "SCHEDULERS", "Lab", "is_running", "open_lab", "start_lab", "stop_lab"]
+__all__ = [
+    "FASTEST",
+    "PARAMETERS",
+    "SCHEDULERS",
+    "Lab",
+    "add_owners",
+    "is_running",
+    "open_lab",
+    "start_lab",
+    "stop_lab",
+]
 
 #: Largest speed: with a faster clock the schedulers' intervals become too short.
 FASTEST = 200
@@ -113,7 +123,15 @@ class Lab:
 
 
 def start_lab(
-    directory: Path, *, nodes: int, speed: float, port: int, accounting: bool, scheduler: str, parameters: str
+    directory: Path,
+    *,
+    nodes: int,
+    speed: float,
+    port: int,
+    accounting: bool,
+    scheduler: str,
+    parameters: str,
+    settings: Sequence[str] = (),
 ) -> Lab:
     """Start a lab in a directory, removing files of an earlier lab.
 
@@ -123,6 +141,8 @@ def start_lab(
         Absolute path.
     nodes, speed, port, accounting, scheduler, parameters
         As of :class:`Lab`.
+    settings
+        Further lines of slurm.conf, as ``Name=value``; a name that the lab sets is replaced.
 
     Raises
     ------
@@ -139,7 +159,7 @@ def start_lab(
     try:
         if speed != 1:
             lab = _with_clock(lab)
-        _write(lab)
+        _write(lab, settings)
         _start(lab)
     except BaseException:
         end(directory, ())
@@ -165,6 +185,32 @@ def open_lab(directory: Path) -> Lab:
 def is_running(directory: Path) -> bool:
     """Whether a controller runs in this directory."""
     return "slurmctld" in lab_processes(directory).values()
+
+
+def add_owners(lab: Lab, accounts: Iterable[str], qos: Iterable[str]) -> None:
+    """Add accounts and QOS to the database of a lab, and let its user use them; those that it has stay.
+
+    Raises
+    ------
+    InputError
+        If a name has other characters than letters, digits, ``_``, ``.`` and ``-``, or Slurm refuses one.
+    """
+    for kind, names in (("account", sorted(accounts)), ("qos", sorted(qos))):
+        known = set(
+            lab.call(
+                ["sacctmgr", "-n", "-P", "show", kind, "format=Name" if kind == "qos" else "format=Account"]
+            ).split()
+        )
+        for name in names:
+            if not re.fullmatch(r"[A-Za-z0-9_.-]{1,40}", name):
+                raise ParameterError("owner", f"names of {kind} with letters, digits, _, . and -", name)
+            if name.lower() not in known:
+                lab.call(["sacctmgr", "-n", "-i", "add", kind, name])
+            if kind == "account":
+                # For a user that has the account it says that there is one already.
+                lab.answers(["sacctmgr", "-n", "-i", "add", "user", getpass.getuser(), f"account={name}"])
+            else:
+                lab.call(["sacctmgr", "-n", "-i", "modify", "user", getpass.getuser(), "set", f"qos+={name}"])
 
 
 def stop_lab(directory: Path) -> int:
@@ -268,7 +314,7 @@ def _forget_clock(lab: Lab) -> None:
                 path.unlink(missing_ok=True)
 
 
-def _write(lab: Lab) -> None:
+def _write(lab: Lab, settings: Sequence[str]) -> None:
     """Write configurations, key and document."""
     first = lab.port + 4
     several = lab.nodes > 1
@@ -292,7 +338,8 @@ def _write(lab: Lab) -> None:
         "NODES": f"n[1-{lab.nodes}]" if several else "n1",
         "NODE_PORTS": f"[{first}-{first + lab.nodes - 1}]" if several else str(first),
     }
-    (lab.place / "slurm.conf").write_text(fill_template("slurm.conf", values))
+    configuration = _with_settings(fill_template("slurm.conf", values), settings)
+    (lab.place / "slurm.conf").write_text(configuration)
     database = lab.place / "slurmdbd.conf"
     database.write_text(fill_template("slurmdbd.conf", values))
     database.chmod(0o600)
@@ -303,6 +350,13 @@ def _write(lab: Lab) -> None:
     (lab.place / "env").write_text(f"{exports}export PATH=$PATH:{_PATH}\n")
     with atomic_open(lab.place / _DOCUMENT) as file:
         json.dump(asdict(lab), file, indent=1)
+
+
+def _with_settings(text: str, settings: Sequence[str]) -> str:
+    """The configuration with further lines; nodes and partitions are added to those that are there."""
+    names = {setting.partition("=")[0].lower() for setting in settings} - {"nodename", "partitionname"}
+    kept = [line for line in text.splitlines() if line.partition("=")[0].lower() not in names]
+    return "\n".join([*kept, *settings, ""])
 
 
 def _start(lab: Lab) -> None:

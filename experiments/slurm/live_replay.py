@@ -163,7 +163,8 @@ def replay_on(
                 "-J",
                 f"j{submit.number}",
             ]
-            words += ["-o", "/dev/null", *options, "--wrap", f"exec sleep {submit.runtime:g}"]
+            owner = [f"--{'uid' if name == 'user' else name}={value}" for name, value in submit.owner.items()]
+            words += ["-o", "/dev/null", *options, *owner, "--wrap", f"exec sleep {submit.runtime:g}"]
             jobs[int(patiently(slurm, words).split(";")[0])] = submit
         log(f"submitted {len(jobs):,} jobs, at most {late:.1f} s late")
         while _waiting(slurm, jobs):
@@ -226,6 +227,7 @@ def _row(submit: Submit, number: int, times: Mapping[str, float], state: str, by
         "by": by,
         "slurm_id": number,
         "node_list": nodes,
+        **submit.owner,
     }
 
 

@@ -49,10 +49,11 @@ class NamedCluster(Cluster):
         """The nodes of an account."""
         return {number for number, owner in self._owners.items() if owner is account}
 
-    def swap(self, account: Account, wanted: set[int]) -> None:
-        """Exchange nodes of an account for these nodes, as many as it can give."""
+    def swap(self, account: Account, wanted: set[int], given: set[int] | None = None) -> None:
+        """Exchange nodes of an account, those ``given`` or any others, for these nodes, as many as it can give."""
         has = self.numbers(account)
-        for number, other in zip(sorted(wanted - has), sorted(has - wanted), strict=False):
+        away = has - wanted if given is None else has & given
+        for number, other in zip(sorted(wanted - has), sorted(away), strict=False):
             self._owners[number], self._owners[other] = account, self._owners[number]
 
     def count_by_account(self, numbers: Iterable[int]) -> dict[Account, int]:

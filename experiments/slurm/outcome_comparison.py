@@ -14,7 +14,9 @@ from workloads.ground.units import to_seconds
 __all__ = ["EVENT_COLUMNS", "concurrence", "concurrence_summary", "concurrence_table"]
 
 #: Columns of the table of events; times from the first event of the job table.
-EVENT_COLUMNS = ("job_id", "event", "slurm_s", "simulator_s", "difference_s", "slurm_nodes", "simulator_nodes")
+EVENT_COLUMNS = (
+    *("job_id", "event", "slurm_s", "simulator_s", "difference_s", "slurm_nodes", "simulator_nodes", "comparison"),
+)
 _SHOWN = (
     Quantity("job_id", "job"),
     Quantity("event"),
@@ -23,16 +25,26 @@ _SHOWN = (
     Quantity("difference_s", "difference", "s", digits=0),
     Quantity("slurm_nodes", "Slurm", group="nodes after"),
     Quantity("simulator_nodes", "simulator", group="nodes after"),
+    Quantity("comparison"),
 )
 
 
-def concurrence(slurm: Iterable[Entry], simulator: Iterable[Entry]) -> list[dict[str, Any]]:
+def concurrence(slurm: Iterable[Entry], simulator: Iterable[Entry], tolerance: float) -> list[dict[str, Any]]:
     """Match the events of both logs, except submits: the first event of a kind of a job with the first, and so on.
+
+    Parameters
+    ----------
+    slurm, simulator
+        Entries of both logs.
+    tolerance
+        Difference of two times that counts as none [s].
 
     Returns
     -------
     list of dict
         Rows with :data:`EVENT_COLUMNS`, ordered by the earlier of both times; None where one side has no such event.
+        ``comparison`` is ``equal`` (the same nodes at the same time), ``late`` (the same nodes later on Slurm) or
+        ``different``.
     """
     pairs: dict[tuple[int, str, int], list[Entry | None]] = {}
     for side, entries in enumerate((slurm, simulator)):
@@ -44,18 +56,17 @@ def concurrence(slurm: Iterable[Entry], simulator: Iterable[Entry]) -> list[dict
             event = "complete" if entry.event == "kill" else entry.event
             times[entry.job_id, event] += 1
             pairs.setdefault((entry.job_id, event, times[entry.job_id, event]), [None, None])[side] = entry
-    rows = [_row(job_id, event, *pair) for (job_id, event, _), pair in pairs.items()]
+    rows = [_row(job_id, event, there, here, tolerance) for (job_id, event, _), (there, here) in pairs.items()]
     return sorted(rows, key=lambda row: min(row[name] for name in ("slurm_s", "simulator_s") if row[name] is not None))
 
 
 def concurrence_summary(rows: Sequence[dict[str, Any]], tolerance: float) -> str:
-    """Sentence with the number of events that agree in nodes and, within a tolerance, in time."""
-    both = [row for row in rows if row["difference_s"] is not None]
-    near = [row for row in both if abs(row["difference_s"]) <= tolerance]
-    same = [row for row in near if row["slurm_nodes"] == row["simulator_nodes"]]
+    """Sentence with the number of events that are equal within a tolerance [s], late, and different."""
+    counts = Counter(row["comparison"] for row in rows)
+    alone = sum(row["difference_s"] is None for row in rows)
     return (
-        f"{len(same):,} of {len(rows):,} events are the same within {tolerance:g} s; {len(both) - len(same):,} differ "
-        f"in time or nodes, {len(rows) - len(both):,} are on one side alone"
+        f"{counts['equal']:,} of {len(rows):,} events are equal within {tolerance:g} s, {counts['late']:,} late, "
+        f"{counts['different']:,} different, of which {alone:,} on one side alone"
     )
 
 
@@ -64,15 +75,22 @@ def concurrence_table(rows: Sequence[dict[str, Any]]) -> str:
     return render(rows, _SHOWN)
 
 
-def _row(job_id: int, event: str, slurm: Entry | None, simulator: Entry | None) -> dict[str, Any]:
+def _row(job_id: int, event: str, slurm: Entry | None, simulator: Entry | None, tolerance: float) -> dict[str, Any]:
     there = None if slurm is None else to_seconds(slurm.time)
     here = None if simulator is None else to_seconds(simulator.time)
+    difference = None if there is None or here is None else there - here
+    nodes = None if slurm is None else slurm.after, None if simulator is None else simulator.after
+    if difference is None or nodes[0] != nodes[1] or difference < -tolerance:
+        comparison = "different"
+    else:
+        comparison = "equal" if difference <= tolerance else "late"
     return {
         "job_id": job_id,
         "event": event,
         "slurm_s": there,
         "simulator_s": here,
-        "difference_s": None if there is None or here is None else there - here,
-        "slurm_nodes": None if slurm is None else slurm.after,
-        "simulator_nodes": None if simulator is None else simulator.after,
+        "difference_s": difference,
+        "slurm_nodes": nodes[0],
+        "simulator_nodes": nodes[1],
+        "comparison": comparison,
     }

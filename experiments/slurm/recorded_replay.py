@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from experiments.slurm.numbered_nodes import node_numbers
+from experiments.slurm.queue_limits import NO_LIMITS, QueueLimits
 from experiments.tables import read_csv, write_csv
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
+from workloads.logs.cancellations import keep_cancelled_jobs
+from workloads.logs.node_names import NamedNodes, NodeNumbers
 from workloads.logs.readers import read_trace
+from workloads.logs.trace import TraceJob
 from workloads.table.job import Job, JobType
 
 __all__ = ["ACTUAL", "Replay", "ReplayedJob", "read_replay", "write_actual"]
 
 #: The table of a replay, in its directory.
 ACTUAL = "actual.csv"
+_OWNERS = ("user", "account", "qos", "partition")
+_TASKS = 1 << 32
+#: Size of a machine for the numbers of its nodes, where nothing says it.
+_LARGEST = 1_000_000
 _NUMBERS = ("id", "submit", "start", "end", "nodes", "walltime")
 
 
@@ -40,6 +49,10 @@ class ReplayedJob:
         Its nodes as bits of a number; 0: unknown.
     eligible
         Eligible time, if later than its submit; else None.
+    user, account, qos
+        Of the job; empty: unknown.
+    array
+        Slurm's id of the array that it is a task of; 0: of none.
     """
 
     job_id: int
@@ -51,6 +64,10 @@ class ReplayedJob:
     by: str = ""
     place: int = 0
     eligible: float | None = None
+    user: str = field(default="", compare=False)
+    account: str = field(default="", compare=False)
+    qos: str = field(default="", compare=False)
+    array: int = field(default=0, compare=False)
 
     @property
     def queued(self) -> float:
@@ -75,15 +92,36 @@ class Replay:
         By submit.
     nodes
         Size of the machine.
+    cancelled
+        Jobs that were cancelled in the queue, then their start and end.
+    limits
+        Limits that kept eligible jobs from starting.
     """
 
     name: str
     jobs: tuple[ReplayedJob, ...]
     nodes: int
+    cancelled: tuple[ReplayedJob, ...] = ()
+    limits: QueueLimits = NO_LIMITS
 
     def table(self) -> list[Job]:
-        """Job table for the simulator, with the recorded runtimes."""
-        return [
+        """Job table for the simulator, with the recorded runtimes; cancelled jobs leave the queue when they did."""
+        left = [
+            Job(
+                job_id=job.job_id,
+                type=JobType.RIGID,
+                submit=job.submit,
+                nodes=job.nodes,
+                runtime=job.walltime,
+                walltime=job.walltime,
+                eligible=job.eligible,
+                cancelled_at=job.end,
+                user=job.user,
+                project=job.account,
+            )
+            for job in self.cancelled
+        ]
+        return left + [
             Job(
                 job_id=job.job_id,
                 type=JobType.RIGID,
@@ -92,12 +130,14 @@ class Replay:
                 runtime=min(job.end - job.start, job.walltime),
                 walltime=job.walltime,
                 eligible=job.eligible,
+                user=job.user,
+                project=job.account,
             )
             for job in self.jobs
         ]
 
 
-def read_replay(path: str | Path, nodes: int | None) -> Replay:
+def read_replay(path: str | Path, nodes: int | None, limits: QueueLimits = NO_LIMITS) -> Replay:
     """A replay from its directory, or from a log that records waits.
 
     Parameters
@@ -106,6 +146,8 @@ def read_replay(path: str | Path, nodes: int | None) -> Replay:
         A directory of ``holdfast slurm replay``, its table ``actual.csv``, or a log (sacct, SWF).
     nodes
         Size of the machine; None: as many as the jobs held at once, or as the log says.
+    limits
+        Limits of the site.
 
     Raises
     ------
@@ -114,15 +156,19 @@ def read_replay(path: str | Path, nodes: int | None) -> Replay:
     """
     place = Path(path)
     table = place / ACTUAL if place.is_dir() else place
+    jobs: list[ReplayedJob] = []
+    cancelled: list[ReplayedJob] = []
     if table.name == ACTUAL:
         jobs, size = [_job(table, line, row) for line, row in enumerate(read_csv(table), 2)], None
     else:
-        trace = read_trace(place)
-        jobs = [
-            ReplayedJob(number, job.submit, start, start + job.runtime, job.nodes, job.walltime, eligible=job.eligible)
-            for number, job in enumerate(trace.jobs, 1)
-            if (start := job.start) is not None
-        ]
+        trace = keep_cancelled_jobs(read_trace(place))
+        numbers = NodeNumbers(_node_names(trace.jobs), nodes or trace.nodes or _LARGEST)
+        for number, job in enumerate(trace.jobs, 1):
+            if job.cancelled_at is not None:
+                cancelled.append(_logged(number, job, job.cancelled_at, job.cancelled_at, 0))
+            elif (start := job.start) is not None:
+                bits = numbers.bits(job.node_list, job.nodes)
+                jobs.append(_logged(number, job, start, start + job.runtime, bits))
         size = trace.nodes
     if not jobs:
         raise TraceError(table, None, "holds no job with a recorded start")
@@ -133,13 +179,30 @@ def read_replay(path: str | Path, nodes: int | None) -> Replay:
     largest = max(job.nodes for job in jobs)
     if largest > machine:
         raise InputError(f"{table}: a job has {largest:,} nodes, and the machine {machine:,}; give it with --nodes")
-    return Replay(place.name if place.name != ACTUAL else place.parent.name, tuple(jobs), machine)
+    name = place.name if place.name != ACTUAL else place.parent.name
+    return Replay(name, tuple(jobs), machine, tuple(job for job in cancelled if job.nodes <= machine), limits)
+
+
+def _logged(number: int, job: TraceJob, start: float, end: float, bits: int) -> ReplayedJob:
+    """A job of a log."""
+    # Readers of sacct number task 4 of array 123 as 123 x 2^32 + 4, and components of a job from 2^31 on.
+    array, task = divmod(job.job_id, _TASKS)
+    return ReplayedJob(
+        *(number, job.submit, start, end, job.nodes, job.walltime),
+        place=bits,
+        eligible=job.eligible,
+        user=job.user,
+        account=job.project,
+        qos=job.qos,
+        array=array if task < _TASKS // 2 else 0,
+    )
 
 
 def write_actual(directory: Path, rows: list[dict[str, Any]]) -> None:
     """Write the table of a replay."""
     held = ("eligible",) if any(row.get("eligible") is not None for row in rows) else ()
-    columns = (*_NUMBERS, *held, "state", "by", "slurm_id", "node_list")
+    owners = tuple(name for name in _OWNERS if any(row.get(name) for row in rows))
+    columns = (*_NUMBERS, *held, "state", "by", "slurm_id", "node_list", *owners)
     write_csv(directory / ACTUAL, [{**dict.fromkeys(held), **row} for row in rows], columns)
 
 
@@ -162,13 +225,22 @@ def _job(path: Path, line: int, row: dict[str, Any]) -> ReplayedJob:
     if not (submit <= start < end and walltime > 0):
         raise TraceError(path, line, "submit, start and end must follow one another, and the walltime must be positive")
     place = _place(str(row.get("node_list") or ""), int(nodes))
-    return ReplayedJob(int(number), submit, start, end, int(nodes), walltime, str(row.get("by") or ""), place, held)
+    by, user, account, qos = (str(row.get(name) or "") for name in ("by", "user", "account", "qos"))
+    return ReplayedJob(int(number), submit, start, end, int(nodes), walltime, by, place, held, user, account, qos)
 
 
 def _place(text: str, nodes: int) -> int:
     """Nodes of a list such as ``n[1-4,7]`` as bits; 0 if their number or prefix differs."""
     place = sum(1 << (number - 1) for number in node_numbers(text))
     return place if place.bit_count() == nodes else 0
+
+
+def _node_names(jobs: Iterable[TraceJob]) -> frozenset[str]:
+    """Names of the nodes that jobs of a log ran on; empty if it names none."""
+    nodes = NamedNodes()
+    for job in jobs:
+        nodes.add(job.node_list)
+    return nodes.names
 
 
 def _busiest(jobs: list[ReplayedJob]) -> int:

@@ -1,14 +1,15 @@
-"""Shadow of a Slurm: the simulator's system in Slurm's state, with transitions executed by Slurm commands.
+"""Shadow of a Slurm: the simulator's system in Slurm's state, with transitions that are then carried out on Slurm.
 
-Policies and the on-demand service see and change it as they do in a simulation. Changes that Slurm makes by itself
-(starts of waiting jobs, ends of runs) are entered when they are observed.
+Policies and the on-demand service see and change it as they do in a simulation. It is the desired state of Slurm.
+Changes that Slurm makes by itself (starts of waiting jobs, ends of runs) are entered when they are observed. It sends
+no command: :mod:`experiments.slurm.reconciliation` compares it with Slurm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import NamedTuple
 
-from experiments.slurm.actuator import Steering
 from experiments.slurm.named_cluster import NamedCluster
 from simulator.machine.cluster import Account
 from simulator.machine.event_log import EventLog
@@ -17,97 +18,145 @@ from simulator.machine.node_accounts import Gathering, Lender, Reservation, Run
 from simulator.machine.run import JobRun, is_malleable
 from simulator.machine.system import System, Timing
 from simulator.options import Options
-from workloads.ground.units import to_seconds
-from workloads.table.job import JobType
 
-__all__ = ["Mirror"]
-
-#: Time for which nodes stay reserved beyond the expected need [s].
-_SPARE = 600.0
+__all__ = ["ShadowSystem", "Vacating"]
 
 
-class Mirror(System):
+class Vacating(NamedTuple):
+    """A run that has ended in the shadow and is to end on Slurm, where its job then waits.
+
+    Attributes
+    ----------
+    due
+        When it is to be requeued [ticks].
+    start
+        Start of the run on Slurm [s since 1970].
+    """
+
+    due: int
+    start: float
+
+
+class ShadowSystem(System):
     """The simulator's system, executed on a Slurm.
 
     Parameters
     ----------
     nodes, options, log, timing
         As of :class:`~simulator.machine.system.System`.
-    steering
-        Executes the commands.
 
     Attributes
     ----------
-    orders
-        Commands to execute once the nodes that they need are reserved.
+    named
+        The accounts of its nodes by number.
     awaited
         Ordered runs that have not been observed, by job, with their index in the log.
-    requeued
-        Jobs ordered back into the queue and not yet observed there, with the time of the command [s since 1970];
-        infinite: not yet sent.
-    moving
-        Number of nodes that stay reserved until an order has been executed.
+    vacating
+        Runs that are to end on Slurm, by job.
+    began
+        Start on Slurm of the last observed run of each job [s since 1970].
+    borrowers
+        Jobs that run on nodes of lenders, which no other job may take in between.
     """
 
-    def __init__(self, nodes: int, options: Options, log: EventLog, timing: Timing, steering: Steering) -> None:
+    def __init__(self, nodes: int, options: Options, log: EventLog, timing: Timing) -> None:
         super().__init__(nodes, options, log, timing)
         self.named = NamedCluster(nodes)
         self.cluster = self.named
-        self.steering = steering
-        self.orders: list[Callable[[], None]] = []
         self.awaited: dict[int, tuple[Run, int]] = {}
-        self.requeued: dict[int, float] = {}
-        self.moving: set[int] = set()
-        self._borrowers: set[int] = set()
+        self.vacating: dict[int, Vacating] = {}
+        self.began: dict[int, float] = {}
+        self.borrowers: set[int] = set()
         self._entering = False
 
-    def enter(self, job: JobState, nodes: set[int], at: int) -> None:
-        """Enter a waiting job that Slurm has started on these nodes."""
+    def enter(self, job: JobState, nodes: Collection[int], at: int, began: float) -> None:
+        """Enter a waiting job that Slurm has started on these nodes, free or held ones."""
         self.now = max(self.now, at)
         self.named.choice = set(nodes)
         self._entering = True
         try:
             # Nodes of a reservation: Slurm was faster than the reservation.
-            run = self.start(job, self.named.count_by_account(nodes).items(), "started by Slurm")
+            self.start(job, self.named.count_by_account(nodes).items(), "started by Slurm")
         finally:
             self._entering = False
             self.named.choice = set()
-        if job.type is JobType.MALLEABLE:
-            self.orders.append(lambda: self.steering.limit(job, job.limit(run.nodes)))
+        self.began[job.job_id] = began
 
-    def confirm(self, job_id: int, nodes: set[int], at: int) -> None:
+    def make_way(self, nodes: Collection[int], confirmed: Callable[[Run, int], bool]) -> bool:
+        """Free nodes on which Slurm has started a job, and return whether that is possible.
+
+        An ordered run, or an arrived job that gathers nodes, gets other free nodes in exchange.
+
+        Parameters
+        ----------
+        nodes
+            The nodes.
+        confirmed
+            Whether a run is on a node according to Slurm.
+        """
+        for node in sorted(nodes):
+            owner = self.named.owner(node)
+            if isinstance(owner, Run) and owner.job_id not in self.awaited:
+                if confirmed(owner, node) or not is_malleable(owner) or owner.nodes == 1:
+                    return False
+                self.correct(owner, self.named.numbers(owner) - {node})
+            elif isinstance(owner, Run | Gathering) and not self.exchange(node, nodes):
+                return False
+        return True
+
+    def exchange(self, node: int, bad: Collection[int]) -> bool:
+        """Give the account of a node a free one that is not bad instead; returns whether there is one."""
+        spare = self.named.numbers(self.named.pool).difference(bad)
+        if not spare:
+            return False
+        self.named.swap(self.named.owner(node), {min(spare)}, {node})
+        return True
+
+    def confirm(self, job_id: int, nodes: Collection[int], at: int, began: float) -> None:
         """Enter the observed start of an ordered run: its time and nodes."""
         run, place = self.awaited.pop(job_id)
         # Slurm may have been faster than the order.
-        self.named.swap(run, nodes)
+        self.named.swap(run, set(nodes))
         entry = self.log.entries[place]
         self.log.entries[place] = entry._replace(time=max(entry.time, at))
         run.start = max(run.start, at)
         run.begin()
         self.expected.expect(run)
-        self._keep_until(self.named.numbers(run), lambda: self.steering.leave_reservation(run.job))
+        self.began[job_id] = began
 
-    def correct(self, run: Run, nodes: set[int]) -> None:
-        """Correct the nodes of a running job to those observed on Slurm."""
-        lost, won = self.named.numbers(run) - nodes, nodes - self.named.numbers(run)
-        if not lost and any(self.named.owner(node) is not self.named.pool for node in won):
+    def correct(self, run: Run, nodes: Collection[int]) -> None:
+        """Correct the nodes of a running malleable job to those observed on Slurm, as far as the others are free."""
+        if not is_malleable(run):
             return
-        if not is_malleable(run) or not (lost or won):
-            return
-        source, target = (run, self.named.pool) if lost else (self.named.pool, run)
-        self.named.choice = lost or won
-        before = run.nodes
-        run.settle(self.now)
-        self.named.move(source, target, len(lost or won), self.now)
-        run.update_ends(self.now)
-        self.named.choice = set()
-        self.log(self.now, "shrink" if lost else "expand", run.job_id, before, run.nodes, "as Slurm has it")
+        has = self.named.numbers(run)
+        won = {node for node in set(nodes) - has if self.named.owner(node) is self.named.pool}
+        for event, source, target, moved in (
+            ("shrink", run, self.named.pool, has - set(nodes)),
+            ("expand", self.named.pool, run, won),
+        ):
+            if moved:
+                before = run.nodes
+                run.settle(self.now)
+                self.named.choice = moved
+                self.named.move(source, target, len(moved), self.now)
+                self.named.choice = set()
+                run.update_ends(self.now)
+                self.expected.expect(run)
+                self.log(self.now, event, run.job_id, before, run.nodes, "as Slurm has it")
 
-    # Transitions executed on Slurm.
+    def withdraw(self, job: JobState) -> Run | None:
+        """Remove a job that cannot be submitted; returns its ordered run, which still holds its nodes."""
+        self.log(self.now, "cancel", job.job_id, 0, 0, "refused by Slurm")
+        self.vacating.pop(job.job_id, None)
+        if job.waiting:
+            self.waiting.remove(job)
+        ordered = self.awaited.pop(job.job_id, None)
+        if ordered is None:
+            return None
+        self.leave(ordered[0])
+        return ordered[0]
 
-    def submit(self, job: JobState, *, urgent: bool = False) -> None:
-        super().submit(job, urgent=urgent)
-        self.steering.submit(job, first=urgent)
+    # Transitions to be executed on Slurm.
 
     def start(
         self,
@@ -117,13 +166,9 @@ class Mirror(System):
         lenders: Mapping[Lender, int] | None = None,
         run: Run | None = None,
     ) -> Run:
-        waited = job.waiting
         begun = super().start(job, sources, cause, lenders, run)
         if not self._entering:
-            nodes = self.named.numbers(begun)
             self.awaited[job.job_id] = begun, len(self.log.entries) - 1
-            order = self.steering.place if waited else self.steering.submit_on
-            self.orders.append(lambda: order(job, nodes))
         return begun
 
     def preempt(
@@ -134,52 +179,12 @@ class Mirror(System):
         beneficiary: Reservation | None = None,
         failed: tuple[Account, int] | None = None,
     ) -> None:
-        job = run.job
         if claim is not None:
-            self._borrowers.add(claim[0].job.job_id)
-        self.orders.append(lambda: self.steering.ask_to_save(job))
+            self.borrowers.add(claim[0].job.job_id)
         super().preempt(run, cause, claim, beneficiary, failed)
+        self.awaited.pop(run.job_id, None)
 
     def resize(self, run: JobRun, other: Account, change: int, cause: str) -> None:
-        before = self.named.numbers(run)
+        if change < 0 and isinstance(other, Gathering):
+            self.borrowers.add(other.job.job_id)
         super().resize(run, other, change, cause)
-        after, job = self.named.numbers(run), run.job
-        if change < 0:
-            if isinstance(other, Gathering):
-                self._borrowers.add(other.job.job_id)
-            self.orders.append(lambda: self.steering.shrink(job, after))
-        else:
-            self._keep_until(after - before, lambda: self.steering.grow(job, after - before, len(after)))
-        self.orders.append(lambda: self.steering.limit(job, run.expected_end - run.start))
-
-    def _keep_until(self, nodes: set[int], order: Callable[[], None]) -> None:
-        """Keep nodes reserved until an order has been executed."""
-        self.moving |= nodes
-
-        def execute() -> None:
-            order()
-            self.moving -= nodes
-
-        self.orders.append(execute)
-
-    def follow(self) -> None:
-        """Reserve held nodes and execute the orders."""
-        self._reserve()
-        while self.orders:
-            orders, self.orders = self.orders, []
-            for order in orders:
-                order()
-        self._reserve()
-
-    def _reserve(self) -> None:
-        kept = self.named.held_nodes() | self.moving
-        ends = [max(item.estimated_arrival, self.now) + item.walltime for item in self.reservations]
-        ends += [item.ready + item.job.walltime for item in self.named.accounts() if isinstance(item, Gathering)]
-        for run in self.runs.values():
-            # Borrowed nodes must return, and no other job may take them in between.
-            if run.lenders or run.job_id in self.awaited or run.job_id in self._borrowers:
-                kept |= self.named.numbers(run)
-                ends.append(run.expected_end)
-        collects = not self.on_demand_waits and any(item.missing > 0 for item in self.reservations)
-        until = _SPARE + to_seconds(max(ends, default=self.now) - self.now)
-        self.steering.reserve(kept, until, everything=collects)

@@ -23,7 +23,7 @@ from workloads.ground.numbers import decimal
 from workloads.logs.sacct_values import parse_clock
 from workloads.machines.slurm_conf import SiteConfiguration, is_set, read_configuration
 
-__all__ = ["SiteOptions", "site_options"]
+__all__ = ["SiteOptions", "read_seconds", "site_options"]
 
 _DAY = 86_400.0
 #: Seconds of a time that is INFINITE: Slurm multiplies 2^32 - 1 minutes in 32 bits.
@@ -256,8 +256,6 @@ def _order(path: str | Path, site: SiteConfiguration, found: SiteOptions) -> Non
         found.add("order", "fcfs", weights_text)
     else:
         found.add("order", " ".join(["multifactor", *_factors(path, site, weights, found)]), weights_text)
-        period = site.value("prioritycalcperiod", "5 min, the default")
-        found.left_out.append((f"PriorityCalcPeriod {period}", "priorities are exact at each instant"))
     for factor in used:
         if factor not in _FACTORS:
             found.left_out.append((f"the weight of the {factor}", "no order has it"))
@@ -279,15 +277,14 @@ def _factors(path: str | Path, site: SiteConfiguration, weights: Mapping[str, fl
     """Parameters of the order ``multifactor``."""
     words = [f"{name}={weights[factor]:g}" for factor, name in _FACTORS.items() if weights[factor]]
     if weights["age"]:
-        age = _seconds(path, "PriorityMaxAge", site.value("prioritymaxage", "7-0"))
+        age = read_seconds(path, "PriorityMaxAge", site.value("prioritymaxage", "7-0"))
         # With a maximum age of 0 all jobs get the whole weight, so age does not affect the order.
-        words = [*words, f"max_age={age:g}"] if age else words[1:]
+        period = read_seconds(path, "PriorityCalcPeriod", site.value("prioritycalcperiod", "5"))
+        words = [*words, f"max_age={age:g}", f"period={period:g}"] if age else words[1:]
     if weights["fair share"]:
-        half_life = _seconds(path, "PriorityDecayHalfLife", site.value("prioritydecayhalflife", "7-0"))
+        half_life = read_seconds(path, "PriorityDecayHalfLife", site.value("prioritydecayhalflife", "7-0"))
         words.append(f"half_life={half_life or _NO_DECAY:g}")
-        found.left_out.append(
-            ("shares of accounts", "are in Slurm's database; accounts=N adds that N of them share equally")
-        )
+        found.left_out.append(("shares of accounts", "are in Slurm's database; shares=ACCOUNT:SHARES+... gives them"))
     if weights["job size"] and site.value("priorityfavorsmall").lower() in ("yes", "1", "true"):
         words.append("small=1")
     if weights["QOS"]:
@@ -352,8 +349,8 @@ def _number(path: str | Path, name: str, text: str) -> float:
     return float(text)
 
 
-def _seconds(path: str | Path, name: str, text: str) -> float:
-    """Seconds of minutes, ``hours:minutes:seconds``, ``days-hours``, ``days-hours:minutes`` or INFINITE."""
+def read_seconds(path: str | Path, name: str, text: str) -> float:
+    """Read a time of slurm.conf [s]: minutes, a clock time, ``days-hours``, ``days-hours:minutes`` or INFINITE."""
     if text.upper() in ("INFINITE", "UNLIMITED", "-1"):
         return float(_INFINITE)
     if re.fullmatch(r"[0-9]{1,9}", text):

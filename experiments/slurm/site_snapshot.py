@@ -19,6 +19,7 @@ from experiments.slurm.client import call
 from workloads.ground.documents import read_json
 from workloads.ground.errors import InputError, OutputError, TraceError
 from workloads.ground.files import is_plain_name, partial_name, sync
+from workloads.ground.numbers import is_number
 from workloads.logs.snapshot import MANIFEST, SNAPSHOT_FORMAT
 
 __all__ = ["Snapshot", "expand_snapshots", "is_snapshot", "read_snapshot", "take_snapshot"]
@@ -27,6 +28,7 @@ _QUEUE = "%i|%T|%V|%S|%l|%D|%u|%a|%r|%N|%C"
 _PAST = "JobID,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,NNodes,State,User,Account,Partition,QOS,NodeList"
 
 
+_QOS = "Name,Priority,GrpJobs,GrpTRES,MaxJobsPU,MaxTRESPU"
 #: Times of jobs in seconds since 1970, and others in UTC.
 _ENVIRONMENT = {"TZ": "UTC", "SLURM_TIME_FORMAT": "%s"}
 
@@ -39,10 +41,12 @@ def _commands(days: int) -> dict[str, list[str]]:
         "nodes.txt": ["scontrol", "show", "node"],
         "sprio.txt": ["sprio", "-l"],
         "sshare.txt": ["sshare", "-a", "-l", "-P"],
+        "qos.txt": ["sacctmgr", "-P", "show", "qos", f"format={_QOS}"],
         "partitions.txt": ["scontrol", "show", "partition"],
         "config.txt": ["scontrol", "show", "config"],
         "sinfo.txt": ["sinfo"],
         "sacct.txt": ["sacct", "--allusers", "-X", "-P", "--starttime", f"now-{days}days", "-o", _PAST],
+        "submits.txt": ["sacct", "-o", "JobID,SubmitLine", "--allusers", "-X", "-P", "--starttime", f"now-{days}days"],
     }
 
 
@@ -116,10 +120,13 @@ class Snapshot:
         Its directory.
     errors
         Message of the command by the name of the file; None: its output is there.
+    at
+        Time of the snapshot [s since 1970].
     """
 
     directory: Path
     errors: dict[str, str | None]
+    at: float
 
     def find(self, *names: str) -> str | None:
         """Path of the first of some files that is there."""
@@ -159,11 +166,14 @@ def read_snapshot(path: str | Path) -> Snapshot:
         if document["format"] != SNAPSHOT_FORMAT:
             raise KeyError("format")
         errors = {record["file"]: record["error"] for record in document["commands"]}
+        at = document["at"]
+        if not is_number(at):
+            raise TypeError("at")
         if not all(is_plain_name(name) and isinstance(error, str | None) for name, error in errors.items()):
             raise KeyError("commands")
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError):
         raise TraceError(manifest, None, "is not a manifest written by 'holdfast slurm snapshot'") from None
-    return Snapshot(Path(path), errors)
+    return Snapshot(Path(path), errors, at)
 
 
 def expand_snapshots(paths: Sequence[str], needed: str, *further: str) -> tuple[str, ...]:

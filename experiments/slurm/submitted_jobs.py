@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,8 +17,10 @@ from workloads.logs.trace import Trace, TraceJob
 if TYPE_CHECKING:
     from workloads.table.job import Job
 
-__all__ = ["Submit", "generate_workload", "make_submits"]
+__all__ = ["OWNERS", "Submit", "generate_workload", "make_submits"]
 
+#: What a job may be submitted with, and where a job of a workload has it.
+OWNERS: Mapping[str, str] = {"account": "project", "qos": "qos", "partition": "partition", "user": "user"}
 #: Typical requests [min], and sizes on a machine of 16 nodes.
 _REQUESTS = (10, 15, 20, 30, 60, 90, 120)
 _SIZES = (1, 1, 2, 2, 4, 4, 8, 8, 16, 3, 5, 12)
@@ -40,6 +42,8 @@ class Submit:
         Runtime [s], for which the job sleeps.
     minutes
         Limit [min].
+    owner
+        Account, QOS, partition and user to submit it with, by the name of sbatch's option; others are the defaults.
     """
 
     number: int
@@ -47,10 +51,20 @@ class Submit:
     nodes: int
     runtime: float
     minutes: int
+    owner: Mapping[str, str] = field(default_factory=dict)
 
 
-def make_submits(jobs: Iterable[TraceJob | Job], nodes: int) -> list[Submit]:
+def make_submits(jobs: Iterable[TraceJob | Job], nodes: int, owners: Collection[str] = ()) -> list[Submit]:
     """Jobs of a workload by submit, with walltimes rounded up to minutes; a held job is submitted when eligible.
+
+    Parameters
+    ----------
+    jobs
+        The jobs.
+    nodes
+        Size of the machine.
+    owners
+        What of :data:`OWNERS` each job is submitted with, as far as the workload says.
 
     Raises
     ------
@@ -65,12 +79,13 @@ def make_submits(jobs: Iterable[TraceJob | Job], nodes: int) -> list[Submit]:
             raise InputError(f"job {job.job_id} has {job.nodes:,} nodes, and the machine {nodes:,}")
         minutes = max(1, math.ceil(job.walltime / MINUTE - 1e-9))
         at = job.submit if job.eligible is None else max(job.submit, job.eligible)
-        made.append(Submit(place, float(at), job.nodes, float(job.runtime), minutes))
+        owner = {name: str(value) for name in owners if (value := getattr(job, OWNERS[name], ""))}
+        made.append(Submit(place, float(at), job.nodes, float(job.runtime), minutes, owner))
     if not made:
         raise InputError("the workload has no jobs")
     made.sort(key=lambda submit: (submit.at, submit.number))
     first = made[0].at
-    return [Submit(one.number, one.at - first, one.nodes, one.runtime, one.minutes) for one in made]
+    return [replace(one, at=one.at - first) for one in made]
 
 
 def generate_workload(jobs: int, nodes: int, load: float, seed: int) -> Trace:

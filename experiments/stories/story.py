@@ -14,8 +14,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from experiments.recordings.allocations import result_allocations
 from experiments.stories.facts.lifetime import Facts
 from experiments.stories.facts.quantities import as_json
+from experiments.stories.machine_story import MachineStories, MachineStory
 from experiments.stories.reader.fact_reader import FactReader
 from experiments.stories.writer.story_text import wait_reasons, write_story
 from simulator.results.recording import Recording
@@ -122,7 +124,7 @@ class Stories:
         return Story(self._reader.read(job_id), self._first, self._epoch, self._zone, self._unit)
 
 
-def explain(result: Recording, job_id: int, *, instant_tolerance: float | None = None) -> Story:
+def explain(result: Recording, job_id: int, *, instant_tolerance: float | None = None) -> Story | MachineStory:
     """The story of one job of a result; for several, :class:`Stories` reads the event log only once.
 
     Parameters
@@ -137,12 +139,20 @@ def explain(result: Recording, job_id: int, *, instant_tolerance: float | None =
 
     Returns
     -------
-    Story
-        ``str`` gives its text.
+    Story or MachineStory
+        ``str`` gives its text; the second is of a replay on a machine with partitions, which needs no event log.
 
     Raises
     ------
     InputError
         If there is no such job, or no event log.
     """
+    allocations = result_allocations(result)
+    if allocations is not None:
+        return MachineStories(result, allocations).story(job_id)
+    if result.pools:
+        raise InputError(
+            "mechanisms on a machine keep no event log in memory: store the result by 'holdfast run --machine', which "
+            "'holdfast explain' reads"
+        )
     return Stories(result, instant_tolerance=instant_tolerance).story(job_id)

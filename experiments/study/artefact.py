@@ -1,4 +1,4 @@
-"""Export of a reproduction to one archive file, and comparison of an archive with tables measured again.
+"""Export of a reproduction to one archive file, and comparison of an archive with new measurements.
 
 The file is a ZIP archive of the manifests and tables of the experiments, and of ``environment.json`` with the versions
 of the packages. Equal results give equal bytes.
@@ -40,16 +40,16 @@ _MOST = 4 << 30
 
 @dataclass(frozen=True)
 class Recorded:
-    """An experiment as it was measured.
+    """A measured experiment in an artefact.
 
     Attributes
     ----------
     experiment
-        The experiment of that id.
+        The experiment with the recorded id.
     parameters, seed
         Parameters and seed of the measurement.
     sealed
-        Its manifest and tables.
+        Manifest and tables.
     """
 
     experiment: Experiment
@@ -59,21 +59,21 @@ class Recorded:
 
 
 def write_artefact(directory: Path, names: Sequence[str], path: str | Path) -> None:
-    """Write the manifests and tables of these experiments into one archive.
+    """Write the manifests and tables of experiments to one archive.
 
     Parameters
     ----------
     directory
-        Directory with their files, as written by ``holdfast reproduce``.
+        Directory with the files of ``holdfast reproduce``.
     names
-        Ids.
+        Ids of the experiments.
     path
-        The archive.
+        Archive to write.
 
     Raises
     ------
     InputError
-        If an experiment is missing, or a file of it was changed.
+        If an experiment is missing, or one of its files was changed.
     """
     files: dict[str, bytes] = {ENVIRONMENT: json.dumps(_environment(), indent=1).encode() + b"\n"}
     for name in names:
@@ -103,7 +103,7 @@ def open_artefact(source: Path) -> Iterator[Path]:
     Raises
     ------
     TraceError
-        If it is neither.
+        If ``source`` is neither a directory nor a legal archive.
     """
     if source.is_dir():
         yield source
@@ -136,13 +136,13 @@ def open_artefact(source: Path) -> Iterator[Path]:
 
 
 def read_experiments(directory: Path) -> dict[str, Recorded]:
-    """The experiments that a directory holds, by id, in the order of their names.
+    """The experiments in a directory, by id, in the order of their names.
 
     Raises
     ------
     InputError
-        If a file was changed, or the parameters of an experiment are not those that this version has, beyond its
-        limits, or name code and are not trusted (:func:`workloads.ground.trust.trust`).
+        If a file was changed, or the parameters of an experiment are unknown to this version, exceed its limits, or
+        name code without trust (:func:`workloads.ground.trust.trust`).
     """
     found = {}
     for path in sorted(directory.glob("*.json")):
@@ -185,7 +185,7 @@ def _like(default: Any, value: Any) -> Any:
 
 
 def differences(item: Recorded, directory: Path) -> list[str]:
-    """Differences between recorded tables and tables measured again, one sentence for each table.
+    """Differences between recorded and new tables, one sentence for each table.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ def _table(name: str, file: str) -> str:
 
 
 def _first(before: Path, now: Path) -> str:
-    """The first line that differs, and how."""
+    """Describe the first line that differs."""
     lines = zip_longest(before.read_text().splitlines(), now.read_text().splitlines(), fillvalue="nothing")
     for number, (old, new) in enumerate(lines, 1):
         if old != new:

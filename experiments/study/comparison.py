@@ -39,9 +39,9 @@ def everywhere(statement: Statement, metric: Metric, gains: Mapping[str, Interva
     Parameters
     ----------
     statement
-        What is judged.
+        Statement to judge.
     metric
-        Name of the gains.
+        Metric of the gains.
     gains
         Gains by case.
     remark

@@ -20,13 +20,13 @@ class Cost(NamedTuple):
     Attributes
     ----------
     seconds
-        Elapsed time, including interrupted attempts and the measurements that it continues.
+        Elapsed time, including that of interrupted attempts which the measurement continues.
     workers
-        Number of processes available to it.
+        Number of available processes.
     date
-        UTC date of its end, as ``2026-11-22``; empty: it was interrupted.
+        UTC date of the end, such as ``2026-11-22``; empty: the measurement was interrupted.
     stores
-        Key under which its results are stored; empty: not stored.
+        Key under which the results are stored; empty: not stored.
     """
 
     seconds: float
@@ -36,7 +36,7 @@ class Cost(NamedTuple):
 
 
 def read_costs(directory: Path) -> dict[str, Cost]:
-    """Costs by experiment; empty without a file."""
+    """Costs by experiment; empty if there is no file."""
     try:
         found = json.loads((directory / _NAME).read_text(encoding="utf-8"))
         return {
@@ -50,8 +50,8 @@ def read_costs(directory: Path) -> dict[str, Cost]:
 def add_cost(directory: Path, name: str, seconds: float, workers: int, *, stores: str = "", ended: bool = True) -> Cost:
     """Add the cost of a measurement.
 
-    The cost of an interrupted attempt, or of a measurement stored under the same key, is added to it; any other is
-    replaced.
+    If the former cost is that of an interrupted attempt, or of a measurement stored under the same key, the sum is
+    recorded; otherwise the former cost is replaced.
     """
     costs = read_costs(directory)
     before = costs.get(name)

@@ -1,7 +1,7 @@
 """Verdicts on deterministic values: near a printed value, or within a printed bound.
 
-Where a paper states no margin, the same margins apply everywhere: 5 % of a printed level, 3 points of a printed
-percentage. Each rule states its own.
+If a paper states no margin, the same margins apply in all experiments: 5 % of a printed level, and 3 points of a
+printed percentage. Each rule states its margin.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from experiments.study.verdicts import Statement, Verdict
 
 __all__ = ["POINTS", "ROUNDING", "SHARE", "anywhere", "close", "count", "most", "reaches"]
 
-#: Margin of a level, as a share of it.
+#: Margin of a printed level, as a share of the level.
 SHARE = 0.05
 #: Margin of a printed percentage: 3 points.
 POINTS = 0.03
-#: A bound that is printed in whole per cents is exceeded beyond its rounding only: 5.4 % is 5 %.
+#: Tolerance of a bound printed in whole per cents: 5.4 % rounds to 5 % and does not exceed a bound of 5 %.
 ROUNDING = 0.005
 
 
@@ -30,18 +30,18 @@ def close(
     Parameters
     ----------
     statement
-        What is judged.
+        Statement to judge.
     value, printed, margin
-        In the same unit.
+        Computed value, printed value and margin, in the same unit.
     measured
         The measured value as a text.
     remark
         Remark of the verdict.
     unit, scale
-        For the words of the rule, which show the numbers times the scale.
+        Unit and factor for the numbers in the words of the rule.
     """
     rule = f"holds if the computed value is within {_format(printed * scale)} +- {_format(margin * scale, unit)}"
-    # A bound that was computed itself may differ in its last digit.
+    # The tolerance allows for rounding, because the bound may be a computed number.
     return statement.exact_verdict(abs(value - printed) <= margin * (1 + 1e-9), rule, measured, remark)
 
 
@@ -67,7 +67,8 @@ def count(statement: Statement, number: int, of: int, what: str, measured: str =
 def anywhere(decisions: Sequence[Decision]) -> Decision:
     """The decision on a claim about at least one of several cases.
 
-    It holds if one case holds after Holm's correction for their number; it does not hold if every case is refuted.
+    The claim holds if one case holds after Holm's correction for the number of cases, and does not hold if every case
+    is refuted.
     """
     held = [decision for decision in decisions if decision.outcome is Outcome.HOLDS]
     least = min((len(decisions) * (decision.p_value or 0.0) for decision in held), default=1.0)

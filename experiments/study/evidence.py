@@ -1,7 +1,7 @@
 """Statistical evidence for a claim from measurements that are paired by trace.
 
-The traces are the repetitions. Every comparison uses the same traces on both sides, which removes the variation between
-traces. Intervals have 95 % confidence, by Student's t. The rules are those of :mod:`experiments.study.rules`.
+Traces are repetitions. Every comparison uses the same traces on both sides, which removes the variation between traces.
+Intervals have 95 % confidence, by Student's t. The rules are those of :mod:`experiments.study.rules`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-#: Both sides of a comparison, by trace.
+#: Values of both sides of a comparison, by trace.
 Pair = tuple[Floats, Floats]
 
 #: Bounds of a share in per cent. A duration has the bounds (0, infinity).
@@ -48,9 +48,9 @@ class Test(NamedTuple):
     Attributes
     ----------
     rule
-        The rule that its mean must satisfy.
+        Rule that the mean must satisfy.
     values
-        Measurements by trace; NaN for a trace without one.
+        Measurements by trace; NaN for a trace without a measurement.
     """
 
     rule: Rule
@@ -68,17 +68,17 @@ class Finding:
     rule
         The rule in words.
     effect
-        In the unit of the metric; None if it was not measured.
+        Effect in the unit of the metric; None if it was not measured.
     size
-        The effect in standard deviations over the traces, positive in the direction of the claim; None where undefined.
+        Effect in standard deviations over the traces, positive in the direction of the claim; None if undefined.
     detail
         Further details.
     p_value
-        p-value of the test that the outcome rests on; None where nothing varies.
+        p-value of the test that decides the outcome; None if measurements do not vary.
     level
-        Whether the effect is a level, not a difference.
+        Whether the effect is a level instead of a difference.
     tests
-        The comparisons that the claim consists of, each of which must hold, by name.
+        Comparisons of the claim by name, all of which must hold.
     """
 
     outcome: Outcome
@@ -97,7 +97,7 @@ class Finding:
 
 
 def finite_mean(values: Floats) -> float:
-    """The mean of the values that are defined, NaN if none is."""
+    """Mean of the defined values; NaN if there are none."""
     known = values[np.isfinite(values)]
     return float(known.mean()) if len(known) else float("nan")
 
@@ -113,9 +113,9 @@ def difference(a: Floats, b: Floats | float, sign: int) -> Finding:
     Parameters
     ----------
     a, b
-        Values on the same traces in the same order; a trace with a missing value is left out.
+        Values for the same traces in the same order; traces with a missing value are left out.
     sign
-        The direction of the claim.
+        Direction of the claim.
 
     Examples
     --------
@@ -131,9 +131,9 @@ def average(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Find
     Parameters
     ----------
     pairs
-        Pairs by a short name, which the detail shows with the pair's mean difference.
+        Pairs by short name; the detail contains the name and the mean difference of each pair.
     sign, pattern
-        Direction of the claim; format of these means.
+        Direction of the claim, and format of the mean differences.
     """
     finding = difference(
         np.mean([a for a, _ in pairs.values()], axis=0), np.mean([b for _, b in pairs.values()], axis=0), sign
@@ -143,7 +143,7 @@ def average(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Find
 
 
 def every(pairs: Mapping[str, Pair], sign: int, pattern: str = "+.2f") -> Finding:
-    """Test whether a is greater (or less) than b in every pair; the effect is that of the decisive pair.
+    """Test whether a is greater (or less) than b in every pair; the effect is the effect of the decisive pair.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def _each(found: Mapping[str, Finding], means: Mapping[str, float], pattern: str
     decision = together([item.decision for item in found.values()])
     outcomes = {item.outcome for item in found.values()}
     worst = next(item for item in (Outcome.FAILS, Outcome.UNDECIDED, Outcome.HOLDS) if item in outcomes)
-    # The decisive finding: the least certain if all hold, else the most certain of those that do not.
+    # The decisive finding is the least certain one if all hold, else the most certain one that does not hold.
     order = max if worst is not Outcome.FAILS else min
     deciding = [name for name in found if found[name].outcome is worst]
     weakest = order(deciding, key=lambda name: (found[name].p_value or 0.0, -abs(means[name])))
@@ -227,18 +227,18 @@ def _size(gap: Floats, effect: Interval, sign: int) -> Interval | None:
 
 
 def judge_finding(statement: Statement, unit: str, finding: Finding, remark: str = "") -> Verdict:
-    """The verdict on a statement from its finding.
+    """Make the verdict on a statement from its finding.
 
     Parameters
     ----------
     statement
         The statement and its source.
     unit
-        Unit of the effect; differences of per cents are in points.
+        Unit of the effect; differences of percentages are in points.
     finding
         The evidence.
     remark
-        Remark placed before the finding's detail.
+        Remark before the detail of the finding.
     """
     measured = "-"
     if finding.effect is not None:

@@ -1,7 +1,8 @@
 """The :class:`Experiment` class: measures tables, and derives a figure and verdicts from the tables alone.
 
-An experiment reproduces a table or figure of a paper. ``measure`` computes tidy tables, which are written as CSV and
-read back before ``judge`` and ``draw`` see them. Every figure and verdict can therefore be made again from the files.
+An experiment reproduces a table or figure of a paper. ``measure`` computes tidy tables, which are written as CSV;
+``judge`` and ``draw`` use the tables that are read back. Every figure and verdict can therefore be made again from the
+files.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ from workloads.ground.files import is_plain_file
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from experiments.figures.figure_form import FigureForm
+
 __all__ = [
     "Experiment",
     "Resources",
@@ -49,9 +52,9 @@ __all__ = [
 #: Suffix of the file of the verdicts.
 _VERDICTS = "-verdicts.csv"
 
-#: One line of a table; numbers, text, or None where a value is not defined.
+#: One row of a table: numbers, texts, or None for undefined values.
 Row = Mapping[str, Any]
-#: Tables by name. The one of the empty name is the experiment's main table.
+#: Tables by name; the main table of an experiment has an empty name.
 Tables = Mapping[str, Sequence[Row]]
 
 
@@ -83,31 +86,31 @@ class Experiment:
     id
         The paper and the number, e.g. ``checkpoint-fig6``.
     title
-        What it shows.
+        Description of the content.
     question
-        The question that it answers.
+        Question that the experiment answers.
     parameters
-        A frozen dataclass with the paper's sizes and repetitions as defaults.
+        Frozen dataclass with the paper's sizes and repetitions as defaults.
     quick
-        The same, small: at most 30 s.
+        Parameters with small sizes, for at most 30 s.
     measure
-        ``measure(parameters, seed)``: the tables, tidy (a row an observation), a function of its arguments alone.
-        Where ``stores``: ``measure(parameters, seed, resources)``, a function of the first two alone but for what
-        is measured by the clock.
+        Function ``measure(parameters, seed)`` that returns tidy tables (a row per observation), which depend only on
+        the arguments. With ``stores``: ``measure(parameters, seed, resources)``; except for clock times, the tables do
+        not depend on the resources.
     judge
-        The verdicts, from tables as they are read from CSV.
+        Function that returns the verdicts from tables read from CSV.
     draw
-        The figure, from the same; None: a table needs no picture.
+        Function that draws the figure from these tables; None: no figure, because a table suffices.
     choices
-        Choices made where the paper is silent or ambiguous, one sentence each.
+        Choices where the paper is silent or ambiguous, one sentence each.
     stores
-        Whether it stores intermediate results, so that it can resume after an interruption and use several processes;
-        simulations are shared with other experiments.
+        Whether the experiment stores intermediate results, so that it can resume after an interruption and use several
+        processes; simulations are shared with other experiments.
     single_runs
-        Whether the figure shows single runs of its data rather than aggregates; such a figure of data that may not be
-        redistributed may not be published.
+        Whether the figure shows single runs of its data instead of aggregates. If the data may not be redistributed,
+        such a figure may not be published.
     clocked
-        Names of the tables that hold times measured by the clock: no two measurements of them are equal.
+        Names of the tables with clock times, which differ between measurements.
     """
 
     id: str
@@ -125,7 +128,7 @@ class Experiment:
 
 
 def all_experiments() -> dict[str, Experiment]:
-    """Every experiment by id, in the order of papers and numbers."""
+    """All experiments by id, in the order of papers and numbers."""
     found: list[Experiment] = []
     for name in ("experiments.papers", "experiments.beyond"):
         for module in pkgutil.walk_packages(import_module(name).__path__, f"{name}."):
@@ -140,12 +143,12 @@ def _reading_order(name: str) -> tuple[str, int, str]:
 
 
 def find_experiment(name: str) -> Experiment:
-    """The experiment of that id.
+    """Find an experiment by its id.
 
     Raises
     ------
     UnknownNameError
-        If there is none; the message offers the nearest.
+        If there is no such experiment; the message names the most similar one.
     """
     known = all_experiments()
     if name not in known:
@@ -154,12 +157,12 @@ def find_experiment(name: str) -> Experiment:
 
 
 def make_record(experiment: Experiment, parameters: Any, seed: int, version: str) -> dict[str, Any]:
-    """Content of ``ID.json``: everything that the tables depend on.
+    """Content of ``ID.json``: all inputs of the tables.
 
     Raises
     ------
     TraceError
-        If a file of data cannot be read.
+        If a data file cannot be read.
     """
     record = {
         "experiment": experiment.id,
@@ -187,8 +190,8 @@ def run_experiment(
     """Measure, write the tables, judge and draw; returns the verdicts.
 
     Writes ``ID.csv`` (and ``ID-NAME.csv`` for further tables), ``ID.json`` with parameters, seed and version, the cost
-    in ``times.json``, and what :func:`present_experiment` does. Simulations are kept in ``runs``, for all experiments
-    that are run with this directory.
+    in ``times.json``, and the files of :func:`present_experiment`. Simulations are stored in ``runs``, for all
+    experiments in this directory.
     """
     resources = Resources(directory / "runs", workers, progress)
     from experiments.sweeps.execution import available_workers
@@ -201,7 +204,7 @@ def run_experiment(
     except Exception:
         raise
     except BaseException:
-        # After an interruption the simulations and their cost are kept.
+        # Simulations stay stored after an interruption, so that their cost is recorded.
         add_cost(directory, experiment.id, time.perf_counter() - began, count, stores=stores, ended=False)
         raise
     add_cost(directory, experiment.id, time.perf_counter() - began, count, stores=stores)
@@ -209,7 +212,7 @@ def run_experiment(
 
 
 def storage_key(experiment: Experiment, seed: int) -> str:
-    """Key that simulations of different sizes of an experiment must share to be reused; empty: it stores none."""
+    """Key under which an experiment stores simulations for reuse at all of its sizes; empty: it stores none."""
     return f"{experiment_fingerprint()}, seed {seed}" if experiment.stores else ""
 
 
@@ -221,14 +224,14 @@ def measure_experiment(
     version: str,
     resources: Resources | None = None,
 ) -> None:
-    """First half of a run: write ``ID.csv``, ``ID-NAME.csv`` and ``ID.json``; the default store is ``runs``."""
+    """Measure an experiment and write ``ID.csv``, ``ID-NAME.csv`` and ``ID.json``; the default store is ``runs``."""
     given = (resources or Resources(directory / "runs"),) if experiment.stores else ()
     tables = experiment.measure(parameters, seed, *given)
     record = make_record(experiment, parameters, seed, version)
     with handover(directory, _manifest(experiment.id)) as new:
         for name, rows in tables.items():
             columns = list(dict.fromkeys(column for row in rows for column in row))
-            # A row need not have every column; a missing value is undefined.
+            # Rows may lack columns; missing values are undefined.
             whole = ({column: row.get(column) for column in columns} for row in rows)
             write_csv(new / f"{_file(experiment.id, name)}.csv", whole, columns)
         drawn = [f"{experiment.id}{end}" for end in (_VERDICTS, ".png", ".pdf")]
@@ -236,12 +239,12 @@ def measure_experiment(
 
 
 def is_measured(record: Mapping[str, Any], directory: Path) -> bool:
-    """Whether the directory holds all tables of this record (:func:`make_record`), unchanged.
+    """Whether a directory has all tables of a record (:func:`make_record`), unchanged.
 
     Raises
     ------
     TraceError
-        If one of its files was changed or removed since; the message names it.
+        If a file was changed or removed; the message names it.
     """
     try:
         found = open_result(directory, _manifest(record["experiment"]), check=False)
@@ -259,49 +262,55 @@ def present_experiment(
     directory: Path,
     also: Callable[[Figure], None] | None = None,
     say: Callable[[str], None] | None = None,
+    form: FigureForm | None = None,
 ) -> list[Verdict]:
-    """Second half of a run: write ``ID-verdicts.csv``, ``ID.png`` and ``ID.pdf`` from the tables in the directory.
+    """Write ``ID-verdicts.csv``, ``ID.png`` and ``ID.pdf`` from the tables in a directory.
 
     Parameters
     ----------
     experiment, directory
         The experiment, and the directory of its tables.
     also
-        Called with the figure after it has been written.
+        Function that is called with the figure after it was written.
     say
-        Called with a sentence if the verdicts in the directory differ.
+        Function that is called with a sentence if the existing verdicts differ.
+    form
+        Width, style and formats of the figure; by default those of its design, as PNG and PDF.
 
     Raises
     ------
     TraceError
-        If there are none, they were changed since, or they cannot be read as tables.
+        If there are no tables, or they were changed or cannot be read.
     """
     tables = read_tables(experiment.id, directory)
     verdicts = judge_experiment(experiment, tables, _record_beside(experiment.id, directory))
-    figure = None if experiment.draw is None else experiment.draw(tables)
+    figure = None
+    if experiment.draw is not None:
+        from experiments.figures.figure_form import FigureForm as Form
+
+        form = form or Form()
+        figure = form.draw(experiment.draw, tables)
     path = directory / f"{experiment.id}{_VERDICTS}"
     before = path.read_bytes() if is_plain_file(path) else None
     write_csv(path, map(verdict_row, verdicts), COLUMNS, follow=False)
     if say is not None and before is not None and before != path.read_bytes():
         say(f"{path.name} was not what the tables say: it is written again")
-    if figure is not None:
-        from experiments.figures.style import save
-
-        save(figure, directory / experiment.id, follow=False)
+    if figure is not None and form is not None:
+        form.save(figure, directory / experiment.id, follow=False)
         if also is not None:
             also(figure)
     return verdicts
 
 
 def judge_experiment(experiment: Experiment, tables: Tables, record: Mapping[str, Any] | None = None) -> list[Verdict]:
-    """The verdicts of an experiment on these tables, corrected for their number.
+    """The verdicts of an experiment on its tables, corrected for their number.
 
     Parameters
     ----------
     experiment, tables
-        What was measured.
+        The experiment, and its tables.
     record
-        Content of ``ID.json`` (:func:`make_record`); with it, verdicts by a changed rule mention the change
+        Content of ``ID.json`` (:func:`make_record`). If given, verdicts by a changed rule mention the change
         (:mod:`experiments.study.rule_digests`).
     """
     verdicts = correct_p_values(list(experiment.judge(tables)))
@@ -320,12 +329,12 @@ def _record_beside(name: str, directory: Path) -> Mapping[str, Any]:
 def read_tables(name: str, directory: Path) -> dict[str, list[dict[str, Any]]]:
     """Read the tables of an experiment; numeric cells become numbers, empty cells None.
 
-    If ``ID.json`` is beside them, they are checked against its digests.
+    If the directory has ``ID.json``, the tables are compared with its digests.
 
     Raises
     ------
     TraceError
-        If there are none, or one was changed since.
+        If there are no tables, or one was changed.
     """
     tables = {path.stem.removeprefix(name).removeprefix("-"): read_csv(path) for path in _table_files(name, directory)}
     if not tables:
@@ -338,7 +347,7 @@ def _table_files(name: str, directory: Path) -> list[Path]:
         result = open_result(directory, _manifest(name))
         if result.files is not None:
             return [path for path in map(result.find, result.files) if path is not None]
-    # Without digests: tables that were copied, or written before there were any.
+    # There are no digests if tables were copied, or written by early versions.
     return [
         path
         for path in sorted(directory.glob(f"{name}*.csv"))

@@ -31,7 +31,7 @@ class Hypothesis(NamedTuple):
 
 
 def hypothesis(text: str) -> Statement:
-    """A statement of ours without a printed value."""
+    """A statement of this project without a printed value."""
     return Statement(text, "", HYPOTHESIS)
 
 

@@ -1,4 +1,4 @@
-"""Integrity checks of results, stores, archives, plans and cost files by their stored digests."""
+"""Integrity checks of results, stores, archives, plans and cost files, by their digests."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ __all__ = ["Check", "checks"]
 
 #: Folders of a sweep and of a reproduction with stored runs.
 _STORES = ("store", "runs")
-#: Documents of results that have no digest, because no table depends on them.
+#: Documents in result directories without a digest, because no table depends on them.
 _APART = ("times.json", ENVIRONMENT)
-#: A stored run of versions up to 0.2.0, which this version computes anew.
+#: Name of a stored run of versions up to 0.2.0, which this version does not reuse.
 _OLD_RUN = re.compile(r"[0-9a-f]{64}\.json")
 #: First bytes of a ZIP archive, also of an empty one.
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
@@ -37,11 +37,11 @@ class Check:
     Attributes
     ----------
     name
-        The file, or the files.
+        Name of the file or files.
     faults
         One sentence for each changed file.
     sealed
-        Whether there were digests.
+        Whether the files have digests.
     """
 
     name: str
@@ -55,7 +55,7 @@ def checks(path: Path) -> list[Check]:
     Raises
     ------
     InputError
-        If there is no such file, or nothing that Holdfast writes with digests.
+        If there is no such file, or no file that Holdfast writes with digests.
     """
     found = list(_checks_of_archive(path) if _is_archive(path) else _find_checks(path))
     if not found:
@@ -125,7 +125,7 @@ def _check_lines(files: list[Path], name: str) -> Check:
 
 
 def _check_document(directory: Path, name: str) -> tuple[Check | None, set[str]]:
-    """A manifest with its files, or a plan or costs; and the names of the files that it covers."""
+    """Check a manifest with its files, a plan or costs; also returns the names of the files that the check covers."""
     path = directory / name
     waiting = arriving(directory, name).is_dir()
     try:
@@ -167,7 +167,7 @@ def _seal_check(path: Path) -> Check:
 
 
 def _check_file(path: Path) -> Check:
-    """A manifest with its files, a plan or costs, or a table that a manifest beside it names."""
+    """Check a manifest with its files, a plan, costs, or a table in a manifest of the same directory."""
     if path.suffix == ".json" or is_manifest(path):
         check, _ = _check_document(path.parent, path.name)
         if check is not None:

@@ -14,11 +14,11 @@ from workloads.ground.trust import admit
 
 __all__ = ["FACTOR", "check_parameters"]
 
-#: Largest ratio between a number and that of the paper or of the small sizes, in either direction.
+#: Largest ratio, in either direction, between a number and its value in the paper's sizes or in the small sizes.
 FACTOR = 100
-#: The largest number where all of those are 0, which means none or all.
+#: The largest legal number for parameters that are 0 in all of these sizes, which means none or all.
 _FROM_ZERO = 1_000_000
-#: The longest text, and the longest list where the paper's is shorter.
+#: Maximum length of a text, and of a list unless the paper's list is longer.
 _LONGEST = 200
 
 
@@ -28,17 +28,16 @@ def check_parameters(paper: Any, quick: Any, given: Mapping[str, Any], path: Pat
     Parameters
     ----------
     paper, quick
-        Parameters of the experiment in the paper's sizes and in small ones.
+        Parameters of the experiment in the paper's sizes and in small sizes.
     given
-        Parameters in the file. Unknown keys are ignored.
+        Parameters in the file; unknown keys are ignored.
     path
-        The file.
+        File of the record.
 
     Raises
     ------
     TraceError
-        If a parameter is not legal, or names code and is not trusted; the message names the parameter and the legal
-        values.
+        If a parameter is not legal, or names code without trust; the message names the parameter and the legal values.
     """
     known = [asdict(item) for item in (paper, quick) if is_dataclass(item) and not isinstance(item, type)]
     for name, value in given.items():
@@ -76,7 +75,7 @@ def _check_list(own: Sequence[Any], value: Any, name: str, path: Path) -> None:
         raise _refusal(path, name, f"a list of at most {longest} values", value)
     parts = [part for item in own for part in item]
     for place, part in enumerate(value):
-        # Where the lists are empty, their items are names.
+        # Items of lists that are empty in all sizes are names.
         _check(parts or [""], part, f"{name}[{place}]", path)
 
 

@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 def rows_where(rows: Iterable[Row], **values: Any) -> list[Row]:
-    """Rows with these values."""
+    """Select the rows with given values."""
     return [row for row in rows if all(row[name] == value for name, value in values.items())]
 
 
@@ -65,24 +65,24 @@ class Measured:
         return sorted({row[name] for row in self._rows})
 
     def __call__(self, metric: str, mechanism: Any = None, mix: Any = None, **where: Any) -> Floats:
-        """A metric in each trace, in the catalogue's unit: the mean over the matching rows.
+        """Mean of a metric over the matching rows of each trace, in the unit of the catalogue.
 
         Parameters
         ----------
         metric
-            A column.
+            Name of the metric.
         mechanism, mix, **where
-            Required value, or tuple of values, of these columns; None: any.
+            Required value, or tuple of values, of columns; None: any value.
 
         Returns
         -------
         ndarray
-            In the order of :attr:`traces`; NaN where the metric is not defined.
+            Means in the order of :attr:`traces`; NaN where the metric is not defined.
 
         Raises
         ------
         LookupError
-            If a combination of these values is missing in some trace.
+            If a trace has no row for a combination of these values.
         InputError
             If no metric has that name.
         """
@@ -91,11 +91,11 @@ class Measured:
         return shown
 
     def total(self, metric: str, mechanism: Any = None) -> Floats:
-        """The sum of a metric in each trace over the matching rows; parameters and errors as for the mean."""
+        """Sum of a metric over the matching rows of each trace; parameters and errors as for the mean."""
         return self._table(metric, {"mechanism": mechanism}, np.sum)
 
     def mean(self, metric: str, mechanism: Any = None) -> Floats:
-        """The mean of a column in each trace without conversion, also for columns outside the catalogue."""
+        """Mean of a column in each trace without conversion of units; the column need not be in the catalogue."""
         return self._table(metric, {"mechanism": mechanism}, np.mean)
 
     def _table(self, metric: str, asked: Mapping[str, Any], reduce: Any) -> Floats:

@@ -1,8 +1,8 @@
 """Export of an experiment's stored results to one small file, from which another machine can continue.
 
-The file is XZ-compressed lines of JSON: the parameters and the fingerprint of the sources, then pieces and simulations
-of sweeps, and finally the digest of the lines before. A row is reused only if sources, seed and parameters are the
-same; each piece is stored under the digest of all three.
+The file has XZ-compressed lines of JSON: the parameters and the fingerprint of the sources, then pieces and simulations
+of sweeps, and last the digest of all other lines. A row is reused only if sources, seed and parameters are equal; each
+piece is stored under the digest of all three.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAGIC = b"\xfd7zXZ\x00"
 _FORMAT = 1
 #: Folder of a store with the requested experiments, seeds and parameters.
 _ASKED = "asked"
-#: Lines of a file, unpacked, and the memory that unpacking may take [bytes].
+#: Maximum size of a file after decompression, and maximum memory for decompression [bytes].
 _LARGEST, _MEMORY = 1 << 30, 1 << 28
 _NAME = re.compile(r"[0-9a-f]{32}")
 
@@ -49,9 +49,9 @@ def carry(store: Path, path: Path) -> int:
     Parameters
     ----------
     store
-        Store of experiments, which may be in use.
+        Store of experiments; other processes may use it meanwhile.
     path
-        The file.
+        File to write.
 
     Returns
     -------
@@ -91,7 +91,7 @@ def take_over(path: Path, store: Path, names: Iterable[str], seed: int) -> int:
     path
         File of :func:`carry`.
     store
-        The store.
+        Store to which the rows are added.
     names, seed
         Ids of the experiments that will use the rows, and their seed.
 
@@ -157,9 +157,9 @@ def packed_fault(path: Path) -> InputError | None:
 
 
 def _read(path: Path) -> list[dict[str, Any]]:
-    """The lines without the last one, which holds their digest."""
+    """Read the lines and check them against the digest in the last line, which is not returned."""
     try:
-        # The reader of text inputs refuses binary files, so this reads bytes.
+        # Bytes are read, because the reader of text files refuses binary files.
         if not is_plain_file(path.resolve()) or path.stat().st_size > _LARGEST:
             raise ValueError("no file, or too long")
         raw = path.read_bytes()

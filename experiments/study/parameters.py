@@ -1,4 +1,4 @@
-"""Parameters of experiments: data files among them, and ``name=value`` settings."""
+"""Parameters of experiments: paths of data files, and ``name=value`` settings."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from workloads.ground.files import file_sha256
 
 __all__ = ["data_digests", "data_file", "data_files", "or_none", "with_data", "with_recorded_data", "with_settings"]
 
-#: Metadata key of a field: the public data file that it takes.
+#: Metadata key of a field: the public data file for it.
 _DATA = "data"
-#: Metadata key of a field: 0 is legal whatever the default.
+#: Metadata key of a field: 0 is legal although the default is positive.
 _OR_NONE = "or none"
 
 
 def or_none(default: float) -> Any:
-    """Dataclass field for a number that may be 0 although its default is positive."""
+    """Make a dataclass field for a number that may be 0 although its default is positive."""
     return field(default=default, metadata={_OR_NONE: True})
 
 
 def data_file(name: str) -> Any:
-    """Dataclass field for the path of a public data file; empty by default, so that generated data are used.
+    """Make a dataclass field for the path of a public data file; empty by default, so that generated data are used.
 
     Parameters
     ----------
@@ -41,34 +41,34 @@ def data_file(name: str) -> Any:
 
 
 def data_files(parameters: Any) -> dict[str, str]:
-    """Parameters for public data files, with the names of the files."""
+    """Names of public data files, by parameter."""
     return {item.name: item.metadata[_DATA] for item in fields(parameters) if _DATA in item.metadata}
 
 
 def with_data(parameters: Any, directory: Path) -> Any:
-    """Parameters with the public data files that exist in a directory."""
+    """Set the parameters for public data files that exist in a directory."""
     paths = {name: directory / file for name, file in data_files(parameters).items()}
     return replace(parameters, **{name: str(path) for name, path in paths.items() if path.is_file()})
 
 
 def with_recorded_data(parameters: Any, directory: Path | None, recorded: Path) -> Any:
-    """Recorded parameters with the data files of a directory instead of the recorded paths.
+    """Replace recorded paths of data files by files in a directory.
 
     The recorded paths are never opened, because a record from another user may name any file of this machine.
 
     Parameters
     ----------
     parameters
-        The recorded parameters.
+        Recorded parameters.
     directory
-        Directory of public data; None: there is none.
+        Directory of public data; None: no directory.
     recorded
-        The file of the record, for the message.
+        File of the record, for the message.
 
     Raises
     ------
     TraceError
-        If a parameter names a file, and the directory does not have the one that the experiment takes.
+        If a parameter names a file, and the directory does not have the file for it.
     """
     changes = {}
     for name, file in data_files(parameters).items():
@@ -86,24 +86,24 @@ def with_recorded_data(parameters: Any, directory: Path | None, recorded: Path) 
 
 
 def data_digests(parameters: Any) -> dict[str, str]:
-    """SHA-256 of the files that the parameters name.
+    """SHA-256 of the data files, by parameter.
 
     Raises
     ------
     TraceError
-        If one cannot be read.
+        If a file cannot be read.
     """
     paths = {name: getattr(parameters, name) for name in data_files(parameters)}
     return {name: file_sha256(path) for name, path in paths.items() if path}
 
 
 def with_settings(parameters: Any, settings: Iterable[str]) -> Any:
-    """Parameters with some ``name=value`` settings applied; a value is parsed as the type of the default.
+    """Apply ``name=value`` settings to parameters; a value is parsed as the type of the default.
 
     Raises
     ------
     ParameterError, UnknownNameError
-        If there is no such parameter, or the value does not fit.
+        If there is no such parameter, or a value is not legal.
     """
     known = {item.name: getattr(parameters, item.name) for item in fields(parameters)}
     from_zero = {item.name for item in fields(parameters) if _OR_NONE in item.metadata}
@@ -119,7 +119,7 @@ def with_settings(parameters: Any, settings: Iterable[str]) -> Any:
 
 
 def _read_as(default: Any, text: str, name: str, from_zero: bool = False) -> Any:
-    """Parse a value as the type of the default; tuples are comma-separated."""
+    """Parse a value as the type of the default; commas separate the items of a tuple."""
     try:
         if isinstance(default, bool):
             return {"true": True, "false": False}[text.lower()]
@@ -133,7 +133,7 @@ def _read_as(default: Any, text: str, name: str, from_zero: bool = False) -> Any
 
 
 def _legal_values(default: Any, from_zero: bool) -> str:
-    """Description of the legal values of a parameter with that default; :func:`_in_range` checks them."""
+    """Describe the legal values of a parameter with a given default; :func:`_in_range` checks them."""
     if isinstance(default, bool | tuple):
         return "values" if isinstance(default, tuple) else "true or false"
     number = "a whole number" if isinstance(default, int) else "a number"
@@ -143,7 +143,7 @@ def _legal_values(default: Any, from_zero: bool) -> str:
 
 
 def _in_range(default: float, value: float, from_zero: bool) -> float:
-    """Check a number: positive if the default is positive, otherwise not negative."""
+    """Check a number, which must be positive if the default is positive, otherwise not negative."""
     if not math.isfinite(value) or value < 0 <= default or (value == 0 < default and not from_zero):
         raise ValueError
     return value

@@ -17,15 +17,15 @@ class Publication:
     key
         Prefix of the ids of its experiments.
     title, source
-        Title; authors and venue.
+        Title, and authors with venue.
     about
-        The questions of its experiments, in a sentence or two.
+        One or two sentences on the questions of the experiments.
     choices
         Sections of the documentation on choices where the paper is silent: (page, heading).
     printed
-        Whether it is a paper with printed values to compare; otherwise statements are hypotheses.
+        Whether it is a paper with printed values; otherwise statements are hypotheses.
     main
-        Ids of the experiments on its main results, the most important first.
+        Ids of the experiments on the main results, the most important first.
     """
 
     key: str

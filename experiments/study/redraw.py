@@ -8,7 +8,8 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.style import relabel, save
+from experiments.figures.figure_form import FigureForm
+from experiments.figures.style import relabel
 from experiments.output.manifest import SWEEP, open_result
 from experiments.recordings.run_file import RUN
 from experiments.recordings.summaries import by_label
@@ -57,7 +58,7 @@ def read_summary(directory: Path) -> list[dict[str, Any]]:
     Raises
     ------
     TraceError
-        If there is none, or it was changed since it was written.
+        If there is no summary, or it was changed.
     """
     path = _whole_table(directory, "summary.csv")
     if path is None:
@@ -65,7 +66,7 @@ def read_summary(directory: Path) -> list[dict[str, Any]]:
     return read_csv(path)
 
 
-def draw_pictures(directory: Path, unit: str = "nodes") -> list[str]:
+def draw_pictures(directory: Path, unit: str = "nodes", form: FigureForm | None = None) -> list[str]:
     """Draw all figures for which a directory of a replay or a loop has tables; returns their names.
 
     Parameters
@@ -73,18 +74,21 @@ def draw_pictures(directory: Path, unit: str = "nodes") -> list[str]:
     directory
         Directory with the tables.
     unit
-        What sizes count: ``nodes`` or ``processors``.
+        Unit of job sizes: ``nodes`` or ``processors``.
+    form
+        Width, style and formats.
 
     Raises
     ------
     TraceError
-        If a table is not what it should be, or was changed since it was written.
+        If a table lacks columns or values, or was changed.
     """
-    # All figures are made before the first is written: a table that is refused leaves no picture behind.
+    form = form or FigureForm()
+    # All figures are drawn before the first is written, so that no picture is written if a table is refused.
     figures: dict[str, Figure] = {}
     swept = is_plain_file(directory / SWEEP) or _has_seeds(directory)
     for name, (table, plot) in PICTURES.items():
-        # With several seeds the figures show aggregates.
+        # Figures of runs over several seeds show aggregates.
         hidden = swept and name not in SUMMED
         path, draw = None if hidden else _whole_table(directory, table), plot
         if path is None and name in _ELSE and not hidden:
@@ -94,14 +98,14 @@ def draw_pictures(directory: Path, unit: str = "nodes") -> list[str]:
                 continue
         if path is not None:
             with refuse_changes(path):
-                figures[name] = relabel(resolve_name(draw)(by_label(read_csv(path))), unit)
+                figures[name] = relabel(form.draw(resolve_name(draw), by_label(read_csv(path))), unit)
     for name, figure in figures.items():
-        save(figure, directory / name, follow=False)
+        form.save(figure, directory / name, follow=False)
     return list(figures)
 
 
 def _has_seeds(directory: Path) -> bool:
-    """Whether a replay has a run for each of several seeds."""
+    """Whether a replay has runs with several seeds."""
     path = _whole_table(directory, "summary.csv")
     rows = [] if path is None else read_csv(path)
     return bool(rows) and "label" in rows[0] and "seed" in rows[0]
@@ -113,7 +117,7 @@ def _whole_table(directory: Path, name: str) -> Path | None:
     Raises
     ------
     TraceError
-        If it was changed since it was written.
+        If the table was changed.
     """
     path = directory / name
     for manifest in (RUN, SWEEP):
@@ -125,7 +129,7 @@ def _whole_table(directory: Path, name: str) -> Path | None:
 
 
 def find_experiments(directory: Path, names: Iterable[str] = ()) -> list[Experiment]:
-    """Experiments with tables in the directory, or only the named ones.
+    """Find experiments with tables in a directory: all, or only the named ones.
 
     Raises
     ------
@@ -142,23 +146,26 @@ def find_experiments(directory: Path, names: Iterable[str] = ()) -> list[Experim
 
 
 def present_again(
-    experiments: Iterable[Experiment], directory: Path, say: Callable[[str], None] | None = None
+    experiments: Iterable[Experiment],
+    directory: Path,
+    say: Callable[[str], None] | None = None,
+    form: FigureForm | None = None,
 ) -> Iterator[tuple[Experiment, list[Verdict]]]:
     """Recreate verdicts and figures of experiments from their tables.
 
     Parameters
     ----------
-    experiments, directory, say
+    experiments, directory, say, form
         As in :func:`experiments.study.experiment.present_experiment`.
 
     Raises
     ------
     TraceError
-        If tables are not what the experiment writes.
+        If tables lack values that the experiment writes.
     """
     for item in experiments:
         with refuse_changes(_table(item, directory)):
-            verdicts = present_experiment(item, directory, say=say)
+            verdicts = present_experiment(item, directory, say=say, form=form)
         yield item, verdicts
 
 

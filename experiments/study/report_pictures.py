@@ -1,4 +1,4 @@
-"""Figures embedded in an HTML page: as SVG, or as PNG where that is much smaller."""
+"""Figures embedded in an HTML page, as SVG, or as PNG if that is much smaller."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Picture", "render_picture"]
 
-#: Size above which an SVG file, with thousands of marks, is replaced by a PNG file if that is smaller [bytes].
+#: Size above which an SVG file, which then has thousands of marks, is replaced by a smaller PNG file [bytes].
 _LARGE = 128 * 1024
-#: Resolution of CSS pixels, and of the PNG file with two pixels for each of them [dots per inch].
+#: Resolution of CSS pixels, and of the PNG file, which has two pixels per CSS pixel [dots per inch].
 _CSS_DPI, _DPI = 96, 192
 
 
@@ -25,9 +25,9 @@ class Picture:
     Attributes
     ----------
     uri
-        Its bytes and their type.
+        Data URI with the type and the bytes.
     width, height
-        Size in print [CSS pixels].
+        Displayed size [CSS pixels].
     """
 
     uri: str
@@ -36,11 +36,11 @@ class Picture:
 
 
 def render_picture(figure: Figure) -> Picture:
-    """Render a figure after its layout (:func:`experiments.figures.style.save`); equal figures give equal pictures."""
+    """Lay out a figure as in :func:`experiments.figures.style.save`, and render it; equal figures give equal bytes."""
     import matplotlib as mpl
 
     nothing: dict[str, Any] = {"Date": None, "Creator": None}
-    # Text as shapes: the same on any machine, whatever fonts it has.
+    # Text is drawn as shapes, so that pictures do not depend on the fonts of a machine.
     with mpl.rc_context({"svg.hashsalt": "holdfast", "svg.fonttype": "path"}):
         kind, content = "image/svg+xml", _bytes(figure, format="svg", metadata=nothing)
     if len(content) > _LARGE:

@@ -60,19 +60,19 @@ class Reproduction:
     version
         Version of Holdfast.
     quick
-        Whether the small sizes are taken.
+        Whether to use the small sizes.
     seed
         Seed of every random choice.
     data
-        A directory of public data; None: generated data are used.
+        Directory of public data; None: generated data are used.
     fresh
-        Whether to measure again what has been measured.
+        Whether to measure existing experiments again.
     workers
-        Processes; no result depends on it.
+        Number of processes; results do not depend on it.
     catalogue
-        The experiments.
+        Function that returns the experiments.
     recorded
-        Parameters and seeds of experiments by id, where an artefact gives them; with the files of data in place.
+        Parameters, with existing data files, and seed of each experiment of an artefact, by id.
     """
 
     directory: Path
@@ -106,19 +106,19 @@ class Done:
     id
         Id of the experiment.
     record
-        What its tables depend on (:func:`experiments.study.experiment.make_record`); empty if it is not known.
+        Inputs of its tables (:func:`experiments.study.experiment.make_record`); empty if unknown.
     verdicts, picture, table
-        Results from its tables; the main table where there is no picture.
+        Results from its tables; ``table`` is the main table if there is no picture.
     seconds
-        Duration of the measurement; None: it already existed.
+        Duration of the measurement [s]; None: the tables already existed.
     workers
-        Number of processes available to it.
+        Number of available processes.
     note
-        Files that had changed and were therefore made again; empty: none.
+        Changed files that were made again; empty: none.
     missing
-        Optional package that it lacks, and how to install it; empty: none.
+        Missing optional package, with the command that installs it; empty: none.
     error, details
-        One-sentence reason of its failure, and the traceback; empty: it did not fail.
+        One-sentence reason of a failure, and the traceback; empty: no failure.
     """
 
     id: str
@@ -137,7 +137,7 @@ class Done:
 def reproduce(names: Sequence[str], how: Reproduction) -> Iterator[Done]:
     """Reproduce the named experiments, yielding each as soon as it is done.
 
-    Experiments that use several processes run first, one at a time with all workers; then the others, with one worker
+    Experiments that use several processes run first, one at a time with all workers; the others follow, with one worker
     each.
     """
     known = how.catalogue()
@@ -180,7 +180,7 @@ def _run_experiments(names: Sequence[str], how: Reproduction, processes: int) ->
 
 
 def _context() -> Any:
-    """Start method of the processes: with preloaded imports where the system supports it, and without shared state."""
+    """Start method of processes without shared state; imports are preloaded if the system supports it."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     start_trackers(resource_tracker.ensure_running)
@@ -191,9 +191,9 @@ def _context() -> Any:
 
 
 def _work(connection: Connection, name: str, how: Reproduction, processes: int) -> None:
-    """Main loop of a worker process."""
+    """Main function of a worker process."""
     if hasattr(os, "setpgrp"):
-        # An experiment may start processes, which must end with it.
+        # An experiment may start processes, which must end together with it.
         os.setpgrp()
     threading.Thread(target=_follow, daemon=True).start()
     connection.send(_reproduce(name, how, processes))
@@ -206,7 +206,7 @@ def _work(connection: Connection, name: str, how: Reproduction, processes: int) 
 
 
 def _follow() -> None:
-    """End this process when its parent ends, for whatever reason."""
+    """End this process when its parent ends for any reason."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

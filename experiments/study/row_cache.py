@@ -30,7 +30,7 @@ SOURCES: Mapping[str, Callable[[], str]] = {"experiments": experiment_fingerprin
 
 @dataclass(frozen=True)
 class _Piece:
-    """A piece of work, and the file of its rows."""
+    """Consecutive tasks, and the file of their rows."""
 
     tasks: tuple[Any, ...]
     work: Callable[[Any], Sequence[Row]]
@@ -48,21 +48,21 @@ def collect_rows(
     sources: str = "experiments",
     group: Callable[[Any], Hashable] | None = None,
 ) -> Iterator[Row]:
-    """Rows of all tasks in order, computing only those that are not stored.
+    """Return the rows of all tasks in order, and compute only those that are not stored.
 
     Parameters
     ----------
     work
-        A module-level function of one task, which is a frozen dataclass.
+        Module-level function of one task, which is a frozen dataclass.
     tasks
         The tasks.
     resources
-        Store and workers; None: the calling process works, and nothing is stored.
+        Store and workers; None: the calling process computes all rows, and nothing is stored.
     files
-        For each task the file that it reads, or an empty text; stored rows are reused only for the same contents.
-        Empty: no task reads a file.
+        File that each task reads, or an empty text; stored rows are reused only if its content is the same. Empty: no
+        task reads a file.
     together
-        Number of consecutive tasks stored in one file, more for short tasks.
+        Number of consecutive tasks stored in one file; a larger number suits short tasks.
     sources
         Sources that the rows depend on, a name of :data:`SOURCES`.
     group
@@ -111,7 +111,7 @@ def _load_or_measure(piece: _Piece) -> list[Row]:
 
 
 def piece_text(rows: Sequence[Row], sources: str) -> str:
-    """File contents of a piece."""
+    """Content of the file of a piece."""
     return json.dumps({"rows": rows, "digest": _digest(rows), "sources": sources}) + "\n"
 
 
@@ -121,7 +121,7 @@ def piece_content(path: Path) -> dict[str, Any]:
     Raises
     ------
     OSError, ValueError, LookupError, TypeError
-        If it is missing or damaged.
+        If the piece is missing or damaged.
     """
     kept: dict[str, Any] = json.loads(path.read_bytes())
     if kept["digest"] != _digest(kept["rows"]) or set(kept) - {"rows", "digest", "sources"}:

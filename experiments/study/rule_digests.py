@@ -1,10 +1,9 @@
 """Digests of all rules, which detect a rule that was changed after its results had been seen.
 
-``rules.json`` holds for each statement of each experiment a digest of claim, printed value, source and rule, as the
-experiment states them at its small sizes. A test fails where they differ. After a change
-:mod:`experiments.study.report.rule_changes` writes the record again: the entry of a changed rule keeps the former
-digest and states the date of the change and a fresh seed. A changed rule is judged on new seeds, and its verdicts
-mention the change wherever they are shown.
+``rules.json`` has a digest of claim, printed value, source and rule for each statement of each experiment at its small
+sizes. A test fails if a digest differs. After a change, :mod:`experiments.study.report.rule_changes` writes the record
+again: the entry of a changed rule keeps the former digest, and gets the date of the change and a fresh seed. A changed
+rule is judged on new seeds, and its verdicts mention the change wherever they are shown.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ __all__ = ["RULES", "SEED_STEP", "Entry", "differences", "digests", "mark_verdic
 
 #: File of the record.
 RULES = Path(__file__).with_name("rules.json")
-#: Distance between a fresh seed and used ones, because repetitions take consecutive seeds.
+#: Distance between a fresh seed and used seeds, because repetitions use consecutive seeds.
 SEED_STEP = 100_000
 
-#: Entry of a statement: ``digest``, ``fixed`` (date), ``seed``; ``former``, the same of the rules before, oldest first;
-#: ``removed``, the date since which the experiment does not judge it.
+#: Entry of a statement: ``digest``, ``fixed`` (date) and ``seed`` of the rule; ``former``, the same for earlier rules,
+#: oldest first; ``removed``, the date on which the statement was removed.
 Entry = dict[str, Any]
 
 
 def digests(verdicts: Iterable[Verdict]) -> dict[str, str]:
-    """The digest of each statement's rule, by its claim.
+    """The digest of the rule of each statement, by claim.
 
     Examples
     --------
@@ -73,7 +72,7 @@ def renew_entries(entries: Mapping[str, Entry], found: Mapping[str, str], date: 
     Parameters
     ----------
     entries
-        Entries of the record; empty: no results of the experiment have been seen, so its rules get seed 0.
+        Entries of the record; empty: no results of the experiment have been seen, so that its rules get seed 0.
     found
         Digests of the present rules.
     date
@@ -82,7 +81,7 @@ def renew_entries(entries: Mapping[str, Entry], found: Mapping[str, str], date: 
     Returns
     -------
     dict
-        The new entries. A statement with a changed rule, or one added after results were seen, has a fresh seed and its
+        The new entries. A statement that was changed or added after results had been seen has a fresh seed and its
         former rules.
     """
     fresh = SEED_STEP + max((entry["seed"] for entry in entries.values()), default=-SEED_STEP)
@@ -116,13 +115,13 @@ def mark_verdicts(
     name
         Id of the experiment.
     verdicts
-        Its verdicts.
+        Verdicts of the experiment.
     seed
-        Seed of its tables.
+        Seed of the tables.
     measured
-        Whether they use measured data, which a new seed does not replace.
+        Whether the tables use measured data, which do not depend on the seed.
     record
-        The entries; None: those of :data:`RULES`.
+        Entries of the record; None: those of :data:`RULES`.
     """
     entries = (read_record() if record is None else record).get(name, {})
     return [_mark_verdict(item, entries.get(item.claim), seed, measured) for item in verdicts]

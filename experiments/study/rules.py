@@ -1,7 +1,7 @@
 """Decision rules for verdicts: a statement holds, does not hold, or is undecided by the data.
 
-A rule is an object that states itself in words and computes an outcome from an interval. It is written before the data
-are measured.
+A rule is an object that has a description in words and computes an outcome from an interval. It is fixed before the
+data are measured.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-#: A decision errs with at most this probability; after Holm's correction, all of a family together.
+#: Largest probability of a wrong decision; after Holm's correction, of any wrong decision in a family.
 LEVEL = 0.05
 
 
@@ -72,18 +72,18 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Above:
-    """A direction: the quantity is higher than a level.
+    """Rule for a direction: the quantity is above a level.
 
     Attributes
     ----------
     level
-        In the unit of the interval.
+        Level in the unit of the interval.
     quantity
-        Name of the quantity of the interval.
+        Name of the quantity in the interval.
     unit
-        For the words.
+        Unit of the level in words.
     scale
-        The words show the level multiplied by it, e.g. 100 for per cent.
+        Factor of the level in words, e.g. 100 for per cent.
 
     Examples
     --------
@@ -109,13 +109,13 @@ class Above:
         return _decision(found, found.low > self.level, found.high <= self.level, self.level)
 
     def slack(self, mean: Floats) -> Floats:
-        """Height above the level."""
+        """Difference to the level, positive above it."""
         return mean - self.level
 
 
 @dataclass(frozen=True)
 class Below(Above):
-    """The same, lower than a level."""
+    """Rule for a direction: the quantity is below a level."""
 
     @property
     def words(self) -> str:
@@ -124,17 +124,17 @@ class Below(Above):
         return f"holds if the 95 % interval of {self.quantity} lies below {level}, does not hold if it lies above"
 
     def decide(self, found: Interval) -> Decision:
-        """What a 95 % interval says."""
+        """Decide on a 95 % interval."""
         return _decision(found, found.high < self.level, found.low >= self.level, self.level)
 
     def slack(self, mean: Floats) -> Floats:
-        """Depth below the level."""
+        """Difference to the level, positive below it."""
         return self.level - mean
 
 
 @dataclass(frozen=True)
 class AtLeast(Above):
-    """The quantity reaches a level."""
+    """Rule for a lower bound: the quantity is at least a level."""
 
     quantity: str = "the mean"
 
@@ -148,13 +148,13 @@ class AtLeast(Above):
         )
 
     def decide(self, found: Interval) -> Decision:
-        """What a 95 % interval says."""
+        """Decide on a 95 % interval."""
         return _decision(found, found.low >= self.level, found.high < self.level, self.level)
 
 
 @dataclass(frozen=True)
 class AtMost(Above):
-    """The quantity does not exceed a level."""
+    """Rule for an upper bound: the quantity is at most a level."""
 
     quantity: str = "the mean"
 
@@ -168,27 +168,27 @@ class AtMost(Above):
         )
 
     def decide(self, found: Interval) -> Decision:
-        """What a 95 % interval says."""
+        """Decide on a 95 % interval."""
         return _decision(found, found.high <= self.level, found.low > self.level, self.level)
 
     def slack(self, mean: Floats) -> Floats:
-        """Depth below the level."""
+        """Difference to the level, positive below it."""
         return self.level - mean
 
 
 @dataclass(frozen=True)
 class Near:
-    """A level, by equivalence: the mean differs from the printed value by less than a margin stated before the data.
+    """Rule for equivalence: the mean differs from the printed value by less than a margin fixed before the data.
 
-    Two one-sided tests at 5 %: the 90 % interval must lie within the margin. Nothing is refuted before the 95 %
-    interval lies wholly outside.
+    The rule holds by two one-sided tests at 5 %: the 90 % interval must be within the margin. It does not hold only if
+    the 95 % interval is completely outside.
 
     Attributes
     ----------
     value, margin
         The printed value, and the margin of equality.
     quantity, unit, scale
-        As of :class:`Above`.
+        As in :class:`Above`.
 
     Examples
     --------
@@ -239,12 +239,12 @@ class Near:
 
 @dataclass(frozen=True)
 class Digits:
-    """A number without chance: what is measured rounds to the printed digits.
+    """Rule for a deterministic number: the computed value rounds to the printed digits.
 
     Attributes
     ----------
     printed
-        As printed in the paper, e.g. ``"41.50"``.
+        Number as printed in the paper, e.g. ``"41.50"``.
 
     Examples
     --------
@@ -263,7 +263,7 @@ class Digits:
         """Whether a value rounds to the printed digits."""
         plain = self.printed.replace(",", "")
         half = 0.5 * 10.0 ** -len(plain.partition(".")[2])
-        # A value halfway between two digits rounds to either.
+        # A value halfway between two digits may be rounded to either.
         return abs(value - float(plain)) <= half * (1 + 1e-9)
 
     def decide(self, found: Interval) -> Decision:
@@ -277,15 +277,15 @@ class Digits:
 
 
 def together(decisions: Sequence[Decision]) -> Decision:
-    """The decision on all of several statements at once.
+    """The decision on the conjunction of several statements.
 
-    It holds if each holds: an intersection-union test, which keeps the level without a correction. It does not hold if
-    one does not, even after Holm's correction for their number.
+    It holds if each statement holds (an intersection-union test, which needs no correction for the level). It does not
+    hold if one statement does not hold even after Holm's correction for their number.
 
     Raises
     ------
     ValueError
-        If there are none.
+        If there are no decisions.
     """
     if any(decision.outcome is Outcome.NOT_COMPARABLE for decision in decisions):
         return Decision(Outcome.NOT_COMPARABLE)
@@ -303,9 +303,10 @@ def together(decisions: Sequence[Decision]) -> Decision:
 
 
 def either(decisions: Sequence[Decision]) -> Decision:
-    """The decision on at least one of several statements.
+    """The decision on the disjunction of several statements.
 
-    It holds if one does, even after Holm's correction for their number. It does not hold if each does not.
+    It holds if one statement holds even after Holm's correction for their number. It does not hold if no statement
+    holds.
     """
     if any(decision.outcome is Outcome.NOT_COMPARABLE for decision in decisions):
         return Decision(Outcome.NOT_COMPARABLE)
@@ -315,7 +316,7 @@ def either(decisions: Sequence[Decision]) -> Decision:
 
 
 def _decision(found: Interval, holds: bool, fails: bool, level: float) -> Decision:
-    # Intervals given by bounds alone, or without variation, have no test.
+    # Intervals without variation, or with bounds only, have no test.
     tested = found.error > 0
     p_value = min(1.0, 2 * min(found.p_above(level), found.p_below(level))) if tested else None
     outcome = Outcome.HOLDS if holds else Outcome.FAILS if fails else Outcome.UNDECIDED

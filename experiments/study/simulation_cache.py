@@ -22,19 +22,19 @@ from workloads.theta.year import ThetaYear
 
 __all__ = ["ALL", "COLUMNS", "MIXES", "SIX", "Traces", "Years", "labels", "metric_rows", "simulate_grid"]
 
-#: The mechanisms of the paper, without and with the baseline.
+#: Names of the mechanisms of the paper, without and with the baseline.
 SIX = tuple(mechanism.name for mechanism in MECHANISMS)
 ALL = (BASELINE, *SIX)
 MIXES = tuple(NOTICE_MIXES)
 
-#: Columns kept from each summary: the eight metrics of Fig. 6 and some that explain them.
+#: Columns of each summary that are stored: the eight metrics of Fig. 6 and some that explain them.
 _SUMMARY_COLUMNS = (
     *(metric.name for metric in METRICS),
     *("instant_start_ratio_strict", "shrink_ratio", "wait_h", "bounded_slowdown", "makespan_h", "lost_node_hours"),
     "utilization_to_last_submit",
     *DELAYS,
 )
-#: All metrics of a simulation; the last ones are computed here from the node-hours by state.
+#: All metrics of a simulation; the last one is computed here from the node-hours by state.
 COLUMNS = (*_SUMMARY_COLUMNS, "compute_utilization")
 
 
@@ -49,7 +49,7 @@ class Years:
     traces
         Number of years.
     preset
-        Parameters of the years, a name of :data:`workloads.theta.presets.PRESETS`.
+        Name of the parameters of the years, in :data:`workloads.theta.presets.PRESETS`.
     """
 
     jobs: int = ThetaYear().jobs
@@ -59,7 +59,7 @@ class Years:
 
 @dataclass(frozen=True)
 class Traces(Years):
-    """The traces of an experiment: two years or more, for a confidence interval."""
+    """The traces of an experiment: at least two years, for a confidence interval."""
 
     def __post_init__(self) -> None:
         if self.traces < 2:
@@ -77,22 +77,22 @@ def simulate_grid(
     vary: str = "product",
     preset: str = "",
 ) -> SweepResult:
-    """Run a grid of simulations, reusing stored results.
+    """Run a grid of simulations, except those with stored results.
 
     Parameters
     ----------
     resources
         Store and workers.
     name
-        Name of the sweep; its tables are below the store.
+        Name of the sweep; its tables are in a folder of the store.
     parameters, seed
-        The traces.
+        Parameters and seed of the traces.
     mechanisms, assignment, options
-        Crossed parameters, as in a sweep file.
+        Varied parameters, as in a sweep file.
     vary
-        How they are varied: ``product`` or ``one-at-a-time``.
+        Kind of variation: ``product`` or ``one-at-a-time``.
     preset
-        Preset of the years, in place of that in the parameters.
+        Preset of the years that replaces that of the parameters.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def labels(row: Row) -> dict[str, Any]:
 
 
 def metric_rows(result: SweepResult, *others: str) -> list[Row]:
-    """A row for each simulation: trace, mix, mechanism, the other columns named, and :data:`COLUMNS`."""
+    """One row per simulation: trace, mix, mechanism, the columns ``others``, and :data:`COLUMNS`."""
     return [
         {
             **labels(row),

@@ -32,16 +32,16 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Source:
-    """Where a printed value comes from.
+    """Origin of a printed value.
 
     Attributes
     ----------
     kind
         ``text``, ``table``, ``figure``, ``own reference`` or ``hypothesis``.
     place
-        Section or number; for a reference of ours, its name.
+        Section or number; for a reference of this project, its name.
     how
-        How a value was read from a figure.
+        Method of reading a value from a figure.
     """
 
     kind: str
@@ -69,7 +69,7 @@ def table(number: str) -> Source:
 
 
 def figure(number: str, how: str) -> Source:
-    """A figure of the paper, and how the value was read from it.
+    """A figure of the paper, and the method of reading the value from it.
 
     >>> str(figure("6", "read from the bars"))
     'Fig. 6, read from the bars'
@@ -78,11 +78,11 @@ def figure(number: str, how: str) -> Source:
 
 
 def reference(what: str) -> Source:
-    """A value from a reference of ours, which is named, instead of the paper."""
+    """A named reference of this project, used instead of the paper."""
     return Source("own reference", what)
 
 
-#: Source of hypotheses of ours, stated before the measurement.
+#: Source of hypotheses of this project, stated before the measurement.
 HYPOTHESIS = Source("hypothesis")
 
 
@@ -93,25 +93,25 @@ class Verdict:
     Attributes
     ----------
     claim
-        The statement, in short.
+        The statement in short.
     printed
-        The paper's number or words; for a hypothesis, the expectation.
+        Number or words in the paper; for a hypothesis, the expectation.
     measured
-        Ours.
+        Measured value, as a text.
     outcome
-        Computed from the measured data, never typed in.
+        Outcome, computed from the measured data.
     remark
-        Explanation where needed.
+        Explanation, if needed.
     rule
-        The rule in words, beginning with "holds if ". Empty only where nothing can be compared.
+        The rule in words, beginning with "holds if "; empty only if the statement is not comparable.
     source
-        Where the printed value comes from.
+        Origin of the printed value.
     p_value
-        p-value of the test behind the outcome; None for deterministic values.
+        p-value of the test that decides the outcome; None for deterministic values.
     adjusted
-        The same after Holm's correction (:func:`correct_p_values`).
+        p-value after Holm's correction (:func:`correct_p_values`).
     construction
-        As of :class:`Statement`.
+        As in :class:`Statement`.
 
     Raises
     ------
@@ -136,12 +136,12 @@ class Verdict:
 
     @property
     def by_construction(self) -> bool:
-        """Whether the statement holds by construction: it is not a result and is left out of every count."""
+        """Whether the statement holds by construction, so that it is not a result and is left out of every count."""
         return bool(self.construction) and self.outcome is Outcome.HOLDS
 
     @property
     def counted_as(self) -> str:
-        """The heading under which the verdict is counted: its outcome, or that it holds by construction."""
+        """Heading under which the verdict is counted: its outcome, or "by construction"."""
         return f"{self.outcome} by construction" if self.by_construction else str(self.outcome)
 
     @property
@@ -151,25 +151,26 @@ class Verdict:
 
     @property
     def decided(self) -> bool:
-        """Whether the statement holds or does not."""
+        """Whether the outcome is that the statement holds or does not hold."""
         return self.outcome in (Outcome.HOLDS, Outcome.FAILS)
 
     @property
     def survives(self) -> bool:
-        """Whether it is decided, also after Holm's correction."""
+        """Whether the statement is also decided after Holm's correction."""
         return self.decided and (self.adjusted is None or self.adjusted < LEVEL)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement of a paper, or a hypothesis of ours, made before the measurement.
+    """A statement of a paper, or a hypothesis of this project, made before the measurement.
 
     Attributes
     ----------
     claim, printed, source
-        As of :class:`Verdict`.
+        As in :class:`Verdict`.
     construction
-        Why it holds whenever the code is correct, as a clause; empty: the measurement may contradict it.
+        Clause that explains why the statement holds whenever the code is correct; empty: measurements may contradict
+        it.
     """
 
     claim: str
@@ -178,30 +179,30 @@ class Statement:
     construction: str = ""
 
     def judge(self, rule: Rule, found: Interval, measured: str, remark: str = "") -> Verdict:
-        """The verdict of a rule on an interval."""
+        """Judge an interval by a rule."""
         return self.verdict(rule.decide(found), rule.words, measured, remark)
 
     def each(self, rule: Rule, found: Mapping[str, Interval], measured: str, remark: str = "") -> Verdict:
-        """The verdict on several intervals: all must hold, and one that does not refutes (:func:`together`)."""
+        """Judge several intervals by a rule, all of which must hold (:func:`together`)."""
         decision = together([rule.decide(item) for item in found.values()])
         words = rule.words if len(found) == 1 else f"{rule.words}; each of {len(found)}, refuted by one after Holm"
         return self.verdict(decision, words, measured, remark)
 
     def exact_verdict(self, holds: bool, rule: str, measured: str, remark: str = "") -> Verdict:
-        """The verdict on a deterministic value; the rule begins with "holds if"."""
+        """Verdict on a deterministic value; the rule begins with "holds if"."""
         return self.verdict(Decision(Outcome.HOLDS if holds else Outcome.FAILS), rule, measured, remark)
 
     def exact(self, value: float, measured: str = "", remark: str = "") -> Verdict:
-        """The verdict on a number without chance; its digits are the printed text."""
+        """Judge a deterministic number by the digits of the printed text."""
         rule = Digits(self.printed)
         return self.exact_verdict(rule.equal(value), rule.words, measured or f"{value:,.6g}", remark)
 
     def open(self, reason: str, measured: str = "-", rule: str = "") -> Verdict:
-        """The verdict "not comparable", with its reason."""
+        """Verdict "not comparable", with a reason."""
         return self.verdict(Decision(Outcome.NOT_COMPARABLE), rule, measured, reason)
 
     def verdict(self, decision: Decision, rule: str, measured: str, remark: str = "") -> Verdict:
-        """The verdict of a given decision."""
+        """Verdict of a given decision."""
         return Verdict(
             self.claim,
             self.printed,
@@ -216,9 +217,9 @@ class Statement:
 
 
 def correct_p_values(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """The verdicts, with p-values adjusted by Holm's method.
+    """Adjust the p-values of verdicts by Holm's method.
 
-    The family is all verdicts with a p-value, except statements by construction, which test nothing.
+    The family consists of all verdicts with a p-value, except statements by construction, which are not tests.
     """
     family = [
         place for place, verdict in enumerate(verdicts) if verdict.p_value is not None and not verdict.by_construction

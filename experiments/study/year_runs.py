@@ -1,7 +1,7 @@
 """Simulations of generated years that keep only a few metrics, so that thousands of results fit into a small store.
 
-A sweep keeps the complete summary of a simulation, 12 kB. A search over many readings needs only some metrics of each
-simulation and runs for days, possibly on several machines.
+A sweep stores the complete summary of a simulation, 12 kB. A search over many readings needs only some metrics of each
+simulation, and runs for days, possibly on several machines.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from workloads.hybrid.assignment import Assignment
 
 __all__ = ["YearRun", "compute_share", "distinct", "year_rows"]
 
-#: Options that do not change a simulation, by what is simulated. The baseline runs all jobs as rigid and reserves
-#: nothing; N reserves nothing before the arrival; PAA shrinks nothing.
+#: Options that have no effect, by a condition on the mechanism. The baseline runs all jobs as rigid and makes no
+#: reservations; N makes no reservations before the arrival; PAA shrinks no jobs.
 _IDLE: Sequence[tuple[Callable[[str], bool], tuple[str, ...]]] = (
     (
         lambda name: name == BASELINE,
@@ -44,11 +44,11 @@ class YearRun:
     Attributes
     ----------
     seed, jobs, preset
-        The year; types, notices and overheads are drawn with the same seed.
+        Seed, number of jobs and preset of the year; types, notices and overheads are drawn with the same seed.
     assignment, options
-        Non-default values, as pairs ordered by name.
+        Non-default values as pairs, ordered by name.
     mechanism
-        A mechanism with its parameters, or ``baseline``.
+        Mechanism with its parameters, or ``baseline``.
     columns
         Metrics to keep.
     """
@@ -82,7 +82,7 @@ class YearRun:
 
 
 def distinct(run: YearRun) -> YearRun:
-    """The simulation without defaults and options that have no effect, so that equal ones run only once."""
+    """Remove defaults and options without effect, so that equal simulations run only once."""
     idle = {name for matches, names in _IDLE if matches(run.mechanism) for name in names}
     default = Assignment()
     return replace(
@@ -93,12 +93,12 @@ def distinct(run: YearRun) -> YearRun:
 
 
 def year_rows(run: YearRun) -> list[dict[str, Any]]:
-    """The metrics of a simulation, a single row.
+    """Simulate, and return the metrics in a single row.
 
     Raises
     ------
     HoldfastError
-        If it failed.
+        If the simulation failed.
     """
     outcome = simulate_run(run.configuration)
     if outcome.error:

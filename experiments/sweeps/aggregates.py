@@ -35,8 +35,10 @@ __all__ = [
 REPETITIONS = ("generator_seed", "assignment_seed", "seed")
 #: Columns that identify a run and are not parameters.
 _NAMES = ("run", "label", "varied")
-#: Default metrics of a terminal table and of a figure, where present.
-SHOWN = ("wait_h", "bounded_slowdown", "instant_start_ratio", "utilization")
+#: Default metrics of a terminal table, where present.
+SHOWN = ("wait_h", "wait_p99_h", "bounded_slowdown", "instant_start_ratio", "utilization_to_last_submit")
+#: Headings of metrics with long titles: a group, and a heading below it.
+_HEADS = {"utilization_to_last_submit": ("utilisation until", "last submit")}
 #: Largest number of printed rows.
 _PRINTED = 40
 
@@ -295,11 +297,16 @@ def _table(rows: Sequence[Row], names: Sequence[str], value: str, sign: str, uni
     columns: list[Quantity | str] = [
         *(Quantity(key, key.replace("_", " ")) for key in keys),
         "n",
-        *(Quantity(item.name, item.title, item.difference if sign else item.unit) for item in chosen),
+        *(_column(item, item.difference if sign else item.unit) for item in chosen),
     ]
     shown_lines = list(lines.values())[:_PRINTED]
     more = f"\n... and {len(lines) - _PRINTED:,} more" if len(lines) > _PRINTED else ""
     return render(shown_lines, columns, unit) + more
+
+
+def _column(item: Metric, unit: str) -> Quantity:
+    group, head = _HEADS.get(item.name, ("", item.title))
+    return Quantity(item.name, head, unit, group=group)
 
 
 def _text(value: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import threading
 import time
 from collections.abc import Collection, Iterator, Mapping
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.output.signals import without_interruption
+from experiments.terminal import note, warn
 from workloads.ground.documents import read_toml
 from workloads.ground.errors import (
     InputError,
@@ -157,7 +157,7 @@ def dask_client(
             raise InputError(f"the scheduler {scheduler} does not answer: {error}") from None
         stack.enter_context(_watch_workers(client))
         if not client.ncores():
-            print("waiting for the first worker", file=sys.stderr, flush=True)
+            note("waiting for the first worker")
             client.wait_for_workers(1)
         yield client, workers or sum(client.ncores().values())
 
@@ -181,11 +181,10 @@ def _watch_workers(client: Any) -> Iterator[None]:
             since = time.monotonic() if since is None else since
             if not announced and time.monotonic() - since >= PATIENCE:
                 announced = True
-                print(
+                warn(
+                    "sweep",
                     f"the cluster has had no worker for {PATIENCE:.0f} s: the sweep waits for one. Finished runs "
                     "are stored: start workers, or stop this command and repeat it later",
-                    file=sys.stderr,
-                    flush=True,
                 )
 
     thread = threading.Thread(target=watch, daemon=True)
@@ -209,7 +208,7 @@ def _start_cluster(name: str, workers: int, options: Mapping[str, Any]) -> Any:
         # By default the dashboard would accept connections from any host.
         given = {**options, "scheduler_options": {"dashboard_address": "127.0.0.1:0", **scheduler}}
         if not (options.get("interface") or options.get("security") or {"host", "interface"} & set(scheduler)):
-            print(_OPEN, file=sys.stderr, flush=True)
+            warn("sweep", _OPEN)
     try:
         cluster = getattr(import_module(module), kind)(**given)
     except ImportError:

@@ -9,9 +9,9 @@ from time import perf_counter
 from types import TracebackType
 from typing import Any, TypeVar
 
-from experiments.terminal import escape
+from experiments.terminal import escape, note, progress_shown
 
-__all__ = ["Bar", "Remaining", "RunBar", "follow"]
+__all__ = ["Bar", "CountBar", "Remaining", "RunBar", "follow"]
 
 #: Features of a run.
 Kind = tuple[str, ...]
@@ -24,13 +24,12 @@ _Piece = TypeVar("_Piece")
 
 
 def follow(pieces: Iterable[_Piece], total: int, shown: bool) -> Iterator[_Piece]:
-    """Yield the pieces as they complete, and show their number on standard error.
+    """Yield the pieces as they complete, and show their number on standard error, if that is a terminal.
 
     Nothing is shown before the first one, so that an error message stands alone.
     """
     from tqdm import tqdm
 
-    terminal = sys.stderr.isatty()
     bar = None
     try:
         for piece in pieces:
@@ -39,9 +38,8 @@ def follow(pieces: Iterable[_Piece], total: int, shown: bool) -> Iterator[_Piece
                     total=total,
                     initial=1,
                     unit=" pieces",
-                    mininterval=0.1 if terminal else 5.0,
-                    leave=not terminal,
-                    disable=not shown,
+                    leave=False,
+                    disable=not (shown and progress_shown()),
                 )
             else:
                 bar.update()
@@ -52,7 +50,7 @@ def follow(pieces: Iterable[_Piece], total: int, shown: bool) -> Iterator[_Piece
 
 
 class Bar:
-    """Progress over jobs and mechanisms on standard error; occasional lines if that is not a terminal.
+    """Progress over jobs and mechanisms on standard error, if that is a terminal.
 
     Parameters
     ----------
@@ -71,7 +69,7 @@ class Bar:
     def advance(self, mechanism: str, jobs: int) -> None:
         """Show the number of jobs of a replay that have ended, unless it has just begun: a short one needs no bar."""
         if self._bar is None:
-            if perf_counter() - self._began < _SHORT:
+            if not progress_shown() or perf_counter() - self._began < _SHORT:
                 return
             self._bar = self._open()
         self._bar.set_description(escape(mechanism), refresh=False)
@@ -81,18 +79,46 @@ class Bar:
         # Imported here, because it takes as long as the replay of a short log.
         from tqdm import tqdm
 
-        terminal = sys.stderr.isatty()
         bar = tqdm(
             total=self._jobs * len(self._order),
             unit=" jobs",
             unit_scale=True,
-            mininterval=0.1 if terminal else 5.0,
-            leave=not terminal,
+            leave=False,
         )
         bar.start_t -= perf_counter() - self._began
         return bar
 
     def __enter__(self) -> Bar:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+class CountBar:
+    """Progress over simulations on standard error, if that is a terminal and they take more than a second."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+
+    def advance(self, done: int, total: int) -> None:
+        """Show how many of all simulations are done."""
+        if self._bar is None:
+            from tqdm import tqdm
+
+            self._bar = tqdm(
+                total=total,
+                bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} simulations [{elapsed}]",
+                leave=False,
+                delay=1.0,
+                disable=not progress_shown(),
+            )
+        self._bar.update(done - self._bar.n)
+
+    def __enter__(self) -> CountBar:
         return self
 
     def __exit__(
@@ -171,22 +197,22 @@ class RunBar:
 
     def say(self, text: str) -> None:
         """Print a line beside the bar."""
-        if self._shown:
+        if self._shown and progress_shown():
             self._bar.write(escape(text), file=sys.stderr)
+        elif self._shown:
+            note(escape(text))
 
     def __enter__(self) -> RunBar:
         from tqdm import tqdm
 
-        terminal = sys.stderr.isatty()
         self._bar = tqdm(
             total=self._runs,
             initial=self._runs - self._missing,
             unit="run",
             # tqdm's estimate of the remaining time assumes equal runs.
             bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} runs [{elapsed}{postfix}]",
-            mininterval=0.1 if terminal else 5.0,
-            leave=not terminal,
-            disable=not self._shown,
+            leave=False,
+            disable=not (self._shown and progress_shown()),
         )
         return self
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from experiments.sweeps.progress import RunBar
 from experiments.sweeps.simulations import simulate_run
 from experiments.sweeps.store import Store
 from experiments.sweeps.table import SUMMARY, Row, Tables
+from experiments.terminal import warn
 from workloads.ground.errors import HoldfastError, OutputError, TraceError
 from workloads.ground.files import atomic_open
 from workloads.ground.release import VERSION
@@ -185,7 +185,7 @@ def run_sweep(
         check_kind(place, SWEEP)
         changed = _changed_table(place)
         if changed and progress:
-            print(f"{changed}; the tables are written again from the store", file=sys.stderr)
+            warn("sweep", f"{changed}; the tables are written again from the store")
         shown = _Shown(place, _manifest(sweep, runs), tables)
         missing: list[RunConfiguration] = []
         for run in runs:

@@ -14,21 +14,21 @@ __all__ = ["COMPILE_FROM", "LOAD_FROM", "compiled_loop", "run"]
 
 #: Total inner steps of a loop in a process from which loading its code is faster than running plain Python.
 LOAD_FROM = 10_000
-#: The same where the code must be compiled in each process, because there is no place to keep it.
+#: The same if there is no cache, so that each process must compile the code.
 COMPILE_FROM = 1_000_000
 
 _steps: Counter[str] = Counter()
 
 
 def compiled_loop(loop: Callable[..., int], kinds: str, steps: int) -> Callable[..., int] | None:
-    """The object code of a loop, if the steps so far and ``steps`` more justify loading it.
+    """The object code of a loop, if its total number of steps, with ``steps`` more, justifies loading it.
 
     Parameters
     ----------
     loop
         A loop of this folder or of :mod:`policies.planning.kernel`.
     kinds
-        A letter for each argument, as of :func:`workloads.ground.object_code.object_code`.
+        A letter for each argument, as in :func:`workloads.ground.object_code.object_code`.
     steps
         Estimated number of inner steps.
     """
@@ -38,14 +38,14 @@ def compiled_loop(loop: Callable[..., int], kinds: str, steps: int) -> Callable[
 
 
 def run(loop: Callable[..., int], kinds: str, steps: int, **given: Any) -> int:
-    """Run a loop in the way that takes less time; both give the same results.
+    """Run a loop, compiled or in Python, whichever is faster; both give the same results.
 
     Parameters
     ----------
     loop
         A loop of this folder.
     kinds
-        As above.
+        As in :func:`compiled_loop`.
     steps
         Estimated number of inner steps.
     **given
@@ -54,12 +54,12 @@ def run(loop: Callable[..., int], kinds: str, steps: int, **given: Any) -> int:
     Returns
     -------
     int
-        What the loop returns.
+        Result of the loop.
     """
     code = compiled_loop(loop, kinds, steps)
     if code is not None:
         return code(*(given[name] for name in loop.__code__.co_varnames[: len(kinds)]))
-    # Python reads lists in half the time that it takes for arrays.
+    # Python reads lists twice as fast as arrays.
     lists = {name: value.tolist() for name, value in given.items() if isinstance(value, np.ndarray)}
     result = loop(**(given | lists))
     for name, values in lists.items():

@@ -1,6 +1,6 @@
-"""One planning pass: each job either starts, if it fits beside all reservations, or receives a reservation.
+"""One planning pass: each job starts, if it delays no reservation, or gets a reservation.
 
-It computes the plan of :func:`policies.reservation_depth.plan_queue` for many jobs in arrays, as machine code.
+The pass computes the plan of :func:`policies.reservation_depth.plan_queue` for many jobs in arrays, as machine code.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from policies.kernels.timeline import earliest, put_back, reach, room, take
 
 __all__ = ["BOUNDS", "KINDS", "plan", "plan_pass"]
 
-#: Number of remembered places from which later searches begin. Measured: half the time of
-#: conservative backfilling while thousands wait (20,000 jobs at a load of 1.3: 0.9 s, and 2.2 s without).
+#: Number of stored positions from which later searches begin. They halve the time of conservative backfilling while
+#: thousands of jobs wait (20,000 jobs at a load of 1.3: 0.9 s with them, 2.2 s without).
 BOUNDS = 32
-#: What the arguments of :func:`plan_pass` are (:func:`workloads.ground.object_code.object_code`).
+#: Kinds of the arguments of :func:`plan_pass` (:func:`workloads.ground.object_code.object_code`).
 KINDS = "nnaaaaaananaaannnnnnnaaaa"
 
 
 def limit(nodes: Any, walltime: Any, setup: Any, work: Any, size: Any) -> Any:
-    """Walltime at that size; halves of a tick to even, as :func:`simulator.machine.job_state.divide` rounds them."""
+    """Walltime at a size, rounded half to even like in :func:`simulator.machine.job_state.divide`."""
     if size == nodes:
         return walltime
     ticks = work // size
@@ -32,14 +32,14 @@ def limit(nodes: Any, walltime: Any, setup: Any, work: Any, size: Any) -> Any:
 def largest_size(
     least: Any, nodes: Any, walltime: Any, setup: Any, work: Any, size: Any, times: Any, levels: Any, steps: Any, k: Any
 ) -> Any:
-    """The largest size up to ``size`` at which a job can run through from step ``k`` on; 0 if there is none."""
+    """The largest size up to ``size`` at which a job can run to its walltime from step ``k`` on; 0: there is none."""
     if levels[k] < size:
         size = levels[k]
     while size >= least:
         left = room(times, levels, steps, k, times[k] + limit(nodes, walltime, setup, work, size), least)
         if left >= size:
             return size
-        # Smaller, it runs longer, and what it then reaches leaves it no more than this.
+        # A smaller job runs longer, and the longer interval has at most this number of nodes.
         size = left
     return 0
 
@@ -48,17 +48,18 @@ def plan(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer
     count, heads, order, least, nodes, walltimes, setups, works, steps, times, levels,
     now, free, depth, largest, complete, never, bounds, begun, sizes, planned,
 ):  # fmt: skip
-    """Plan the jobs behind those that start before any must wait; returns how many start.
+    """Plan the jobs after those that start in queue order, and return the number of jobs that start.
 
-    ``order`` says where the first, second, ... of ``count`` jobs stands in the arrays of jobs: smallest and largest
-    size, walltime at the largest, and at other sizes the setup and the node-ticks behind it. The first ``heads`` jobs
-    start already, and leave ``free`` nodes. ``times`` and ``levels`` are the plan over time with them, ``steps`` long,
-    with room for two steps a job more. ``depth`` is how many of the others hold a reservation, and ``largest`` says
-    whether for the largest size at which they can start first of all, or for their least.
+    ``order`` has the index of the first, second, ... of ``count`` jobs in the arrays of jobs: smallest and largest
+    size, walltime at the largest size, and for other sizes the setup and the node-ticks of the rest of the walltime.
+    The first ``heads`` jobs have already started, and leave ``free`` nodes. ``times`` and ``levels`` are the profile
+    with them, with ``steps`` steps and room for two more steps per job. ``depth`` is the number of other jobs that get
+    a reservation. ``largest`` selects the size of a reservation: the largest size at the earliest start, or the
+    minimum.
 
-    ``begun`` gets the places in the order of those that start now, ``sizes`` the size of each job, ``planned`` the time
-    for which it is planned: ``never`` of those that find none, -1 of those without a reservation. Unless ``complete``
-    it ends where no later job can start. ``bounds`` has room for three times ``BOUNDS`` numbers.
+    Outputs: ``begun`` has the positions in the queue of jobs that start now, ``sizes`` the size of each job, and
+    ``planned`` its planned start: ``never`` if there is none, -1 without a reservation. Unless ``complete``, planning
+    ends when no later job can start. ``bounds`` is a buffer for three times ``BOUNDS`` numbers.
     """
     found = 0
     for k in range(BOUNDS):
@@ -66,7 +67,7 @@ def plan(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer
     last = count - 1
     for place in range(heads, count):
         if not complete:
-            # No job behind the last one that may still start need be planned.
+            # Jobs behind the last one that may still start need no plan.
             while last > heads and last >= place:
                 job = order[last]
                 if least[job] <= free and (
@@ -81,7 +82,7 @@ def plan(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer
                 break
         job = order[place]
         size = 0
-        # That the first one cannot start is known.
+        # The first job is known not to fit.
         if place > heads and least[job] <= free:
             size = largest_size(
                 least[job], nodes[job], walltimes[job], setups[job], works[job], min(nodes[job], free),
@@ -102,12 +103,12 @@ def plan(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer
         depth -= 1
         size = least[job]
         several = largest and size < nodes[job]
-        # Lower bounds of its nodes and its walltime over all its sizes.
+        # Lower bounds of the nodes and the walltime of the job over all of its sizes.
         longest = limit(nodes[job], walltimes[job], setups[job], works[job], size)
         length = longest
         if several:
             length = walltimes[job]
-        # Nodes are only ever taken: nothing as large and as long fits before the places found for others.
+        # The plan only takes nodes: a job of at least this size and length cannot fit before a stored position.
         at = now
         slot = place % BOUNDS
         for k in range(BOUNDS):
@@ -119,7 +120,7 @@ def plan(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer
         k = reach(times, steps, at - 1)
         at = never
         if several:
-            # A larger one runs shorter and may fit where none of the smaller ones does, so every step is tried.
+            # A larger size runs shorter and may fit where no smaller size does, so every step is tried.
             while k < steps:
                 if levels[k] >= least[job]:
                     size = largest_size(
@@ -143,7 +144,7 @@ def plan(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer
         planned[place] = at
         if at < never:
             length = limit(nodes[job], walltimes[job], setups[job], works[job], size)
-            # As Profile.reserve: nodes that come back within a tick of the start count as there in time.
+            # Like in Profile.reserve, nodes released within a tick of the start count as available.
             steps = take(times, levels, steps, at + 1, at + max(length, 2), size)
     return found
 
@@ -152,9 +153,10 @@ def plan_pass(  # type: ignore[no-untyped-def] # as above
     count, heads, order, least, nodes, walltimes, setups, works, runs, releases, windows, windowed, times, levels,
     now, free, depth, largest, complete, never, tolerance, bounds, begun, sizes, planned,
 ):  # fmt: skip
-    """As :func:`plan`, on the plan over time that ``runs`` releases and ``windows`` windows make.
+    """Like :func:`plan`, on the profile of ``runs`` releases and ``windows`` windows.
 
-    ``releases`` are triples of time, tie-break and nodes in ascending order, ``windowed`` of start, end and nodes.
+    ``releases`` has triples of time, tie-break and nodes in ascending order, ``windowed`` triples of start, end and
+    nodes.
     """
     steps = 1
     times[0] = now

@@ -1,6 +1,6 @@
 """A replay of rigid jobs that records only start times.
 
-Source of the rules: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001; as in :mod:`policies.backfilling`.
+The rules are those of :mod:`policies.backfilling`. Source: Mu'alem and Feitelson, IEEE TPDS 12(6), 2001.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from policies.kernels.timeline import put_back
 
 __all__ = ["KINDS", "MORE", "STUCK", "replay"]
 
-#: What a replay returns that did not come to its end: it needs more of the jobs to come; some jobs can never start.
+#: Results of an incomplete replay: it needs more future jobs (MORE); some jobs can never start (STUCK).
 MORE, STUCK = -1, -2
 #: What the arguments of :func:`replay` are (:func:`workloads.ground.object_code.object_code`).
 KINDS = "nnaaaaaanannnnnnnnaaaaanaaaaaaaaaaaanffdddaf"
 
 
 def end_run(runs: Any, limits: Any, by_end: Any, by_limit: Any) -> Any:
-    """Take the run that ends first out of the order of limits; ``runs`` are left."""
+    """Remove the run that ends first from the order of limits; ``runs`` runs remain."""
     job = by_end[runs]
     low = 0
     high = runs
@@ -38,7 +38,7 @@ def end_run(runs: Any, limits: Any, by_end: Any, by_limit: Any) -> Any:
 
 
 def begin_run(job: Any, runs: Any, ends: Any, limits: Any, by_end: Any, by_limit: Any) -> None:
-    """Enter a run with known end and limit beside ``runs`` others."""
+    """Insert a run with known end and limit into the orders of ``runs`` others."""
     place = runs
     while place > 0 and ends[by_end[place - 1]] < ends[job]:
         by_end[place] = by_end[place - 1]
@@ -52,7 +52,7 @@ def begin_run(job: Any, runs: Any, ends: Any, limits: Any, by_end: Any, by_limit
 
 
 def unlink(job: Any, after: Any, before: Any) -> None:
-    """Take a job out of the queue."""
+    """Remove a job from the queue."""
     following = after[job]
     after[before[job]] = following
     before[following] = before[job]
@@ -63,18 +63,18 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
     never, depth, complete, on_trial, choices, tried, ends, limits, by_end, by_limit, runs, starts, after, before,
     found, how, order, times, levels, bounds, begun, sizes, planned, kind, first, second, p, q, r, ties, keys,
 ):  # fmt: skip
-    """Simulate until the awaited jobs have started; returns how many of the later jobs were submitted by then.
+    """Simulate until the awaited jobs have started; returns the number of future jobs submitted by then.
 
-    There are ``count`` jobs. They are numbered: those before ``present`` run or wait, the others are submitted later,
-    ordered by submit. ``ranks`` are their places in the order of the queue, ``awaited`` is 1 for those that are waited
-    for, and ``queue`` holds the ``waiting`` ones in their order. ``depth`` is how many jobs that must wait hold a
-    reservation: 0 without backfilling, 1 under EASY, ``count`` where all do. ``complete`` means that no other
-    jobs come. If ``on_trial`` is a job (-1: none; ``depth`` is then at most 1), each of the ``choices`` walltimes in
-    ``tried`` is tried for it, beginning with its own: ``found`` gets the starts, and ``how`` 1 for each backfilled one.
+    The ``count`` jobs are numbered: those before ``present`` run or wait, the others are submitted in the future,
+    ordered by submit. ``ranks`` has their positions in queue order, ``awaited`` is 1 for awaited jobs, and ``queue``
+    has the ``waiting`` waiting jobs in queue order. ``depth`` is the number of waiting jobs with a reservation: 0
+    without backfilling, 1 under EASY, ``count`` if all have one. ``complete`` means that there are no further future
+    jobs. If ``on_trial`` is a job (-1: none; ``depth`` is then at most 1), each of the ``choices`` walltimes in
+    ``tried`` is tried for it, its own first: ``found`` gets the starts, and ``how`` is 1 for each backfilled start.
 
-    ``ends`` and ``limits`` (ends of walltimes) are given for the ``runs`` running jobs; ``by_end`` holds these jobs by
+    ``ends`` and ``limits`` (ends of walltimes) are given for the ``runs`` running jobs; ``by_end`` has these jobs by
     descending end, and ``by_limit`` by ascending limit. ``starts`` gets the starts of the others. ``after`` and
-    ``before`` are buffers for the links of the queue, with one more place for both of its ends. The last arguments are
+    ``before`` are buffers for the links of the queue, with one more element for its two ends. The last arguments are
     buffers of :func:`policies.kernels.plan_pass.plan`, which are used if ``depth`` is greater than 1.
 
     If ``kind`` is not 0, the order of the queue changes with time, and the numbers behind it are those of a
@@ -107,13 +107,13 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
     extra = -1
     released = True  # in the first instant every job may start
     while True:
-        # Runs end.
+        # Complete the runs that have ended.
         while runs > 0 and ends[by_end[runs - 1]] <= now:
             runs -= 1
             job = end_run(runs, limits, by_end, by_limit)
             free += nodes[job]
             released = True
-        # Jobs are submitted.
+        # Submit jobs.
         new = coming
         while coming < count and submits[coming] <= now:
             last = before[top]
@@ -181,13 +181,13 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
                         if nodes[job] < smallest:
                             smallest = nodes[job]
                         job = after[job]
-                    # Jobs of one size have neither setup nor work beside it.
+                    # Setup and work are not used, because each job has only one size.
                     chosen = plan(  # type: ignore[no-untyped-call] # as above
                         waiting, 0, order, nodes, nodes, walltimes, nodes, nodes, steps, times, levels, now, free,
                         depth, 0, 0, never, bounds, begun, sizes, planned,
                     )  # fmt: skip
             if looks:
-                # When the head finds its nodes, and how many are left over then.
+                # Shadow time of the head, and extra nodes at that time.
                 looks = False
                 reached = free
                 place = 0
@@ -197,7 +197,7 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
                     place += 1
                 if reached < nodes[head]:
                     return STUCK
-                # All nodes that come back at the shadow time itself count.
+                # All nodes released at the shadow time itself count.
                 while place < runs and limits[by_limit[place]] <= shadow + tolerance:
                     reached += nodes[by_limit[place]]
                     place += 1
@@ -225,7 +225,7 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
             fits = nodes[job] <= free
             beyond = False
             while fits:
-                # Beside the head those may start that end by its start, or need no more than the extra nodes.
+                # A job may start beside the head if it ends by the shadow time, or needs at most the extra nodes.
                 beyond = phase > 1 and depth == 1 and now + walltimes[job] > shadow + tolerance
                 if beyond and nodes[job] > extra:
                     fits = False

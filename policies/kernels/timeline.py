@@ -1,8 +1,8 @@
-"""The availability profile in arrays: how many nodes are free at each future time.
+"""The availability profile in arrays: the number of free nodes at each future time.
 
 ``times`` and ``levels`` are arrays with ``steps`` entries in use: from ``times[k]`` to the next time, ``levels[k]``
-nodes are free. :class:`policies.availability_profile.Profile` holds the same in Python lists, for few jobs, and
-searches with these functions, too. Levels are compared and subtracted only here: they are node counts.
+nodes are free. :class:`policies.availability_profile.Profile` has the same in Python lists, for few jobs, and uses
+these functions. Only this module compares and subtracts levels, which are numbers of nodes.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def reach(times: Any, steps: Any, at: Any) -> Any:
 
 
 def put_back(times: Any, levels: Any, steps: Any, at: Any, nodes: Any) -> Any:
-    """Nodes come back at that time, at or after the last step; returns the steps then."""
+    """Release nodes at a time at or after the last step; returns the new number of steps."""
     if at > times[steps - 1]:
         times[steps] = at
         levels[steps] = levels[steps - 1]
@@ -62,9 +62,9 @@ def put_back(times: Any, levels: Any, steps: Any, at: Any, nodes: Any) -> Any:
 
 
 def take(times: Any, levels: Any, steps: Any, start: Any, end: Any, nodes: Any) -> Any:
-    """Take nodes from ``start`` until before ``end``, both at or after the first step; returns the steps then.
+    """Take nodes from ``start`` until before ``end``, both at or after the first step; returns the new number of steps.
 
-    Negative ``nodes`` are put back.
+    Negative ``nodes`` are released.
     """
     if start >= end:
         return steps

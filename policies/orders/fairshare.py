@@ -33,9 +33,9 @@ def account_name(job: _Owned) -> str:
 
 
 def _shares(view: SystemView) -> Callable[[str], float]:
-    """Return a function that gives the share of a group in the total usage."""
+    """Return a function that computes the share of a group in the total usage."""
     total = view.group_usage(None) or 1.0
-    # Rounded, so that equal usages that were summed in another order compare equal.
+    # Rounding makes equal usages compare equal even if they were summed in another order.
     return lambda group: round(view.group_usage(group) / total, 12)
 
 
@@ -64,7 +64,7 @@ class FairShare:
     patience: float = 0.0
 
     def at(self, view: SystemView) -> Callable[[WaitingJob], tuple[float, int]]:
-        """Key: the share of its group in the total usage, minus the compensation for its wait; then its submit."""
+        """Return the key: the share of a job's group in the usage, minus the compensation for its wait; and submit."""
         share_of = _shares(view)
         now = view.now
         patience = self.patience * SECOND
@@ -87,7 +87,7 @@ class FairShare:
 
 
 class _FairShareRanking:
-    """:class:`FairShare` for many jobs: sums and quotients, which an array rounds in the same way."""
+    """:class:`FairShare` for many jobs; arrays round its sums and quotients like single numbers."""
 
     width = 3
     slack = 0.0
@@ -107,7 +107,7 @@ class _FairShareRanking:
         return job.submit, job.eligible, number
 
     def keys(self, view: SystemView, traits: Numbers) -> tuple[Numbers, ...]:
-        """Shares minus the compensation for waits; then submits."""
+        """Shares minus the compensation for waits, and submits."""
         submit, eligible, group = traits
         number = group.astype(np.intp)
         share_of = _shares(view)

@@ -1,7 +1,7 @@
 """The queue orders F1 to F4, which were learned from simulations.
 
 Source: Carastan-Santos and de Camargo, "Obtaining dynamic scheduling policies with simulation and machine learning",
-SC 2017: the four nonlinear functions that fitted best, of the processing time r [s], the size n and the submit time s
+SC 2017: the four nonlinear functions with the best fit, of the processing time r [s], the size n and the submit time s
 [s]; the job with the smallest value goes first. Here r is the walltime, because the runtime is not known, and s counts
 from the first event of the table, as in the simulations of that paper. Times below one second count as one second, so
 that log10 is never negative. The public code of RLScheduler (DIR-LAB/deep-batch-scheduler) has the same formulas.

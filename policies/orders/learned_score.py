@@ -14,7 +14,7 @@ from workloads.ground.units import SECOND
 __all__ = ["FEATURES", "Learned", "job_features"]
 
 #: Features of a job: log10(1 + seconds) / 6 for wait and walltime, the size as a share of the machine, and the
-#: logarithm of the size as a share of that of the machine.
+#: logarithm of the size divided by the logarithm of the machine size.
 FEATURES = ("wait", "walltime", "nodes", "log_nodes")
 
 
@@ -54,7 +54,7 @@ class Learned:
         return Learned(self.model, ScoringNetwork.for_policy(self.model, features=len(FEATURES), scores="waiting jobs"))
 
     def at(self, view: SystemView) -> Callable[[WaitingJob], float]:
-        """Key: minus the score of a job at this instant."""
+        """Return the key: minus the score of a job at this instant."""
         network = self.network
         if network is None:
             raise InputError("the network of the order was not loaded: call ready()")

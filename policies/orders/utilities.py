@@ -37,7 +37,7 @@ class Wfp:
     Attributes
     ----------
     exponent
-        3 is WFP3.
+        Exponent of the relative wait; 3 is WFP3.
 
     Notes
     -----
@@ -125,10 +125,10 @@ class Alcf:
         + enable_backfill * min(backfill_max, eligible_time / backfill_factor)
         + enable_fifo * eligible_time / fifo_factor
 
-    The utility function that the ALCF had configured in Theta's Cobalt is not public as far as we found; its page on
-    Theta's queues describes the behaviour of this formula: larger jobs have a higher priority, and shorter ones
-    accumulate it more quickly. The base score, the boost and the project's priority are not in our logs: they are 0, 0
-    and 1.
+    We found no publication of the utility function that the ALCF had configured in Theta's Cobalt. The ALCF's page on
+    Theta's queues describes the behaviour of this formula: larger jobs have a higher priority, and the priority of
+    shorter jobs increases more quickly. The logs lack the base score, the boost and the project's priority: they are 0,
+    0 and 1.
     """
 
     wfp_factor: float = 100_000.0
@@ -143,7 +143,7 @@ class Alcf:
             raise ParameterError("longest", f"at least shortest ({self.shortest:g} s)", self.longest)
 
     def at(self, view: SystemView) -> Callable[[WaitingJob], float]:
-        """Key: minus the current score of a job."""
+        """Return the key: minus the current score of a job."""
         now, machine = view.now, view.nodes
         least, most = self.shortest, self.longest
         weight = self.wfp_factor / machine
@@ -174,15 +174,15 @@ class Alcf:
         return Formula(ALCF, self.wfp_factor / machine * nodes.astype(float), cubes[places], given)
 
 
-# Sums, differences, products and quotients of floats are rounded in the same way in arrays and for single numbers, if
-# they are computed in the same sequence. Powers may differ in the last digits, also between processors.
+# Arrays and single numbers round sums, differences, products and quotients equally if the sequence of operations is the
+# same. Powers may differ in the last digits, also between processors.
 
 
 class _WfpRanking:
     """:class:`Wfp` for many jobs."""
 
     width = 3
-    #: The power has a relative error of about 1e-15 for usual exponents, and of 1e-12 for any below a thousand.
+    #: The relative error of the power is about 1e-15 for usual exponents, and 1e-12 for any exponent below a thousand.
     slack = 1e-11
 
     def __init__(self, order: Wfp) -> None:
@@ -196,7 +196,7 @@ class _WfpRanking:
         """Minus the utilities."""
         eligible, walltime, size = traits
         ratio = (view.now - eligible) / walltime
-        # About ten times faster than the power.
+        # Multiplication is about ten times faster than the power.
         with np.errstate(all="ignore"):
             grown = ratio * ratio * ratio if self._exponent == 3 else ratio**self._exponent
             return (grown * size,)

@@ -46,8 +46,8 @@ class Reservations(Protocol):
 class Spending:
     """The distribution of the cost of a plan for jobs of random runtime.
 
-    It is a :class:`~workloads.distributions.distribution.Distribution`. The cost increases with the runtime, so a
-    quantile of the cost is the cost of the same quantile of the runtime.
+    The class is a :class:`~workloads.distributions.distribution.Distribution`. The cost increases with the runtime, so
+    that a quantile of the cost is the cost of the same quantile of the runtime.
 
     Parameters
     ----------
@@ -67,26 +67,26 @@ class Spending:
 
     @property
     def lower(self) -> float:
-        """Least cost."""
+        """Smallest cost."""
         return float(self.plan.paid_cost(self.distribution.lower))
 
     @property
     def upper(self) -> float:
-        """Greatest cost, inf where the runtime has no bound."""
+        """Largest cost; infinite if the runtime has no bound."""
         return float(self.plan.paid_cost(self.distribution.upper)) if np.isfinite(self.distribution.upper) else np.inf
 
     def _longest(self, cost: ArrayLike) -> Floats:
-        """Longest runtime with a cost not above each given one; -1 where there is none."""
+        """Longest runtime with at most a given cost, elementwise; -1 where there is none."""
         target = np.asarray(cost, float)
         plan, prices = self.plan, self.plan.costs
         finite = target[np.isfinite(target)]
         # Each additional reservation costs more than the work it covers.
         while finite.size and plan.spent[-1] + prices.alpha * plan.length[-1] <= finite.max():
             plan = plan.extend(float(plan.milestones[-1]) * plan.extension**4 * 0.999)
-        # Cost of a job in reservation k before its own work counts: all but beta * (runtime - start).
+        # Cost of a job that ends in reservation k, without the term beta * (runtime - start) for its work there.
         base = plan.spent + prices.price(plan.length, plan.restart)
         begins = np.concatenate(([0.0], plan.milestones[:-1]))
-        # A job just beyond the last milestone pays at least this; one of runtime 0 pays the first entry itself.
+        # Lower bounds of the costs in each reservation; a job of runtime 0 costs exactly the first one.
         floor = base + prices.beta * (begins - plan.start)
         k = np.searchsorted(floor, target, side="right") - 1
         inside = np.maximum(k, 0)
@@ -106,11 +106,11 @@ class Spending:
         return np.where(runtime < 0, 1.0, self.distribution.sf(runtime))
 
     def ppf(self, q: ArrayLike) -> Floats:
-        """Cost that is not exceeded with probability q."""
+        """The smallest cost c with P(cost <= c) >= q."""
         return self._paid_costs(self.distribution.ppf(np.asarray(q, float)))
 
     def isf(self, q: ArrayLike) -> Floats:
-        """Cost that is exceeded with probability q."""
+        """The smallest cost c with P(cost > c) <= q."""
         return self._paid_costs(self.distribution.isf(np.asarray(q, float)))
 
     def _paid_costs(self, runtimes: ArrayLike) -> Floats:

@@ -23,14 +23,14 @@ Duration = float | Callable[[Floats], ArrayLike]
 class Table:
     """A duration as a function of the milestone: piecewise linear between given points, constant outside.
 
-    In JSON, cost functions of a plan become such tables, exact at the milestones of the plan.
+    Plans in JSON contain such tables in place of cost functions, exact at the milestones of the plan.
 
     Parameters
     ----------
     milestones
-        Ascending; shape (m,).
+        Milestones in ascending order, shape (m,).
     durations
-        At the milestones; shape (m,).
+        Durations at the milestones, shape (m,).
 
     Examples
     --------
@@ -59,8 +59,8 @@ class Table:
 class CostModel:
     """Prices of a reservation, and durations of checkpoint and restart (Equation 1 of [R]).
 
-    A reservation of length W, used for a time w, costs ``alpha * W + beta * w + gamma``. The unit of time is the
-    caller's, one throughout a plan; the unit of cost is that of ``alpha`` times it.
+    A reservation of length W, used for a time w, costs ``alpha * W + beta * w + gamma``. The caller chooses the unit of
+    time, which is the same for a whole plan; the unit of cost is that of ``alpha`` times the unit of time.
 
     Parameters
     ----------
@@ -71,10 +71,10 @@ class CostModel:
     gamma
         Fixed price of a reservation; >= 0.
     checkpoint
-        Time that a checkpoint takes, C; >= 0. A function of the milestone (an array in, an array out) where it
-        varies, e.g. with the memory in use.
+        Duration of a checkpoint, C; >= 0. If it varies, e.g. with the memory in use: a function from an array of
+        milestones to an array of durations.
     restart
-        Time that a restart takes, R; >= 0. A function of the milestone of the checkpoint that is read, if it varies.
+        Duration of a restart, R; >= 0. If it varies: such a function of the milestone of the checkpoint that is read.
 
     Raises
     ------
@@ -131,12 +131,12 @@ class CostModel:
         Parameters
         ----------
         milestones
-            Any shape.
+            Milestones, any shape.
 
         Returns
         -------
         numpy.ndarray
-            Costs, in the same shape.
+            Durations, in the same shape.
 
         Raises
         ------
@@ -158,7 +158,7 @@ class CostModel:
         return self.price(runtime, runtime)
 
     def to_dict(self, milestones: ArrayLike) -> dict[str, Any]:
-        """The costs as JSON values; functions become tables of their values at the milestones."""
+        """The costs as JSON values; functions are replaced by tables of their values at the milestones."""
         at = np.asarray(milestones, float)
         shown: dict[str, Any] = {"alpha": self.alpha, "beta": self.beta, "gamma": self.gamma}
         for name, value, durations in (

@@ -26,17 +26,17 @@ __all__ = ["GRID", "MOST_OPTIMAL", "SIZE", "as_discrete", "as_distribution", "la
 #: (table printed by ``python -m tests.benchmarks.planner``).
 GRID = "cubic"
 SIZE = 500
-#: Number of cells that takes some seconds if the time grows with its square.
+#: Maximum number of cells if the time grows with the square of the number; it takes some seconds.
 MOST_OPTIMAL = 20_000
 
 
 def as_distribution(distribution_or_runs: Distribution | ArrayLike) -> Distribution:
-    """The distribution, truncated at 0 and in an infinite tail; for runs, their discrete distribution.
+    """Return a distribution truncated at 0 and in an infinite tail; for runs, their discrete distribution.
 
     Raises
     ------
     ParameterError
-        If it is neither a distribution nor a sequence of runtimes.
+        If the argument is neither a distribution nor a sequence of runtimes.
     """
     if isinstance(distribution_or_runs, Distribution):
         return bound_support(distribution_or_runs)
@@ -56,23 +56,23 @@ def as_discrete(
     Parameters
     ----------
     distribution_or_runs
-        A continuous distribution is cut where its support is infinite, and discretised; a discrete distribution stands
-        as it is; runs are a distribution of their own.
+        Distribution or past runs. An infinite support of a continuous distribution is truncated, and the distribution
+        discretised; a discrete distribution is not changed; runs give their discrete distribution.
     costs
         Prices and durations, which determine the number of cells in Algorithm 1.
     n, grid
-        Number of cells, and where they end: ``"equal-time"``, ``"equal-probability"`` or ``"cubic"``.
+        Number of cells, and rule for their ends: ``"equal-time"``, ``"equal-probability"`` or ``"cubic"``.
     epsilon
-        Take Algorithm 1 of [R] instead: equal-time cells, as many as keep the cost below 1 + epsilon times the
-        optimum (Theorem 3).
+        If given, Algorithm 1 of [R] is used instead: equal-time cells, enough of them for a cost of at most 1 + epsilon
+        times the optimum (Theorem 3).
     most
-        Number of cells that n and epsilon may ask for, 1 to 200,000; a discrete distribution may have 50 values for 20
-        cells.
+        Maximum number of cells for n and epsilon, 1 to 200,000; a discrete distribution may have 2.5 times this number
+        of values.
 
     Raises
     ------
     ParameterError
-        If epsilon is given together with n or another grid, or more cells are asked for.
+        If epsilon is given together with n or another grid, or there are more than ``most`` cells.
     """
     distribution = as_distribution(distribution_or_runs)
     if isinstance(distribution, DiscreteDistribution):
@@ -94,7 +94,7 @@ def as_discrete(
 
     cells = size(epsilon)
     if cells > most:
-        # Cells fall with epsilon: the least that is legal, to a twentieth.
+        # The number of cells decreases with epsilon: find the smallest legal value in steps of a twentieth.
         least = epsilon
         while least < 1e300 and size(least) > most:
             least *= 1.05
@@ -103,12 +103,12 @@ def as_discrete(
 
 
 def _least(duration: Callable[[NDArray[np.float64]], NDArray[np.float64]], distribution: Distribution) -> float:
-    """The least checkpoint or restart time over the support, from a thousand samples."""
+    """Minimum of the checkpoint or restart time over a thousand points of the support."""
     return float(duration(np.linspace(distribution.lower, distribution.upper, 1001)[1:]).min())
 
 
 def last_runs(runs: ArrayLike, k: int | None) -> NDArray[np.float64]:
-    """The last k of the runs, or all where there are fewer or k is None; shape (<= k,)."""
+    """The last k runs, or all runs if there are fewer or k is None; shape (<= k,)."""
     times = _runs(runs)
     if k is None:
         return times

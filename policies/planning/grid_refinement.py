@@ -1,4 +1,4 @@
-"""Refinement of the planning grid: if a plan uses all cells, the grid is doubled until the cost settles."""
+"""Refinement of the planning grid: if a plan uses most cells, the grid is doubled until the cost settles."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ class _Plan(Protocol):
 
 PlanT = TypeVar("PlanT", bound=_Plan)
 
-#: Share of the cells that are milestones from which the grid may decide the plan.
+#: Share of cells that are milestones from which on the grid may limit the plan.
 USED_UP = 0.4
-#: The cost has settled when twice as many cells make the plan cheaper by less than this share. What is left to gain at
-#: least halves with each doubling, so that it is no more than the last gain.
+#: The cost has settled if doubling the number of cells reduces it by less than this share. The possible gain at least
+#: halves with each doubling, so that further doublings together gain at most as much as the last one.
 SETTLED = 1e-3
 #: Relative gain that rounding errors may cause.
 NOTHING = 1e-12
@@ -34,7 +34,7 @@ ENOUGH = 8000
 
 @dataclass(frozen=True)
 class Growth:
-    """The refinement of a grid until the cost of the plan settled.
+    """A refinement of a grid until the cost of the plan settled.
 
     Parameters
     ----------
@@ -74,9 +74,9 @@ def grow_grid(
     Parameters
     ----------
     plan_of
-        Makes the plan on a given number of cells, and returns how many of these have any probability.
+        Function of the number of cells that returns a plan, and the number of cells with positive probability.
     distribution
-        Distribution of the runtime, with a bounded support; the cost is the expectation under it.
+        Distribution of the runtime with a bounded support, under which the expected cost is computed.
     costs
         Prices and durations. If neither a reservation nor a checkpoint costs anything, the plan has a reservation for
         each cell of any grid, and the grid is not refined.
@@ -90,8 +90,8 @@ def grow_grid(
 
     Notes
     -----
-    For a milestone on the grid the discrete distribution has the same survival as the continuous one, so that the costs
-    on both grids are comparable, and a doubled grid never costs more.
+    At milestones on the grid, the discrete distribution has the same survival as the continuous one. Therefore the
+    costs on both grids are comparable, and a doubled grid never gives a higher cost.
     """
     plan, used = plan_of(first)
     if len(plan) < USED_UP * used or _free(costs):
@@ -103,7 +103,7 @@ def grow_grid(
         cheaper = plan.expected_cost(distribution)
         gain, cost = (cost - cheaper) / cost, cheaper
         if not gain > NOTHING:
-            # Nothing to gain: the distribution has few values, or the cost overflows.
+            # Doubling gains nothing: the distribution has few values, or the cost overflows.
             return coarse, None
         coarse = plan
     return plan, Growth(first, cells, float(gain), bool(gain < SETTLED))

@@ -23,11 +23,11 @@ def maximum(
     Parameters
     ----------
     distribution_or_runs
-        Past runs, newest last; a distribution represents all possible runs.
+        Past runs, newest last; or a distribution, which represents all possible runs.
     costs
         Prices and durations.
     k
-        Number of the last runs to use; by default all.
+        Number of the last runs to use; None: all.
     factor
         Ratio of successive reservations for a job that outlives the last one; > 1.
 
@@ -43,14 +43,14 @@ def maximum(
 def masi(
     distribution_or_runs: Distribution | ArrayLike, costs: CostModel, *, k: int | None = 5, factor: float = 1.5
 ) -> ReservationPlan:
-    """The mean of the last k runs, then longer by a factor each time, without checkpoints.
+    """Plan the mean of the last k runs, then reservations longer by a factor each time, without checkpoints.
 
     Parameters are those of :func:`maximum`.
 
     Notes
     -----
     The "HPC" strategy of [R], section 5.1, with k = 5 and factor 1.5; [S] describes k = 10 and factor 2. The plan
-    lists reservations up to the longest of the runs; beyond, the extension goes on by the same factor.
+    has reservations up to the longest of the runs; the extension continues with the same factor.
     """
     mean, longest = _mean_and_longest(distribution_or_runs, k)
     return _geometric("masi", mean, longest, costs, factor, checkpointed=False)
@@ -60,14 +60,14 @@ def masi(
 def neuro(
     distribution_or_runs: Distribution | ArrayLike, costs: CostModel, *, k: int | None = None, factor: float = 1.5
 ) -> ReservationPlan:
-    """The longest of the last k runs, then longer by a factor each time, always with a checkpoint.
+    """Plan the longest of the last k runs, then reservations longer by a factor each time, all with checkpoints.
 
     Parameters are those of :func:`maximum`.
 
     Notes
     -----
-    "Neuro" of "Profiles of upcoming HPC Applications and their Impact on Reservation Strategies", section 4.1.1:
-    the second reservation works half as long as the first, so that both together reach 1.5 times the first.
+    Source: "Neuro" in "Profiles of upcoming HPC Applications and their Impact on Reservation Strategies", section
+    4.1.1. With a factor of 1.5, the work of the second reservation is half that of the first.
     """
     _, longest = _mean_and_longest(distribution_or_runs, k)
     return _geometric("neuro", longest, longest, costs, factor, checkpointed=True)

@@ -24,12 +24,12 @@ def sweep(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
     n, v, s, ckpt, restart, alpha, beta, gamma, top, bottom, known, monotone,
     diagonal, second, second_at, following, saved, m, b, at, m2, b2, at2,
 ):  # fmt: skip
-    """Rows c = top, ..., bottom of the recurrence: all that is paid after a checkpoint at c.
+    """Compute rows c = top, ..., bottom of the recurrence: the expected cost after a checkpoint at c.
 
-    Fills ``diagonal[c]`` = E(c, c) and, unless ``known``, ``second[c]``, ``second_at[c]``: the best next reservation
-    that is checkpointed, its value without the terms of row c. ``following[l]`` and ``saved[l]`` are left as the
-    choices of the last row: the next milestone after l, and whether it is checkpointed. ``monotone`` says that the
-    restart cost does not vary.
+    Sets ``diagonal[c]`` = E(c, c) and, unless ``known``, ``second[c]`` and ``second_at[c]``: the value, without the
+    terms of row c, and the milestone of the best next checkpointed reservation. After the call, ``following[l]`` and
+    ``saved[l]`` contain the choices of the last row: the next milestone after l, and whether it is checkpointed.
+    ``monotone``: the restart cost is constant.
     """
     head2 = 0
     tail2 = 0
@@ -40,10 +40,10 @@ def sweep(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
             best = 0.0
             where = j
             if monotone:
-                # Insert the line of j = c + 1 into the envelope that all rows share.
+                # Insert the line of j = c + 1 into the envelope that is common to all rows.
                 slope = alpha * (v[j] + ckpt[j])
                 height = diagonal[j] + beta * ckpt[j] * s[j]
-                # A line with a slope that is not smaller than that of its predecessor lies above it everywhere.
+                # A line with a slope at least that of its predecessor is above it everywhere.
                 if tail2 == head2 or slope < m2[tail2 - 1]:
                     while tail2 - head2 >= 2 and (height - b2[tail2 - 2]) * (m2[tail2 - 2] - m2[tail2 - 1]) <= (
                         b2[tail2 - 1] - b2[tail2 - 2]
@@ -54,7 +54,7 @@ def sweep(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
                     at2[tail2] = j
                     tail2 += 1
                 best = m2[head2] * x + b2[head2]
-                # Strictly: of equal costs the largest milestone is kept.
+                # The comparison is strict, so that the largest milestone is kept among equal costs.
                 while tail2 - head2 >= 2:
                     other = m2[head2 + 1] * x + b2[head2 + 1]
                     if other >= best:
@@ -72,7 +72,7 @@ def sweep(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
                         where = j
             second[c] = best
             second_at[c] = where
-        # The row itself: E(c, l) for l = n - 1, ..., c; only the envelope and the newest value are kept.
+        # Row c: E(c, l) for l = n - 1, ..., c; only the envelope and the last value are stored.
         fixed = alpha * (restart[c] - v[c]) + beta * restart[c] + gamma
         start = v[c]
         head = 0
@@ -147,8 +147,8 @@ def chain_any(  # type: ignore[no-untyped-def] # as above
 ):  # fmt: skip
     """As :func:`chain` where the restart cost varies: lines arrive in any order, kept in a Li Chao tree, O(n log n).
 
-    ``node`` holds the line of each node of a heap over the n queries, 0 where it is empty; shape (2 size,) for the
-    least power of two that is no less than n.
+    ``node`` has the line of each node of a heap over the n queries, 0 for an empty node; shape (2 size,), where size is
+    the smallest power of two that is at least n.
     """
     for k in range(2 * size):
         node[k] = 0
@@ -168,13 +168,13 @@ def chain_any(  # type: ignore[no-untyped-def] # as above
                 break
             middle = (low + high) // 2
             x = s[min(middle, n - 1)]
-            # The winner at the middle stays; of equals the one with the larger milestone, as everywhere.
+            # The node keeps the line that is lower at the middle; at equal values the one with the larger milestone.
             one = m[new] * x + b[new]
             two = m[old] * x + b[old]
             if one < two or (one == two and new > old):
                 node[k] = new
                 new, old = old, new
-            # The loser can win on the side only where its slope helps: a larger slope at smaller x, the higher indexes.
+            # The other line can be lower only on one side: with a larger slope at smaller x, which have higher indices.
             if m[new] > m[old]:
                 low = middle + 1
                 k = 2 * k + 1

@@ -41,9 +41,9 @@ class Execution:
     reservations
         Number of reservations.
     short_checkpoints
-        Reservations with a checkpoint that took longer than planned: their work was lost.
+        Number of reservations with a checkpoint that took longer than planned, so that their work was lost.
     memory_failures
-        Reservations that ended because their memory was exceeded; their work was lost, too.
+        Number of reservations that ended because their memory was exceeded, so that their work was lost.
     """
 
     walltime: Floats
@@ -61,7 +61,7 @@ class Execution:
 
     @property
     def memory(self) -> Floats:
-        """Weighted requested memory: averaged over the reservation time, shape (runs,) [GB]."""
+        """Requested memory averaged over the reservation time, shape (runs,) [GB]."""
         average: Floats = self.memory_time / self.reserved
         return average
 
@@ -72,7 +72,7 @@ def execute(plan: ReservationPlan, runs: TaskRuns, device: CheckpointDevice, *, 
     Parameters
     ----------
     plan
-        A plan with memory requests; milestones in the time unit of the runs and the device.
+        A plan with memory requests, in the time unit of the runs and the device.
     runs
         Actual durations and memory peaks of the tasks.
     device
@@ -84,7 +84,7 @@ def execute(plan: ReservationPlan, runs: TaskRuns, device: CheckpointDevice, *, 
     Returns
     -------
     Execution
-        Values of each run.
+        Results for each run.
 
     Raises
     ------
@@ -93,17 +93,17 @@ def execute(plan: ReservationPlan, runs: TaskRuns, device: CheckpointDevice, *, 
 
     Notes
     -----
-    A reservation asks for the time from the last good checkpoint to its milestone, a restart (none before the first
-    checkpoint) and its checkpoint, and for the most memory that the plan has for that part of the run. A job ends a
-    reservation in one of four ways:
+    A reservation requests the time from the last good checkpoint to its milestone, a restart (none before the first
+    checkpoint) and its checkpoint, and the largest memory in the plan for that part of the run. A reservation ends in
+    one of four ways:
 
-    * its work is done;
-    * it reaches the milestone and its checkpoint fits: the next reservation begins there;
-    * its checkpoint needs longer than planned: the next reservation begins at the last good checkpoint (section 4.1);
-    * its memory is exceeded: the same milestone is tried again from the last good checkpoint, with the most memory
-      that the plan asks for anywhere, and half as much again each time that this was not enough.
+    * the job completes;
+    * the job reaches the milestone and its checkpoint fits: the next reservation begins there;
+    * the checkpoint takes longer than planned: the next reservation begins at the last good checkpoint (section 4.1);
+    * the memory is exceeded: the same milestone is tried again from the last good checkpoint, with the largest memory
+      in the plan, and 1.5 times as much after each further failure.
 
-    Beyond the last milestone the plan is extended by its own factor, with the memory of its last request.
+    Beyond the last milestone, the plan is extended by its factor, with the memory of its last request.
     """
     if plan.memory is None:
         raise ParameterError("plan", "one with memory requests", plan.strategy or "a plan without")
@@ -118,7 +118,7 @@ def execute(plan: ReservationPlan, runs: TaskRuns, device: CheckpointDevice, *, 
 def _carry_out(
     plan: ReservationPlan, ends: Floats, peaks: Floats, device: CheckpointDevice, stopping: int
 ) -> tuple[float, float, float, int, int, int]:
-    """One run: walltime, reserved time, memory times time, reservations, short checkpoints, memory failures."""
+    """Execute one run; returns its values of the first six fields of :class:`Execution`."""
     walltime = float(ends[-1])
     course = Course(Schedule(plan))
     reserved = memory_time = 0.0
@@ -133,7 +133,8 @@ def _carry_out(
         memory_time += asked.length * limit
         barrier = _barrier(ends, peaks, saved, min(milestone, walltime), limit)
         if barrier is not None and stops and barrier > saved:
-            # The checkpoint is that of the task that has just ended, with the time of the heavy one to write it in.
+            # The job writes the checkpoint of the task that has just ended, and may use the time planned for the
+            # checkpoint of the heavy task.
             volume = float(peaks[max(int(np.searchsorted(ends, barrier, side="left")), 0)])
             if device.checkpoint(volume) <= asked.checkpoint + milestone - barrier + _SLACK:
                 course.save(barrier)

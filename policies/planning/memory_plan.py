@@ -1,4 +1,4 @@
-"""Plans for task chains: the checkpoint size follows the application's memory, and each reservation requests memory.
+"""Plans for task chains: checkpoint sizes depend on the application's memory, and each reservation requests memory.
 
 Source: [P], "Profiles of upcoming HPC Applications and their Impact on Reservation Strategies" (Inria RR-9359),
 section 4. The chain and the device must use the same unit of time: seconds with the defaults of the device.
@@ -43,12 +43,12 @@ class MemoryModel:
     device
         Device that writes the checkpoints.
     tau
-        The tau of M_tau(t): memory that is needed with probability ``tau`` or less is not asked for.
+        The tau of M_tau(t): memory that is needed with probability ``tau`` or less is not requested.
     granularity
-        Memory is requested in multiples of this [GB], and checkpoints have the requested size, because the peak of a
-        task varies by some tenths of a GB between runs. 0: as measured.
+        Unit of requests and checkpoint sizes [GB], because the peak of a task varies by some tenths of a GB between
+        runs. 0: no rounding.
     of_running
-        Probabilities among the jobs that still run, not among all ([P] takes all).
+        Whether probabilities are conditional on jobs that still run ([P] uses all jobs).
     """
 
     chain: TaskChain
@@ -62,15 +62,15 @@ class MemoryModel:
             raise ParameterError("granularity", "finite and >= 0 [GB]", self.granularity)
 
     def round_up(self, gigabytes: npt.ArrayLike) -> Floats:
-        """The memory that is requested for a need."""
+        """Round needed memory up to a request [GB]."""
         needed = np.asarray(gigabytes, dtype=float)
         if self.granularity == 0:
             return needed
-        # 15.000000000000002 GB are 15 GB.
+        # The tolerance makes 15.000000000000002 GB a request of 15 GB.
         return np.asarray(np.ceil(needed / self.granularity - 1e-9) * self.granularity, dtype=float)
 
     def at(self, times: npt.ArrayLike) -> Floats:
-        """Memory to request at each time, any shape."""
+        """Memory to request at each time, in the shape of ``times`` [GB]."""
         at = np.asarray(times, dtype=float)
         quantile = self.chain.memory_quantile(at.ravel(), self.tau, of_running=self.of_running)
         return self.round_up(quantile.reshape(at.shape))
@@ -81,16 +81,16 @@ class MemoryModel:
         return float(self.round_up(self.chain.memory.max()))
 
     def requests(self, milestones: npt.ArrayLike) -> Floats:
-        """Memory of each reservation: the most that its part of the run needs, shape (m,)."""
+        """Memory request of each reservation, the largest need in its part of the run, shape (m,) [GB]."""
         ends = np.asarray(milestones, dtype=float)
         begins = np.concatenate(([0.0], ends[:-1]))
-        # From just after the begin to the end: Equation 2 counts a task up to its very end.
+        # Points are from just after the start to the end, because Equation 2 includes the end of a task.
         parts = np.arange(1, _LOOKS + 1) / _LOOKS
         needed: Floats = self.at(begins[:, None] + parts * (ends - begins)[:, None]).max(axis=1)
         return needed
 
     def costs(self, prices: CostModel, *, restart_varies: bool = False) -> CostModel:
-        """These prices with the checkpoints of this model; restarts read the largest image, or that of their time."""
+        """Prices with the checkpoint times of this model; restarts read the largest checkpoint, or the last one."""
         restart: Any = float(self.device.restart(self.peak))
         if restart_varies:
 
@@ -131,38 +131,39 @@ def mem_all_ckpt(
     n: int | None = None,
     grid: str | None = None,
 ) -> ReservationPlan:
-    """Mem-All-Ckpt: all reservations checkpointed, each checkpoint sized by the memory needed at its time.
+    """Mem-All-Ckpt: all reservations end with checkpoints, which have the size of the memory needed at their times.
 
     Parameters
     ----------
     distribution_or_runs
-        Runs with their tasks, from which both are made as in [P]: normal walltime, normal tasks; or a chain; its own
-        walltime counts; or a distribution of the walltime, or past walltimes, with ``chain``. Without a chain the
-        application is one task of unknown memory, and the plan is that of ALL-CKPT (section 4.2.2 of [P]).
+        One of: runs with tasks, from which normal distributions of the walltime and the tasks are made as in [P]; a
+        chain, which has its own walltime; a distribution of the walltime, or past walltimes, together with ``chain``.
+        Without a chain, the application is one task of unknown memory, and the plan is that of ALL-CKPT (section 4.2.2
+        of [P]).
     costs
-        Prices; checkpoint and restart are replaced by those of the device where there is a chain.
+        Prices; if there is a chain, checkpoint and restart are replaced by those of the device.
     chain
-        The application where ``distribution_or_runs`` gives its walltime.
+        Task chain of the application, if ``distribution_or_runs`` is only its walltime.
     device
-        What a checkpoint of a given volume takes.
+        Device that determines the duration of a checkpoint from its volume.
     tau, granularity, of_running
         As in :class:`MemoryModel`.
     restart_varies
-        A restart takes the time of its own image; else that of the largest one, as in [P].
+        Whether a restart takes the time for its own checkpoint instead of that for the largest one, as in [P].
     n, grid
-        How a continuous distribution is discretised ([P]: 1000, ``"equal-time"``); see
+        Discretisation of a continuous distribution ([P]: 1000, ``"equal-time"``); see
         :func:`policies.planning.discretisation.as_discrete`.
 
     Returns
     -------
     ReservationPlan
-        With the memory of each reservation.
+        Plan with a memory request for each reservation.
 
     Notes
     -----
-    S(i) = min over j > i of S(j) + (R_i + v_j - v_i + C_j) P(Y > v_i), where nothing is read at i = 0 and nothing is
-    written at the last value. As printed in [P], C_i and R are charged at i = 0: the checkpoint of the *begin* of the
-    reservation, and a restart from nothing.
+    S(i) = min over j > i of S(j) + (R_i + v_j - v_i + C_j) P(Y > v_i), without a restart at i = 0 and without a
+    checkpoint at the last value. The formula printed in [P] charges C_i and R at i = 0: a checkpoint at the start of
+    the reservation, and a restart without a checkpoint to read.
 
     Examples
     --------
@@ -192,25 +193,25 @@ def mem_all_ckpt_v2(
     n: int | None = None,
     grid: str | None = None,
 ) -> ReservationPlan:
-    """Mem-All-Ckpt V2: a first reservation that ends before the task with the most memory is likely to have begun.
+    """Mem-All-Ckpt V2: the first reservation ends before the task with the largest memory is likely to have begun.
 
     Parameters
     ----------
     start_tau
-        The first reservation ends at the time by which that task has begun with this probability; ``tau`` by default.
+        Probability that this task has begun by the end of the first reservation; by default ``tau``.
     distribution_or_runs, costs, chain, device, tau, granularity, of_running, restart_varies, n, grid
         As in :func:`mem_all_ckpt`.
 
     Returns
     -------
     ReservationPlan
-        With the memory of each reservation; the first asks for what the tasks before need. Where there is no such
-        first reservation, because the task with the most memory begins at once, it is that of :func:`mem_all_ckpt`.
+        Plan with a memory request for each reservation; the first one is the need of the tasks before the heavy one. If
+        the task with the largest memory begins at once, the plan is that of :func:`mem_all_ckpt`.
 
     Notes
     -----
-    [P], section 4.2.3, where the length (25 min for SLANT) is read off a figure. The rest of the plan is the cheapest
-    for a job that was checkpointed there. A job with a heavy task that begins earlier stops before it; see
+    Source: [P], section 4.2.3, which reads the length (25 min for SLANT) from a figure. The rest of the plan is the
+    cheapest for a job with a checkpoint at this time. A job with a heavy task that begins earlier stops before it; see
     :func:`policies.planning.memory_execution.execute`.
     """
     walltime, model = _make_model(distribution_or_runs, chain, MemorySettings(device, tau, granularity, of_running))
@@ -223,13 +224,13 @@ def mem_all_ckpt_v2(
     if model is None or not (first > 0 and alive > 0):
         found = cheapest(distribution.values, distribution.probabilities, whole, "all", distribution.survival)
         return _make_plan(found.milestones, whole, model, "mem-all-ckpt-v2")
-    # What is left is the same problem from a later zero; that its first reservation begins with a restart, too, costs
-    # every plan the same.
+    # The rest is the same problem with a later origin. Its first reservation also begins with a restart, which adds the
+    # same cost to every plan.
     rest = replace(whole, checkpoint=_later(whole.checkpoint, first), restart=_later(whole.restart, first))
     left = distribution.probabilities[later] / distribution.probabilities[later].sum()
     found = cheapest(distribution.values[later] - first, left, rest, "all", distribution.survival[later] / alive)
     plan = _make_plan(np.concatenate(([first], found.milestones + first)), whole, model, "mem-all-ckpt-v2")
-    # Before the heavy task only the tasks before it count, whatever M_tau says at the last instant.
+    # The first reservation needs only the memory of the tasks before the heavy one, even if M_tau is larger at its end.
     before = float(model.round_up(model.chain.memory[:heavy].max()))
     memory = np.array(plan.memory, dtype=float)
     memory[0] = min(memory[0], before)
@@ -256,7 +257,7 @@ def _make_model(
     chain: TaskChain | None,
     settings: MemorySettings,
 ) -> tuple[Distribution | npt.ArrayLike, MemoryModel | None]:
-    """The walltime and the memory over time; None if the memory is unknown."""
+    """The walltime, and a model of the memory over time (None: unknown)."""
     walltime: Any = distribution_or_runs
     if isinstance(distribution_or_runs, TaskRuns):
         chain = chain or TaskChain.from_runs(distribution_or_runs)

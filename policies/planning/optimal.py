@@ -1,4 +1,4 @@
-"""The cheapest plan for a discrete distribution: of all plans, or of those with all or no reservations checkpointed."""
+"""The cheapest plan for a discrete distribution: among all plans, or among plans with all or with no checkpoints."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ def cheapest(
     Parameters
     ----------
     values
-        v_i, strictly ascending, >= 0; shape (n,).
+        Runtimes v_i, strictly ascending, >= 0; shape (n,).
     probabilities
-        f_i; shape (n,), sum 1.
+        Probabilities f_i with sum 1; shape (n,).
     costs
         Prices and durations; C and R may vary with the milestone.
     checkpoints
-        Which reservations are checkpointed: those where it reduces the cost (Theorem 2 of [R]), all but the last
-        one (ALL-CKPT), or none (NO-CKPT).
+        Reservations with checkpoints: those for which a checkpoint reduces the cost (Theorem 2 of [R]), all but the
+        last one (ALL-CKPT), or none (NO-CKPT).
     survival
-        P(Y > v_i); shape (n,). By default summed from the probabilities.
+        P(Y > v_i); shape (n,). None: summed from the probabilities.
 
     Returns
     -------
     Solution
-        It ends with v_n, not checkpointed. Ties go to the sequence with larger milestones.
+        The sequence; it ends with v_n, without a checkpoint. At equal costs, larger milestones are chosen.
 
     Raises
     ------
@@ -70,7 +70,8 @@ def cheapest(
 
     Notes
     -----
-    O(n^2) time for the best, O(n) for all and none (O(n log n) for all where the restart cost varies); O(n) memory.
+    The time is O(n^2) for the best sequence, and O(n) for all or no checkpoints (O(n log n) for all if the restart cost
+    varies); the memory is O(n).
     The proof is in docs/planner.md. [R] is "Reservation and Checkpointing Strategies for Stochastic Jobs",
     section 3.2; its algorithm takes O(n^3) time and O(n^2) memory.
 
@@ -105,7 +106,7 @@ def _check_distribution(
         raise ParameterError("values", "finite numbers >= 0, strictly ascending, the last > 0", values)
     if f.shape != v.shape or not np.all(f >= 0) or not np.isclose(f.sum(), 1.0, rtol=1e-6):
         raise ParameterError("probabilities", "numbers >= 0 with sum 1, one for each value", probabilities)
-    # Summed from the end: 1 - cdf would lose the tail.
+    # Survival is summed from the end, because 1 - cdf would lose precision in the tail.
     s = np.append(np.cumsum(f[:0:-1])[::-1], 0.0) if survival is None else np.array(survival, float)
     if s.shape != v.shape or np.any(np.diff(s, prepend=1.0) > 1e-12):
         raise ParameterError("survival", "numbers <= 1 that do not ascend, one for each value", survival)
@@ -114,9 +115,9 @@ def _check_distribution(
 
 
 def _useful(v: Floats, f: Floats, s: Floats, costs: CostModel) -> tuple[Floats, Floats]:
-    """The values that can be milestones: those that some job needs, and the last.
+    """Candidates for milestones: values with positive probability, and the last one.
 
-    Where a checkpoint or a restart costs less at a value that no job needs, that value is a candidate too.
+    If a checkpoint or a restart costs less at a value with probability 0, that value is also a candidate.
     """
     varies = costs.checkpoint_varies or costs.restart_varies
     keep = v > 0 if varies else (f > 0) & (v > 0)
@@ -159,7 +160,7 @@ def _sweep(
     cost = float(diagonal[0])
     ends, marks = _walk(following, saved, 0, n)
     while ends[-1] < n:
-        # Rows are not kept: the one that the plan enters is computed again.
+        # Rows are not stored, so that the row of each checkpoint in the plan is computed again.
         c = ends[-1]
         rows(c, c, known=True)
         more, flags = _walk(following, saved, c, n)

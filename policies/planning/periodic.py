@@ -16,23 +16,23 @@ from workloads.ground.numbers import is_whole
 __all__ = ["all_checkpoint_periodic", "no_checkpoint_periodic", "periodic_costs"]
 
 Floats = NDArray[np.float64]
-#: The plans of a search have together half the square of this number of reservations.
+#: Maximum number of reservations of a plan in a search; all plans of a search together have half its square.
 _MOST_SEARCHED = 2000
 
 
 def all_checkpoint_periodic(
     distribution_or_runs: Distribution | ArrayLike, costs: CostModel, *, tau: int | None = None, most: int = 1000
 ) -> ReservationPlan:
-    """ALL-CKPT-PER: equidistant milestones over the support, all checkpointed but the last.
+    """ALL-CKPT-PER: equidistant milestones over the support, with checkpoints at all but the last.
 
     Parameters
     ----------
     distribution_or_runs
-        Distribution of the runtime, cut where its support is infinite; or past runs, taken as a discrete distribution.
+        Distribution of the runtime, truncated if its support is infinite; or past runs, as a discrete distribution.
     costs
         Prices and durations.
     tau
-        Number of reservations, 1 to 200,000; by default the cheapest of 1, ..., ``most``.
+        Number of reservations, 1 to 200,000; None: the cheapest of 1, ..., ``most``.
     most
         Largest tau of the search, 1 to 2,000.
 
@@ -42,8 +42,8 @@ def all_checkpoint_periodic(
 
     Notes
     -----
-    "Reservation and Checkpointing Strategies for Stochastic Jobs", section 4.1. The costs compared are exact, by
-    Theorem 1 on the distribution itself; ties go to the smallest tau.
+    Source: "Reservation and Checkpointing Strategies for Stochastic Jobs", section 4.1. The search compares exact costs
+    (Theorem 1, without discretisation); at equal costs, the smallest tau is chosen.
     """
     return _periodic(distribution_or_runs, costs, tau, most, checkpointed=True)
 
@@ -63,7 +63,7 @@ def _periodic(
         if value is not None and not (is_whole(value, 1, numpy=True) and value <= limit):
             raise ParameterError(name, f"a whole number >= 1 and <= {limit:,}", value)
     if distribution.lower >= distribution.upper:
-        tau = 1  # one runtime only: there is nothing to divide
+        tau = 1  # a support of one runtime cannot be divided
     if tau is None:
         tau = 1 + int(np.argmin(periodic_costs(distribution, costs, np.arange(1, most + 1), checkpointed=checkpointed)))
     flags = np.full(tau, checkpointed)
@@ -78,18 +78,18 @@ def _periodic(
 
 
 def periodic_costs(distribution: Distribution, costs: CostModel, taus: ArrayLike, *, checkpointed: bool) -> Floats:
-    """Expected cost of the periodic plan of each tau (Theorem 1 of [R]), all at once.
+    """Expected cost of the periodic plan of each tau (Theorem 1 of [R]), vectorised.
 
     Parameters
     ----------
     distribution
-        With a bounded support.
+        Distribution of the runtime with a bounded support.
     costs
         Prices and durations.
     taus
         Numbers of reservations, >= 1; shape (m,).
     checkpointed
-        Whether all but the last reservation are checkpointed, or none.
+        Whether all reservations but the last have checkpoints; otherwise none has.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def periodic_costs(distribution: Distribution, costs: CostModel, taus: ArrayLike
     first = np.concatenate(([0], np.cumsum(numbers)[:-1]))
     last = np.cumsum(numbers) - 1
     ends = _milestones(distribution, numbers)
-    # One call for all plans; each plan's first reservation is always needed, its last one never fails.
+    # One call covers all plans. The first reservation of each plan is always needed, and the last one never fails.
     failed = np.asarray(distribution.sf(ends), float)
     failed[last] = 0.0
     needed = np.roll(failed, 1)
@@ -120,11 +120,11 @@ def periodic_costs(distribution: Distribution, costs: CostModel, taus: ArrayLike
 
 
 def _milestones(distribution: Distribution, taus: NDArray[np.int64]) -> Floats:
-    """Milestones of all plans, one plan behind the other; shape (sum of taus,)."""
+    """Milestones of all plans, concatenated; shape (sum of taus,)."""
     tau = np.repeat(taus, taus)
     first = np.repeat(np.cumsum(taus) - taus, taus)
     i = np.arange(tau.size) - first + 1
-    # The last one is the end of the support itself, whatever rounding does.
+    # The last milestone is exactly the end of the support, in spite of rounding.
     return np.asarray(
         np.where(
             i == tau, distribution.upper, distribution.lower + i * ((distribution.upper - distribution.lower) / tau)

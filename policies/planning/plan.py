@@ -65,24 +65,25 @@ class ReservationPlan(ReservationSequence):
         return hash((self.milestones.tobytes(), self.checkpointed.tobytes(), self.strategy))
 
     def covering(self, distribution: Distribution) -> Self:
-        """The plan, extended until further reservations add nothing to an expectation over the distribution.
+        """Extend the plan until further reservations add a negligible amount to expectations over the distribution.
 
         Raises
         ------
         InputError
-            If the expectation is infinite, as that of a distribution with an infinite mean.
+            If the expectation is infinite, for example because the distribution has an infinite mean.
         """
         if math.isfinite(distribution.upper):
             return self.extend(float(distribution.upper))
         plan = self
         while True:
             beyond = float(distribution.sf(np.array([plan.milestones[-1]]))[0])
-            # The reservations to come are longer by a constant factor: the first shows when the rest is nothing.
+            # Further reservations grow by a constant factor: if the first one is negligible, so is the sum of the
+            # others.
             if beyond * plan.milestones[-1] * plan.extension <= NEGLIGIBLE * plan.milestones[0]:
                 return plan
             if plan.milestones[-1] >= HORIZON:
                 raise InputError(f"the tail of {distribution.name} is too heavy for an expected cost")
-            # A few at a time, so that the plan is not copied for each.
+            # The plan is extended by several reservations at a time, because each extension copies it.
             plan = plan.extend(min(float(plan.milestones[-1]) * plan.extension**7.9, HORIZON))
 
     # -- cost --
@@ -92,17 +93,17 @@ class ReservationPlan(ReservationSequence):
         return np.concatenate(([1.0], np.asarray(distribution.sf(self.milestones[:-1]), float)))
 
     def expected_cost(self, distribution: Distribution) -> float:
-        """Expected cost (Theorem 1 of [R]), with the extension where the distribution goes beyond the last milestone.
+        """Expected cost (Theorem 1 of [R]), with the extension if the distribution exceeds the last milestone.
 
         Parameters
         ----------
         distribution
-            Distribution of the runtime, discrete or not.
+            Distribution of the runtime, discrete or continuous.
 
         Returns
         -------
         float
-            In units of cost.
+            Expected cost, in units of cost.
         """
         plan = self.covering(distribution)
         costs = self.costs
@@ -119,7 +120,7 @@ class ReservationPlan(ReservationSequence):
         return math.fsum(self.covering(distribution).probabilities(distribution))
 
     def count_reservations(self, runtimes: ArrayLike) -> NDArray[np.intp]:
-        """Number of reservations of jobs with these runtimes, with the extension; in the shape of the runtimes."""
+        """Number of reservations of jobs with given runtimes, with the extension; in the shape of the runtimes."""
         times = self._check_runtimes(runtimes)
         return np.searchsorted(self._reaching(times).milestones, times, side="left") + 1
 
@@ -129,7 +130,7 @@ class ReservationPlan(ReservationSequence):
         Parameters
         ----------
         runtimes
-            >= 0 and finite, any shape.
+            Runtimes, >= 0 and finite, any shape.
 
         Returns
         -------
@@ -165,14 +166,14 @@ class ReservationPlan(ReservationSequence):
         return float(self.costs.omniscient(distribution.mean()))
 
     def normalised_cost(self, distribution: Distribution) -> float:
-        """Expected cost in multiples of the omniscient scheduler's; >= 1."""
+        """Expected cost divided by that of the omniscient scheduler; >= 1."""
         return self.expected_cost(distribution) / self.omniscient_cost(distribution)
 
     # -- output --
 
     def rows(self, distribution: Distribution | None = None) -> list[dict[str, Any]]:
-        """One row per reservation: milestone, checkpointed, length, restart, work, checkpoint, memory if known;
-        and with a distribution the probability that the reservation is needed."""
+        """One row per reservation: milestone, checkpointed, length, restart, work, checkpoint, memory (if known), and,
+        with a distribution, the probability that the reservation is needed."""
         columns: dict[str, list[Any]] = {
             "milestone": self.milestones.tolist(),
             "checkpointed": self.checkpointed.tolist(),
@@ -204,16 +205,16 @@ class ReservationPlan(ReservationSequence):
         return shown
 
     def to_json(self, distribution: Distribution | None = None) -> str:
-        """The plan as JSON text with a digest; times in the plan's own unit. Costs that are functions become tables."""
+        """The plan as JSON text with a digest, in the time unit of the plan; cost functions become tables."""
         return seal_json(self.to_dict(distribution))
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The plan that :meth:`to_json` wrote.
+        """Read a plan from the text of :meth:`to_json`.
 
         Raises
         ------
         InputError
-            If the text is not a plan, or was changed. Text without a digest is read without that check.
+            If the text is not a plan, or was changed. A text without a digest is not checked for changes.
         """
         return cls(**arguments(text))

@@ -1,6 +1,7 @@
 """The plan book: plans for applications, made at submission from the runs that have completed by then.
 
-Source: docs/model.md, "Stochastic jobs". It sees the runtimes of completed jobs only, never of waiting or running jobs.
+Source: docs/model.md, "Stochastic jobs". The book has only the runtimes of completed jobs, never those of waiting or
+running jobs.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ class Planner:
     Attributes
     ----------
     fit
-        Fit of the distribution: ``auto`` or one of :data:`workloads.fits.selection.METHODS`.
+        Method of fitting the distribution: ``auto`` or one of :data:`workloads.fits.selection.METHODS`.
     least
-        Minimum number of completed runs of an application; until then a job requests its walltime.
+        Minimum number of completed runs of an application; with fewer runs, a job requests its walltime.
     growth
-        The distribution and the plans are updated when the history has grown by this fraction.
+        Fraction by which the history must grow before the distribution and the plans are updated.
     prices
-        alpha, beta and gamma [s] by the number of nodes; default: reserved time.
+        Function of the number of nodes that returns alpha, beta and gamma [s]; default: reserved time.
     grid
         Discretisation of the distribution (``n``, ``grid``, ``epsilon``).
 
@@ -77,13 +78,13 @@ class Planned:
     Attributes
     ----------
     plan
-        Times in seconds.
+        The plan, with times in seconds.
     expected_cost
-        Expected cost under that distribution; None if there was none.
+        Expected cost under ``distribution``; None without a distribution.
     runs
-        Number of completed runs that it was made from.
+        Number of completed runs that determined the plan.
     distribution
-        The distribution that it was made for.
+        Distribution for which the plan was made.
     """
 
     plan: ReservationPlan
@@ -93,7 +94,7 @@ class Planned:
 
     @cached_property
     def schedule(self) -> Schedule:
-        """The plan in ticks, for all jobs that follow it."""
+        """The plan in ticks, shared by all jobs that follow it."""
         return Schedule(self.plan, to_ticks, to_seconds)
 
 
@@ -117,7 +118,7 @@ class PlanBook:
     planner
         Settings of new plans.
     plans
-        User-supplied plans by the names that the job table uses.
+        User-supplied plans, by name in the job table.
 
     Examples
     --------
@@ -142,7 +143,7 @@ class PlanBook:
         Raises
         ------
         InputError
-            With the legal names.
+            If there is no such plan or strategy; the message has the legal names.
         """
         if name not in self._given and name not in self._strategies:
             if name.endswith(".json"):
@@ -161,7 +162,7 @@ class PlanBook:
         Parameters
         ----------
         application
-            Application; its completed runs are the history.
+            Name of the application with the completed runs.
         name
             Name of a given plan, or a strategy with its parameters.
         nodes
@@ -180,7 +181,7 @@ class PlanBook:
         costs = CostModel(alpha, beta, gamma, checkpoint, restart)
         if len(history.runtimes) < planner.least:
             return Planned(ReservationPlan([walltime], False, costs, "walltime"))
-        # 55 runs are 10 % more than 50, although 1.1 * 50 is a little more than 55.
+        # The tolerance lets 55 runs count as 10 % more than 50, although 1.1 * 50 is above 55 by rounding.
         enough = (1.0 + planner.growth) * history.fitted * (1.0 - 1e-12)
         if history.distribution is None or len(history.runtimes) >= enough:
             strategy, _ = self._strategies[name]
@@ -196,7 +197,8 @@ class PlanBook:
             try:
                 found = self._make(name, history.distribution, costs, runs)
             except InputError:
-                # A distribution with an infinite mean has no plan of finite cost; the runs themselves have.
+                # No plan has a finite cost under a distribution with an infinite mean; the empirical distribution has a
+                # finite mean.
                 history.distribution = from_samples(runs)
                 found = self._make(name, history.distribution, costs, runs)
             history.plans[key] = found

@@ -18,7 +18,7 @@ from workloads.ground.numbers import decimal
 
 __all__ = ["OWN", "WALLTIME", "OfferingBook", "PlanAsked"]
 
-#: The plan that the job table names, and one reservation as long as the walltime of the job table.
+#: Names of two offers: the plan in the job table, and one reservation as long as the walltime in the job table.
 OWN, WALLTIME = "own", "walltime"
 _QUANTILE = "quantile"
 
@@ -46,15 +46,15 @@ class OfferingBook(PlanBook):
     Parameters
     ----------
     offers
-        ``own``, ``walltime``, ``quantile q=0.9`` (one reservation at this quantile of the distribution, then longer
-        ones), or a planning strategy with its parameters.
+        Offers: ``own``, ``walltime``, ``quantile q=0.9`` (one reservation at this quantile of the distribution, then
+        longer ones), or a planning strategy with its parameters.
     planner, plans
         As in :class:`policies.planning.plan_book.PlanBook`.
 
     Attributes
     ----------
     chosen
-        The plan that the next job gets; None: its own.
+        Plan for the next job; None: the plan in the job table.
 
     Raises
     ------
@@ -69,7 +69,7 @@ class OfferingBook(PlanBook):
         plans: Mapping[str, ReservationPlan] | None = None,
     ) -> None:
         super().__init__(planner, plans)
-        # Other strategies must not change when, or to which runs, the distribution of the own strategy is fitted.
+        # Offers use a separate book, so that they do not change the runs and times of fits for the job's own strategy.
         self._beside = PlanBook(planner)
         self._offers = [(text, _level(text)) for text in offers]
         self._at_quantile: dict[tuple[Planned, float], Planned] = {}
@@ -86,12 +86,12 @@ class OfferingBook(PlanBook):
     def plan(
         self, application: str, name: str, nodes: int, walltime: float, checkpoint: float, restart: float
     ) -> Planned:
-        """The plan of a job that is submitted now: the chosen one."""
+        """The plan of a job that is submitted now: the chosen plan, or that in the job table."""
         chosen, self.chosen = self.chosen, None
         return super().plan(application, name, nodes, walltime, checkpoint, restart) if chosen is None else chosen
 
     def offer_plans(self, asked: PlanAsked) -> list[Planned | None]:
-        """The plans that are offered to a job now; None if there is no distribution yet."""
+        """The plans that are offered to a job now; None for offers that need a distribution if there is none yet."""
         own = super().plan(*asked)
         fitted = self._beside.plan(*asked._replace(name="no-ckpt"))
         found: list[Planned | None] = []
@@ -99,7 +99,7 @@ class OfferingBook(PlanBook):
             if text == OWN:
                 found.append(own)
             elif fitted.distribution is None:
-                # Too few runs: with any strategy, a job requests its walltime.
+                # With too few runs, a job requests its walltime under every strategy.
                 found.append(fitted if text == WALLTIME else None)
             elif text == WALLTIME:
                 plan = ReservationPlan([asked.walltime], False, fitted.plan.costs, WALLTIME)

@@ -1,7 +1,7 @@
 """Progress of a job through its plan: the next request, given how the earlier reservations ended.
 
-Source: docs/model.md, "Stochastic jobs"; "Profiles of upcoming HPC Applications", section 4.1. It uses only what the
-submitter knows: the saved progress and how each reservation ended, never the runtime of the job.
+Source: docs/model.md, "Stochastic jobs"; "Profiles of upcoming HPC Applications", section 4.1. The next request depends
+only on what the submitter knows, the saved progress and how each reservation ended, and not on the runtime of the job.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ __all__ = ["Course", "ReservationRequest", "Schedule"]
 
 
 class ReservationRequest(NamedTuple):
-    """A reservation to request, in the unit of time of the caller.
+    """A reservation to request, in the time unit of the caller.
 
     Attributes
     ----------
     place
-        Index of its milestone in the plan, from 0; indices beyond the end refer to the extension.
+        Index of its milestone in the plan, from 0; larger indices refer to the extension.
     saved, milestone
-        Saved work at its beginning, and completed work at its end.
+        Saved work at the start, and completed work at the end of the reservation.
     restart, checkpoint
-        Planned time to read the last checkpoint and to write the next; 0 if there is none.
+        Planned times to read the last checkpoint and to write the next one; 0 without a checkpoint.
     checkpointed
-        Whether it ends with a checkpoint.
+        Whether the reservation ends with a checkpoint.
     memory
         Memory to request; None if the plan does not set it.
     """
@@ -48,16 +48,16 @@ class ReservationRequest(NamedTuple):
 
 
 class Schedule:
-    """A plan converted to the unit of time of the caller, shared by all jobs that follow it.
+    """A plan converted to the time unit of the caller, shared by all jobs that follow it.
 
     Parameters
     ----------
     plan
-        The plan, with times in its own unit.
+        The plan, in its own time unit.
     unit
-        Converts times of the plan to the unit of the caller, e.g. seconds to ticks.
+        Function that converts times of the plan to the unit of the caller, e.g. seconds to ticks.
     back
-        The inverse, for restart times that depend on the saved work.
+        Inverse of ``unit``, for restart times that depend on the saved work.
 
     Attributes
     ----------
@@ -91,13 +91,13 @@ class Schedule:
             self._take(self._plan.extend(float(np.nextafter(self._plan.milestones[-1], np.inf))))
 
     def restart(self, saved: float) -> float:
-        """Time to read the checkpoint of ``work``."""
+        """Time to read the checkpoint at which ``saved`` work is done."""
         if self._restart is not None:
             return self._restart
         return self.unit(float(self._plan.costs.restart_at(self.back(saved))))
 
     def first_after(self, work: float) -> int:
-        """The reservation within which ``work`` is done."""
+        """Index of the first reservation with a milestone beyond ``work``."""
         return int(np.searchsorted(self._plan.milestones, self.back(work), side="right"))
 
 
@@ -107,14 +107,14 @@ class Course:
     Parameters
     ----------
     schedule
-        Its plan.
+        Plan of the job.
 
     Attributes
     ----------
     saved
         Work saved by the last good checkpoint, in the unit of the schedule.
     good
-        Whether there is one.
+        Whether there is a good checkpoint.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class Course:
         self.good = False
 
     def request(self) -> ReservationRequest:
-        """The next reservation; beyond the last milestone, one of the extension."""
+        """The next reservation to request; beyond the last milestone, one of the extension."""
         place, schedule = self._place, self._schedule
         if place >= len(schedule.milestones):
             schedule.reach(place)
@@ -153,25 +153,25 @@ class Course:
         )
 
     def save(self, work: float) -> None:
-        """The reservation has ended with a good checkpoint of ``work``."""
+        """Record that the reservation ended with a good checkpoint of ``work``."""
         schedule = self._schedule
         reached = work >= schedule.milestones[self._place]
         self._place += 1
-        # Looked up only where a job has stopped early: a milestone in another unit is rounded.
+        # The search is only for jobs that have stopped early, because milestones in another unit are rounded.
         self._first = self._place if reached else schedule.first_after(work)
         self.saved = work
         self.good = True
 
     def miss(self) -> None:
-        """The reservation ended without a checkpoint: its work is lost, and the next one has the next milestone."""
+        """Record that the reservation ended without a checkpoint: its work is lost; the next milestone follows."""
         self._place += 1
 
     def exceed(self, limit: float) -> None:
-        """The reservation exceeded its memory: the next one has the same milestone and more memory."""
+        """Record that the reservation exceeded its memory: the same milestone follows with more memory."""
         memory = self._schedule.memory
         most = limit if memory is None else max(memory)
         self._least = most if limit < most else limit * self._schedule.extension
 
     def _memory_at(self, memory: list[float], place: int) -> float:
-        # Work that is repeated belongs to earlier reservations, and needs the memory of their requests.
+        # Repeated work belongs to earlier reservations, and needs the memory of their requests.
         return max(*memory[min(self._first, place) : place + 1], self._least)

@@ -36,9 +36,9 @@ class Planning:
     costs
         Prices, and durations of checkpoint and restart [s].
     runs
-        Past runs [s], newest last, shape (runs,), for heuristic strategies. None: they use the distribution.
+        Past runs, newest last, shape (runs,), for heuristics [s]. None: heuristics use the distribution.
     grid
-        Discretisation (``n``, ``grid``, ``epsilon``), for the strategies that discretise.
+        Discretisation (``n``, ``grid``, ``epsilon``) for strategies that discretise.
     """
 
     distribution: Distribution
@@ -47,14 +47,14 @@ class Planning:
     grid: Mapping[str, Any] = field(default_factory=dict)
 
     def plan(self, name: str, **parameters: Any) -> ReservationPlan:
-        """Make the plan of a strategy, with its own parameters.
+        """Make a plan by the name of a strategy, with its parameters.
 
         Raises
         ------
         UnknownNameError
             If there is no such strategy.
         InputError
-            If it needs more than a distribution or past runs, or no plan has a finite cost.
+            If the strategy needs more than a distribution or past runs, or no plan has a finite cost.
         """
         from policies.planning.strategies import STRATEGIES
 
@@ -63,7 +63,7 @@ class Planning:
         if more:
             raise InputError(f"the strategy {name} also needs {' and '.join(more)}, which this command does not have")
         known = inspect.signature(strategy).parameters
-        # Heuristics use the last k runs.
+        # Strategies with a parameter k are heuristics on the last k runs.
         source = self.runs if self.runs is not None and "k" in known else self.distribution
         grid = {key: value for key, value in self.grid.items() if key in known}
         return strategy(source, self.costs, **{**grid, **parameters})
@@ -75,7 +75,7 @@ class Planning:
         return set(self.grid) <= set(inspect.signature(STRATEGIES[name]).parameters)
 
     def compare(self, chosen: ReservationPlan, *, checkpoints: bool = True) -> list[ReservationPlan]:
-        """The plans of all strategies that this input suffices for, including the chosen one, cheapest first.
+        """The plans of all strategies that need only this input, including the chosen plan, cheapest first.
 
         Parameters
         ----------
@@ -93,7 +93,7 @@ class Planning:
 
 
 def strategy_without_checkpoints(strategy: str) -> str:
-    """The strategy to use if no checkpoint time is given: the cheapest plan without checkpoints."""
+    """Name of the strategy to use if no checkpoint time is given: the cheapest plan without checkpoints."""
     return "no-ckpt" if strategy == "optimal" else strategy
 
 
@@ -103,7 +103,7 @@ def refuse_checkpoints(plan: ReservationPlan, option: str) -> None:
     Parameters
     ----------
     plan
-        A plan; its checkpoints take no time unless the strategy sets one.
+        A plan; its checkpoints take no time unless the strategy sets their duration.
     option
         Name of the missing option.
 
@@ -140,7 +140,7 @@ def parse_strategy(text: str) -> tuple[str, dict[str, Any]]:
     name, *words = text.split() or [""]
     strategy = STRATEGIES[name]
     if words and plugin_parameters(strategy):
-        # A dataclass has its parameters as fields; the registry gives them their values.
+        # The parameters of a dataclass are its fields, which the registry sets.
         strategy, name, words = STRATEGIES[text], text, []
     more = _further_parameters(strategy)
     if more:
@@ -157,20 +157,20 @@ def parse_strategy(text: str) -> tuple[str, dict[str, Any]]:
 
 
 def is_rule(name: str) -> bool:
-    """Whether a strategy is a heuristic, which uses past runs only, neither a distribution nor prices."""
+    """Whether a strategy is a heuristic, which uses only past runs, and no distribution or prices."""
     from policies.planning.strategies import STRATEGIES
 
     return "k" in inspect.signature(STRATEGIES[name]).parameters
 
 
 def _try(strategy: Any, parameters: Mapping[str, Any]) -> None:
-    """Reject illegal values now, not when the first job is planned in the middle of a simulation."""
+    """Reject illegal values now, instead of when the first job is planned in the middle of a simulation."""
     from policies.planning.costs import CostModel
     from workloads.distributions.named import uniform
 
     if not parameters:
         return
-    # A plan of few cells is as good for that as the real one.
+    # A plan with few cells is sufficient for the check.
     few = {key: min(value, 9) if key in _SIZES and type(value) is int else value for key, value in parameters.items()}
     if few.get("epsilon", 0) > 0 and "n" not in few and few.get("grid", "equal-time") == "equal-time":
         few["epsilon"] = max(few["epsilon"], 0.5)
@@ -188,7 +188,7 @@ def _parse_value(strategy: Any, key: str, text: str) -> Any:
 
 
 def _needs_no_chain(strategy: Any) -> bool:
-    """Whether a strategy needs only a distribution or runs, no task chain."""
+    """Whether a strategy needs only a distribution or runs, and no task chain."""
     return not _further_parameters(strategy) and "chain" not in inspect.signature(strategy).parameters
 
 
@@ -210,11 +210,11 @@ def fit_runs(runs: np.ndarray, how: str, costs: CostModel, strategy: str, grid: 
     runs
         Runtimes [s], shape (runs,).
     how
-        A kind of fit, or ``"auto"``: the distribution with the cheapest plans in cross-validation.
+        Kind of fit, or ``"auto"``: the distribution with the cheapest plans in cross-validation.
     costs
         Costs of the plans.
     strategy, grid
-        Strategy and discretisation of the plans. Heuristics need no distribution; for these it is chosen for the
+        Strategy and discretisation of the plans. For heuristics, which need no distribution, the choice is that for the
         optimal plan.
 
     Raises
@@ -234,7 +234,7 @@ def fit_runs(runs: np.ndarray, how: str, costs: CostModel, strategy: str, grid: 
     known = inspect.signature(STRATEGIES[strategy]).parameters
     name = "optimal" if "k" in known or _further_parameters(STRATEGIES[strategy]) else strategy
 
-    # One grid without refinement for all candidates: it is evaluated some hundred times.
+    # All candidates use one grid without refinement, because some hundred plans are made.
     cells = grid or {"n": SIZE}
 
     def planner(distribution: Distribution, costs: CostModel) -> ReservationPlan:

@@ -30,12 +30,12 @@ def transfer_plan(
     plan
         Plan for the first machine.
     factor
-        Ratio of the times of work on the other machine and on the first one; > 0.
+        Ratio of times of work on the other machine to those on the first; > 0.
     first
         Factor of the first reservation, if it differs; > 0.
     overheads
-        Whether the time for checkpoints and restarts is scaled too, as by users that scale whole reservations
-        ([P] calls it unnecessary); else it is that of the plan.
+        Whether times of checkpoints and restarts are also scaled, as by users that scale whole reservations ([P] calls
+        this unnecessary); otherwise they are those of the plan.
 
     Returns
     -------
@@ -67,17 +67,17 @@ def transfer_plan(
     costs = plan.costs
 
     def back(milestones: Floats) -> Floats:
-        """The progress on the first machine that corresponds to progress on the second."""
+        """Progress on the first machine that corresponds to progress on the second."""
         beyond = np.maximum(milestones - there[-1], 0.0)
         return np.asarray(np.interp(milestones, there, here) + beyond / factor, dtype=float)
 
     def checkpoint(milestones: Floats) -> Floats:
-        # A milestone of the plan comes back exactly.
+        # Milestones of the plan are converted back exactly.
         scale = np.where(milestones <= there[1], begin, factor) if overheads else 1.0
         return np.asarray(scale * costs.checkpoint_at(back(milestones)), dtype=float)
 
     def restart(milestones: Floats) -> Floats:
-        # The first reservation never begins with one.
+        # The first reservation has no restart, so that its factor does not apply.
         return (factor if overheads else 1.0) * costs.restart_at(back(milestones))
 
     return replace(plan, milestones=there[1:], costs=replace(costs, checkpoint=checkpoint, restart=restart))

@@ -37,19 +37,19 @@ class ReservationSequence:
     Parameters
     ----------
     milestones
-        t_k: work done at the end of each reservation; strictly ascending, > 0, shape (m,).
+        Work done at the end of each reservation, t_k; strictly ascending, > 0, shape (m,).
     checkpointed
         Whether each reservation ends with a checkpoint; shape (m,), or one value for all.
     costs
         Prices and durations.
     strategy
-        Name of the strategy that made it.
+        Name of the strategy that made the sequence.
     memory
-        Memory that each reservation asks for, in the caller's unit; shape (m,), or None.
+        Memory request of each reservation, in the caller's unit, shape (m,); or None.
     extension
-        Ratio of successive milestones after the last one, for jobs that outlive it; > 1.
+        Ratio of successive milestones after the last one, for longer jobs; > 1.
     extension_checkpointed
-        Whether reservations of the extension are checkpointed; None: they are if any reservation of the plan is.
+        Whether reservations of the extension have checkpoints; None: if any reservation of the plan has one.
     growth
         Refinement of the grid until the cost settled; None if it was not needed.
 
@@ -66,7 +66,7 @@ class ReservationSequence:
 
     Notes
     -----
-    [R] is "Reservation and Checkpointing Strategies for Stochastic Jobs"; section 2. The extension is [S]'s.
+    Source: "Reservation and Checkpointing Strategies for Stochastic Jobs" [R], section 2; the extension is from [S].
     """
 
     milestones: Floats
@@ -102,7 +102,7 @@ class ReservationSequence:
             raise ParameterError("memory", f"one value for each of the {ends.size} milestones", memory)
         FACTOR.check("extension", extension)
         asked = None if memory is None else np.array(memory, float)
-        # Where memory is exceeded a multiple of it is asked for, and that of 0 would never be enough.
+        # After exceeded memory, a multiple of the request is requested, which would stay 0 for a request of 0.
         if asked is not None and not np.all(np.isfinite(asked) & (asked > 0)):
             raise ParameterError("memory", "finite numbers > 0", memory)
         for array in (ends, flags, asked):
@@ -128,13 +128,13 @@ class ReservationSequence:
 
     @cached_property
     def _from(self) -> NDArray[np.intp]:
-        """Number of the last checkpointed reservation before each one, 0 where there is none; shape (m,)."""
+        """Number, from 1, of the last reservation with a checkpoint before each one, 0 if there is none; shape (m,)."""
         marks = np.where(self.checkpointed, np.arange(1, len(self) + 1), 0)
         return np.concatenate(([0], np.maximum.accumulate(marks)[:-1]))
 
     @cached_property
     def start(self) -> Floats:
-        """Work that is already saved when each reservation begins, t_k - T_k; shape (m,)."""
+        """Saved work at the start of each reservation, t_k - T_k; shape (m,)."""
         return np.concatenate(([0.0], self.milestones))[self._from]
 
     @cached_property
@@ -144,12 +144,12 @@ class ReservationSequence:
 
     @cached_property
     def restart(self) -> Floats:
-        """Time to read the last checkpoint, R_k; 0 before the first; shape (m,)."""
+        """Time to read the last checkpoint, R_k; 0 before the first checkpoint; shape (m,)."""
         return np.concatenate(([0.0], self.costs.restart_at(self.milestones)))[self._from]
 
     @cached_property
     def checkpoint(self) -> Floats:
-        """Time to write the checkpoint, C_k; 0 without; shape (m,)."""
+        """Time to write the checkpoint, C_k; 0 without a checkpoint; shape (m,)."""
         return np.where(self.checkpointed, self.costs.checkpoint_at(self.milestones), 0.0)
 
     @cached_property
@@ -159,18 +159,18 @@ class ReservationSequence:
 
     @cached_property
     def spent(self) -> Floats:
-        """Cost of all reservations before each one, which failed and were used in full; shape (m,)."""
+        """Total cost of the reservations before each one, which were used in full; shape (m,)."""
         return np.concatenate(([0.0], np.cumsum(self.costs.price(self.length, self.length))[:-1]))
 
     # -- beyond the last milestone --
 
     def extend(self, runtime: float) -> Self:
-        """The sequence, extended for a job of this runtime; unchanged if it is long enough."""
+        """Extend the sequence for a job of a given runtime; a sequence that is long enough is returned unchanged."""
         if math.isnan(runtime) or runtime > HORIZON:
             raise ParameterError("runtime", f"a number <= {HORIZON:g}", runtime)
         ends = [float(self.milestones[-1])]
         if ends[-1] < runtime:
-            # Not the quotient, which may be infinite.
+            # A difference of logarithms is used, because the quotient may be infinite.
             further = (math.log(runtime) - math.log(ends[-1])) / math.log(self.extension)
             if further > MOST_FURTHER:
                 raise ParameterError(

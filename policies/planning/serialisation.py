@@ -24,7 +24,7 @@ def arguments(text: str) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If the text is not a plan, or was changed after it was sealed; gives the key, the legal values and the value.
+        If the text is not a plan, or was changed after it was sealed; names the key, the legal values and the value.
     """
     shown = _object(parse_json(text), "this plan")
     is_sealed(text.encode(), shown)
@@ -41,7 +41,7 @@ def arguments(text: str) -> dict[str, Any]:
 
     milestones = column("milestone", _number)
     costs = _costs(_object(_require(shown, "costs", ""), "costs"))
-    # Tables of durations are evaluated lazily, so broken ones are rejected here.
+    # Tables of durations are evaluated lazily; evaluating them here rejects illegal ones.
     costs.checkpoint_at(milestones)
     costs.restart_at(milestones)
     strategy = _require(shown, "strategy", "")
@@ -76,7 +76,7 @@ def _costs(shown: dict[str, Any]) -> CostModel:
 
 
 def _duration(value: Any, name: str) -> Duration:
-    """A time, or a table of times at milestones."""
+    """Read a duration, or a table of durations at milestones."""
     if not isinstance(value, dict):
         return _number(value, name)
     columns = [_require(value, key, f"{name}.") for key in ("milestones", "durations")]

@@ -25,7 +25,8 @@ from workloads.ground.registry import Registry, function_adapter
 __all__ = ["STRATEGIES", "Strategy", "all_checkpoint", "no_checkpoint", "optimal", "plans"]
 
 
-#: Maps a runtime distribution (or past runs, newest last) and costs to a plan; parameters are keyword arguments.
+#: Function of a runtime distribution (or past runs, newest last) and costs that returns a plan; its parameters are
+#: keyword arguments.
 Strategy = Callable[..., ReservationPlan]
 
 
@@ -37,23 +38,24 @@ def optimal(
     grid: str | None = None,
     epsilon: float | None = None,
 ) -> ReservationPlan:
-    """The cheapest plan of all, with a checkpoint where it pays (DYN-PROG-COUNT of [R]).
+    """The cheapest plan of all, with checkpoints where they reduce the cost (DYN-PROG-COUNT of [R]).
 
     Parameters
     ----------
     distribution_or_runs
-        Distribution of the runtime, or past runs, taken as a discrete distribution.
+        Distribution of the runtime, or past runs, which are used as a discrete distribution.
     costs
         Prices and durations.
     n, grid, epsilon
-        How a continuous distribution is discretised: :func:`policies.planning.discretisation.as_discrete`. Where none
-        is given and nearly all cells become milestones, the grid grows until the cost settles
-        (:mod:`policies.planning.grid_refinement`), and the plan's ``growth`` says so.
+        Discretisation of a continuous distribution (:func:`policies.planning.discretisation.as_discrete`). If none of
+        them is given and most cells become milestones, the grid is refined until the cost settles
+        (:mod:`policies.planning.grid_refinement`); the plan's ``growth`` describes the refinement.
 
     Returns
     -------
     ReservationPlan
-        Optimal for the discrete distribution; for a continuous one it approaches the optimum as n grows.
+        The optimal plan for the discrete distribution; for a continuous one, its cost approaches the optimum as n
+        grows.
 
     Notes
     -----
@@ -75,7 +77,7 @@ def all_checkpoint(
     grid: str | None = None,
     epsilon: float | None = None,
 ) -> ReservationPlan:
-    """ALL-CKPT: the cheapest plan that checkpoints every reservation but the last; parameters as :func:`optimal`."""
+    """ALL-CKPT: the cheapest plan with checkpoints at all milestones but the last; parameters as in :func:`optimal`."""
     return _cheapest("all-ckpt", "all", True, distribution_or_runs, costs, n, grid, epsilon)
 
 
@@ -87,7 +89,7 @@ def no_checkpoint(
     grid: str | None = None,
     epsilon: float | None = None,
 ) -> ReservationPlan:
-    """NO-CKPT: the cheapest plan without any checkpoint; parameters as :func:`optimal`."""
+    """NO-CKPT: the cheapest plan without checkpoints; parameters as in :func:`optimal`."""
     return _cheapest("no-ckpt", "none", False, distribution_or_runs, costs, n, grid, epsilon)
 
 
@@ -101,7 +103,7 @@ def _cheapest(
     grid: str | None,
     epsilon: float | None,
 ) -> ReservationPlan:
-    # The time of the best plan grows with the square of the cells.
+    # The time for the best plan grows with the square of the number of cells.
     most = MOST_OPTIMAL if checkpoints == "best" else MOST_CELLS
 
     def plan_on_grid(cells: int | None) -> tuple[ReservationPlan, int]:
@@ -138,12 +140,12 @@ STRATEGIES.add("mem-all-ckpt-v2", mem_all_ckpt_v2, "the same, but the first ends
 def plans(
     distribution_or_runs: Distribution | ArrayLike, costs: CostModel, names: Iterable[str], **parameters: Any
 ) -> dict[str, ReservationPlan]:
-    """Make plans of several strategies, each with those of the parameters that it accepts.
+    """Make plans of several strategies; each strategy gets the parameters that it accepts.
 
     Raises
     ------
     ParameterError
-        If none of the strategies knows a parameter.
+        If no strategy accepts a parameter.
     UnknownNameError
         If a strategy is unknown.
     """

@@ -6,6 +6,9 @@ A loop over whole numbers, which runs compiled or as plain Python
 
 from __future__ import annotations
 
+from simulator.resources.free_amounts import add_amounts
+from simulator.resources.node_order import order_by_cores, order_in_runs
+
 __all__ = ["PACK", "SLURM", "SPREAD", "place"]
 
 #: Ways to choose among the nodes that fit (docs/reference/machines.md, "Rules of a replay").
@@ -30,6 +33,8 @@ def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
 
     Returns the number of nodes. ``chosen`` gets them, ``chosen_amount`` what the job takes of each.
     """
+    nought = 0 * need
+    back = nought - 1
     width = nodes * resources
     first = need_first[need]
     count = need_eligible[need]
@@ -41,9 +46,9 @@ def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
     # The free vector over an interval is the least at its begin and at each begin of a reservation within it.
     for head in range(heads):
         if head_time[head] <= time and head_end[head] > time + slack:
-            for entry in range(plan_first[head], plan_first[head] + plan_count[head]):
-                for kind in range(resources):
-                    least[plan_node[entry] * resources + kind] -= plan_amount[entry * resources + kind]
+            add_amounts(  # type: ignore[no-untyped-call]
+                plan_first[head], plan_count[head], back, nought, resources, plan_node, plan_amount, least
+            )
     wanted = need_nodes[need]
     if looks == 1 and need_tasks[need] == 0:
         # Most times are refused by what is free at their begin.
@@ -124,125 +129,17 @@ def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
         return enough
 
     # Their order.
-    if placement != 2:
-        sign = 1
+    if placement == 2:
+        order_in_runs(fits, wanted, tasks, resources, weights, by_name, least, load, fitting)  # type: ignore[no-untyped-call]
+    else:
+        sign = nought + 1
         if placement == 1:
-            sign = -1
-        only = 0
+            sign = back
+        only = nought
         if tasks == 0 and wanted == 1:
             # Most jobs need one node: the first in the order is enough.
-            only = 1
-        gap = 1
-        while gap < fits // 3:
-            gap = 3 * gap + 1
-        if only == 1:
-            best = 0
-            for spot in range(1, fits):
-                node = fitting[spot]
-                other = fitting[best]
-                if weights[node] < weights[other] or (
-                    weights[node] == weights[other]
-                    and (
-                        sign * least[node * resources] < sign * least[other * resources]
-                        or (least[node * resources] == least[other * resources] and node < other)
-                    )
-                ):
-                    best = spot
-            node = fitting[0]
-            fitting[0] = fitting[best]
-            fitting[best] = node
-            gap = 0
-        while gap > 0:
-            for spot in range(gap, fits):
-                node = fitting[spot]
-                at = spot
-                while at >= gap:
-                    other = fitting[at - gap]
-                    if weights[node] < weights[other] or (
-                        weights[node] == weights[other]
-                        and (
-                            sign * least[node * resources] < sign * least[other * resources]
-                            or (least[node * resources] == least[other * resources] and node < other)
-                        )
-                    ):
-                        fitting[at] = other
-                        at -= gap
-                    else:
-                        break
-                fitting[at] = node
-            gap //= 3
-    else:
-        # By weight, then by name; then run after run of nodes that follow each other by name.
-        for spot in range(1, fits):
-            node = fitting[spot]
-            at = spot
-            while at > 0 and (
-                weights[fitting[at - 1]] > weights[node]
-                or (weights[fitting[at - 1]] == weights[node] and by_name[fitting[at - 1]] > by_name[node])
-            ):
-                fitting[at] = fitting[at - 1]
-                at -= 1
-            fitting[at] = node
-        done = 0
-        got = 0
-        goal = wanted
-        if tasks > 0:
-            goal = tasks
-        while done < fits:
-            # The run that suffices with the fewest free cores, else the largest, among those of the lowest weight.
-            weight = weights[fitting[done]]
-            best = -1
-            best_end = 0
-            best_takes = 0
-            best_cores = 0
-            begin = done
-            while begin < fits and weights[fitting[begin]] == weight:
-                end = begin
-                takes = 0
-                cores = 0
-                while (
-                    end < fits
-                    and weights[fitting[end]] == weight
-                    and (end == begin or by_name[fitting[end]] == by_name[fitting[end - 1]] + 1)
-                ):
-                    if tasks > 0:
-                        takes += load[fitting[end] * resources]
-                    else:
-                        takes += 1
-                    cores += least[fitting[end] * resources]
-                    end += 1
-                better = 0
-                if best < 0:
-                    better = 1
-                elif takes >= goal - got:
-                    if best_takes < goal - got or cores < best_cores:
-                        better = 1
-                elif best_takes < goal - got and takes > best_takes:
-                    better = 1
-                if better == 1:
-                    best = begin
-                    best_end = end
-                    best_takes = takes
-                    best_cores = cores
-                begin = end
-            # It goes to the front, the others keep their order; within it, the fewest free cores first.
-            size = best_end - best
-            for spot in range(best, best_end):
-                node = fitting[spot]
-                at = spot
-                while at > done + spot - best:
-                    fitting[at] = fitting[at - 1]
-                    at -= 1
-                fitting[at] = node
-            for spot in range(done + 1, done + size):
-                node = fitting[spot]
-                at = spot
-                while at > done and least[fitting[at - 1] * resources] > least[node * resources]:
-                    fitting[at] = fitting[at - 1]
-                    at -= 1
-                fitting[at] = node
-            done += size
-            got += best_takes
+            only = nought + 1
+        order_by_cores(fits, only, sign, resources, weights, least, fitting)  # type: ignore[no-untyped-call]
 
     # The first of them that suffice.
     found = 0

@@ -97,6 +97,8 @@ JOB_METRICS = (
             **HOURS),
     _metric("wait_p95_h", "95 % wait less", "95th percentile of the waits.",
             lambda jobs: jobs.ranked_waits.quantile(0.95) / HOUR, **HOURS),
+    _metric("wait_p99_h", "99 % wait less", "99th percentile of the waits.",
+            lambda jobs: jobs.ranked_waits.quantile(0.99) / HOUR, **HOURS),
     _metric("wait_max_h", "longest wait", "Longest wait.", lambda jobs: jobs.ranked_waits.most / HOUR, **HOURS),
     _metric("bounded_slowdown", "bounded slowdown", "Mean of max(1, turnaround / max(undisturbed runtime, 10 s)).",
             lambda jobs: mean(jobs.slowdown), **RATIO),

@@ -30,6 +30,7 @@ from simulator.results.metric_groups import (
     preemption_metric,
     turnaround_metric,
 )
+from simulator.results.overtaking import starvation_count
 from simulator.results.recording import NO_METRICS, Recording
 from simulator.results.reservations import STOCHASTIC_METRICS, StochasticJobs
 from workloads.ground.columns import Metric
@@ -90,7 +91,11 @@ SUMMARY_METRICS = (
     replace(_over_all_jobs("shrink_ratio"), measure=_over_type(JobType.MALLEABLE, "shrink_ratio")),
     _over_all_jobs("wait_median_h"),
     _over_all_jobs("wait_p95_h"),
+    _over_all_jobs("wait_p99_h"),
     _over_all_jobs("wait_max_h"),
+    _metric("starved", "starved", ALL_JOBS,
+            "Jobs that started more than a week after the first start of a job that entered the queue later.",
+            lambda run: starvation_count(run.records), source=MODEL),
     _metric("makespan_h", "makespan", ALL_JOBS, "Time from the first submit to the last completion.",
             lambda run: run.machine.elapsed / HOUR, **HOURS),
     _metric("utilization", "utilisation", "machine",

@@ -21,6 +21,7 @@ from simulator.machine.event_log import Entry
 from simulator.machine.prior_state import PriorState
 from simulator.machine.stochastic import ReservationRecord
 from simulator.options import Options
+from simulator.results.pool import Pool
 from simulator.results.records import ABSENT, Accounting, JobRecord, Records, Samples, StochasticRecord
 from workloads.ground.errors import InputError
 from workloads.ground.ticks import in_ticks
@@ -119,6 +120,8 @@ class Recording:
         rule counts nodes.
     on_machine
         Partition and nodes of each job on a machine with partitions; None: the machine is one pool of equal nodes.
+    pools
+        Of a machine whose partitions were simulated as pools: each partition by name; empty: it was not.
     """
 
     mechanism: str
@@ -150,6 +153,7 @@ class Recording:
     placements: Mapping[int, int] | None = field(default=None, compare=False, repr=False)
     engine: str = field(default="simpy", compare=False, repr=False)
     on_machine: MachineReplay | None = field(default=None, compare=False, repr=False)
+    pools: Mapping[str, Pool] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         # Rows do wherever a recording is made by hand.

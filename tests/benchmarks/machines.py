@@ -13,7 +13,8 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 
-from simulator.resources.machine_replay import MachineJob, MachineReplay, replay_on_machine
+from simulator.resources.machine_jobs import MachineJob
+from simulator.resources.machine_replay import MachineReplay, replay_on_machine
 from tests.shared_data import shared_file
 from workloads.machines.machine import Machine
 from workloads.machines.machine_file import make_machine

@@ -40,7 +40,7 @@ SHIMS = {
 
 
 #: Tools that read what Holdfast writes: where they are not installed, the Python that needs them is not run.
-OPTIONAL = ("evalys",)
+OPTIONAL = ("evalys", "submitit")
 
 
 class NotRun(NamedTuple):
@@ -63,6 +63,7 @@ NOT_RUN = (
     NotRun("docs/guides/slurm-lab.md", "holdfast slurm replay *", "needs a lab"),
     NotRun("docs/guides/slurm-lab.md", "holdfast * sacct.txt *", "needs the accounting of a lab"),
     NotRun("docs/guides/slurm-lab.md", "holdfast slurm compare replay *", "needs a replay"),
+    NotRun("docs/guides/slurm-lab.md", "holdfast slurm follow *", "needs a lab"),
     NotRun("docs/guides/slurm.md", "holdfast submit * --go *", "needs a Slurm cluster"),
     NotRun("docs/guides/slurm.md", "holdfast plan --runs past.txt *", "needs runs that have ended"),
     NotRun("docs/guides/machine.md", "scontrol *", "needs a Slurm cluster"),
@@ -82,7 +83,6 @@ NOT_RUN = (
         "takes minutes to hours; tests/experiments/study/test_report.py runs it with small experiments",
     ),
     NotRun("*", "holdfast experiment hybrid-readings *", "takes hours; its tests run it at a small size"),
-    NotRun("docs/experiments/*", "holdfast experiment *", "their own tests run all of them at small sizes"),
     NotRun("docs/guides/reproduce.md", "holdfast experiment * --set *", "takes as long again as the one before"),
     NotRun("docs/chains.md", "holdfast experiment *", "the measured runs are not published with Holdfast"),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,23 @@ def test_a_trace_under_the_baseline_alone_is_replayed_as_it_is(year: Path, tmp_p
     assert {row["type"] for row in rows(tmp_path / "jobs-baseline.csv")} == {"rigid"}
     assert not (tmp_path / "jobs.csv").exists()
     assert "preparation" not in json.loads((tmp_path / "run.json").read_text())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["run"], ["run", "--order", "fcfs,sjf", "--against", "order=fcfs"], ["run", "--mechanism", "all"]],
+    ids=" ".join,
+)
+def test_without_a_directory_the_same_is_printed_and_nothing_is_stored(
+    year: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    assert cli.main([*words, str(year)]) == 0
+    printed = capsys.readouterr().out
+    assert not list(Path().iterdir())
+    assert cli.main([*words, str(year), "-o", "../out"]) == 0
+    assert capsys.readouterr().out == f"{printed}results are in ../out\n"
 
 
 @pytest.mark.system
@@ -322,7 +340,16 @@ WRONG_WORDS = {
     ),
     "unknown command": (["replay", "x"], "replay"),
     "unknown option": (["run", "{table}", "-o", "{tmp}/out", "--node", "5"], "--node"),
-    "nothing to write to": (["run", "{table}"], "-o"),
+    "nothing to write to": (["prepare", "{table}"], "-o"),
+    "no place for events": (
+        ["run", "{table}", "--nodes", "16", "--events"],
+        "--events writes files: name their directory",
+    ),
+    "no place for figures": (
+        ["run", "{table}", "--nodes", "16", "--plot"],
+        "--plot writes files: name their directory",
+    ),
+    "no place for a stream": (["run", "{year}", "--stream"], "--stream writes files: name their directory with -o DIR"),
 }
 
 
@@ -348,10 +375,10 @@ def test_one_project_has_most_of_the_jobs(tmp_path: Path, capsys: pytest.Capture
     log.write_text("; MaxProcs: 8\n" + "".join(line.format(job, job // 4) for job in range(5)))
     told = "types are drawn for each project: '0' has 80 % of the jobs, and none is on-demand; another seed"
     assert cli.main(["prepare", str(log), "-o", str(tmp_path / "t.csv"), "--seed", "3"]) == 0
-    assert capsys.readouterr().err.startswith(f"holdfast prepare: {told}")
+    assert capsys.readouterr().err.startswith(f"holdfast prepare: warning: {told}")
     assert cli.main(["run", str(log), "-o", str(tmp_path / "o"), "--seed", "3", "--mechanism", "N-PAA"]) == 0
     shown = capsys.readouterr()
-    assert f"holdfast run: {told}" in shown.err
+    assert f"holdfast run: warning: {told}" in shown.err
     assert "5 jobs on 8 processors" in shown.out
     assert cli.main(["run", str(log), "-o", str(tmp_path / "p"), "--mechanism", "baseline"]) == 0
     assert "drawn" not in capsys.readouterr().err
@@ -361,7 +388,7 @@ def test_one_project_has_most_of_the_jobs(tmp_path: Path, capsys: pytest.Capture
     assert cli.main(["sweep", str(tmp_path / "s.toml"), "-o", str(tmp_path / "sweep"), "--workers", "1"]) == 0
     error = capsys.readouterr().err
     assert error.count("drawn") == 1
-    assert f"holdfast sweep: in 2 of 2 job tables (first {log}, seed 3) {told}" in error
+    assert f"holdfast sweep: warning: in 2 of 2 job tables (first {log}, seed 3) {told}" in error
 
 
 def refused(capsys: pytest.CaptureFixture[str], expected: str) -> None:
@@ -376,19 +403,19 @@ def refused(capsys: pytest.CaptureFixture[str], expected: str) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("rnu x", "holdfast: unknown command 'rnu'; did you mean run?; see 'holdfast --help'"),
-        ("rnu --mechanims x", "holdfast: unknown command 'rnu'; did you mean run?; see 'holdfast --help'"),
+        ("rnu x", "holdfast: error: unknown command 'rnu'; did you mean run?; see 'holdfast --help'"),
+        ("rnu --mechanims x", "holdfast: error: unknown command 'rnu'; did you mean run?; see 'holdfast --help'"),
         (
             "slurm compar",
-            "holdfast slurm: unknown command 'compar'; did you mean compare?; see 'holdfast slurm --help'",
+            "holdfast slurm: error: unknown command 'compar'; did you mean compare?; see 'holdfast slurm --help'",
         ),
         (
             "slurm compare --jobz",
-            "holdfast slurm compare: unknown option '--jobz'; see 'holdfast slurm compare --help'",
+            "holdfast slurm compare: error: unknown option '--jobz'; see 'holdfast slurm compare --help'",
         ),
         (
             "info --lenientt=x",
-            "holdfast info: unknown option '--lenientt'; did you mean --lenient",
+            "holdfast info: error: unknown option '--lenientt'; did you mean --lenient",
         ),
         ("submit p.json -o s -- true --xyz", "p.json"),
     ],
@@ -421,6 +448,59 @@ def test_a_slip_in_a_list_or_a_window_is_named(
 
 
 def test_generate_refuses_the_ending_of_another_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["generate", "-o", str(tmp_path / "year.csv"), "--jobs", "10"]) == 2
-    assert "--output must be an SWF file, such as year.swf or year.swf.gz, not" in capsys.readouterr().err
+    assert cli.main(["generate", "-o", str(tmp_path / "year.json"), "--jobs", "10"]) == 2
+    assert "--output must be an SWF file or a job table, such as year.swf.gz or year.csv" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["year.csv", "year.csv.gz", "year.parquet"])
+def test_a_generated_table_replays_as_the_generated_log_does(
+    year: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if name.endswith(".parquet"):
+        pytest.importorskip("pyarrow")
+    jobs = "600"
+    assert cli.main(["generate", "-o", str(tmp_path / name), "--jobs", jobs, "--seed", "3"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(
+        f"{jobs} jobs written to {tmp_path / name}; a job table does not record the size of the machine"
+    )
+    more = told.split()[-2:]  # what it says to replay it with
+    assert cli.main(["run", str(tmp_path / name), *more, "-o", str(tmp_path / "table")]) == 0
+    assert cli.main(["run", str(year), "-o", str(tmp_path / "log")]) == 0
+    assert (tmp_path / "table" / "jobs-baseline.csv").read_bytes() == (
+        tmp_path / "log" / "jobs-baseline.csv"
+    ).read_bytes()
+
+
+#: The generated year begins at 2019-01-01 06:00 UTC.
+BEGIN = datetime(2019, 1, 1, 6, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("how", [[], ["--stream"], ["--starting-state", "1d"]], ids=" ".join)
+def test_the_measured_window_is_given_by_dates_as_well(
+    year: Path, tmp_path: Path, how: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, words = str(year), ["--warmup", "2019-01-03T06:00", "--cooldown", "2019-01-05T18:30"]
+    if how[:1] == ["--starting-state"]:  # needs a log with waits
+        assert cli.main(["run", str(year), "-o", str(tmp_path / "waits"), "--events"]) == 0
+        log = str(tmp_path / "waits.swf")
+        assert cli.main(["export", str(tmp_path / "waits"), "-o", log]) == 0
+    assert cli.main(["run", log, *how, *words, "-o", str(tmp_path / "out")]) == 0
+    window = json.loads((tmp_path / "out" / "run.json").read_text())["measurement"]
+    submits = [float(row["submit"]) for row in rows(tmp_path / "out" / "jobs-baseline.csv")]
+    first, last = (BEGIN + timedelta(seconds=submit) for submit in (min(submits), max(submits)))
+    if how[:1] == ["--starting-state"]:  # it begins at the last start before
+        shown = capsys.readouterr().out.partition("starting state at ")[2]
+        first = datetime.fromisoformat(f"{shown.partition(' UTC')[0]}+00:00")
+    assert first + timedelta(seconds=window["warmup"]) == datetime(2019, 1, 3, 6, tzinfo=UTC)
+    assert last - timedelta(seconds=window["cooldown"]) == datetime(2019, 1, 5, 18, 30, tzinfo=UTC)
+    assert cli.main(["run", log, *how, "--warmup", "2018-12-31", "-o", str(tmp_path / "no")]) == 2
+    assert "--warmup must be within the submits, 2019-01-0" in capsys.readouterr().err
+
+
+def test_a_measured_window_by_dates_needs_a_log_with_dates(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["run", str(table), "--nodes", "16", "--cooldown", "2019-01-05"]) == 2
+    assert "--cooldown: 2019-01-05 is a date, but" in capsys.readouterr().err
+    assert cli.main(["run", str(table), "--nodes", "16", "--cooldown", "2019-13-05"]) == 2
+    assert "--cooldown must be a duration, or a date such as 2022-03-01T12:00, not" in capsys.readouterr().err

@@ -19,7 +19,7 @@ PLAN = "plan exponential --mean 1h --n 4"
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ("plan exponential --mean=--", "holdfast plan: --mean must have a value other than '--'"),
+        ("plan exponential --mean=--", "holdfast plan: error: --mean must have a value other than '--'"),
         (f"{PLAN} --json=--", "--json must have a value other than '--'"),
         ("run a.swf -o out --nodes=--", "--nodes must have a value other than '--'"),
         (f"run {LONG} -o out", "File name too long"),
@@ -108,7 +108,7 @@ def test_a_defect_is_one_sentence_and_a_crash_file(
     assert cli.main(command.split()) == 70
     (path,) = tmp_path.iterdir()
     told = capsys.readouterr().err
-    assert told.startswith(f"holdfast {name}: a defect of Holdfast or of a plug-in: 'a\\nb' (KeyError); ")
+    assert told.startswith(f"holdfast {name}: error: a defect of Holdfast or of a plug-in: 'a\\nb' (KeyError); ")
     assert told.count("\n") == 1
     assert str(path) in told
     text = path.read_text()

@@ -10,13 +10,13 @@ from importlib import import_module
 import pytest
 
 from experiments.cli import COMMANDS, main
-from experiments.option_parser import Reader
+from experiments.option_parser import Reader, bare_times
 from tests.test_docs import command_parser
 from workloads.ground.parameters import Declared, declared_parameters
 
 #: What stands for a value in the help: the kind of thing, never a question.
 METAVARS = re.compile(
-    r"NAME|TIME(,TIME)?|N|N,N,\.\.\.|O,R,M|NUMBER|SHARE(,SHARE)?|SEED|UNIT|DIR|FILE(\.\w+)?|PATTERN|ADDRESS|KEY=VALUE|NAME=VALUE|ROLE=COLUMN(,\.\.\.)?|COLUMN=VALUE,\.\.\.|\{[\w,.-]+\}"
+    r"NAME|TIME(,TIME)?|N|N,N,\.\.\.|O,R,M|NUMBER|SHARE(,SHARE)?|SEED|UNIT|DIR|FILE(\.\w+)?|PATTERN|ADDRESS|KEY=VALUE|NAME=VALUE|ROLE=COLUMN(,\.\.\.)?|SHELL|COLUMN=VALUE,\.\.\.|\{[\w,.-]+\}"
 )
 #: Words with which no help begins, because a noun or a verb should.
 NOT_FIRST = re.compile(
@@ -69,22 +69,37 @@ def test_the_default_in_the_help_reads_as_the_default() -> None:
     assert seen > 80
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_fits_two_screens_and_names_every_option(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def parsers() -> Iterator[argparse.ArgumentParser]:
+    for command in COMMANDS:
+        yield (parser := command_parser(command))
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                yield from action.choices.values()
+
+
+@pytest.mark.parametrize("parser", list(parsers()), ids=lambda parser: parser.prog)
+def test_help_fits_two_screens_and_names_every_option(
+    parser: argparse.ArgumentParser, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    parser = command_parser(command)
     lines = parser.format_help().splitlines()
     assert len(lines) <= 84
     assert max(map(len, lines)) <= 80
     named = set(" ".join(lines).replace(",", " ").split())
     assert all(action.option_strings[-1] in named for action in parser._actions if action.option_strings)
+    assert "--help-all" in named
 
 
 def test_all_options_are_explained_on_demand(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    for words in (["run", "--help-all"], ["loop", "x", "--help-all"]):
+    for words in (
+        ["run", "--help-all"],
+        ["loop", "x", "--help-all"],
+        ["forecast", "--help-all"],
+        ["plan", "--help-all"],
+    ):
         with pytest.raises(SystemExit) as stop:
             main(words)
         assert stop.value.code == 0
@@ -92,6 +107,43 @@ def test_all_options_are_explained_on_demand(
         for _, action in options(words[0]):
             named = str(action.help) % {"names": getattr(action, "names", "")}
             assert " ".join(named.split()) in shown
+    for words in (["slurm", "replay", "--help-all"], ["slurm", "--help-all"], ["--help-all"]):
+        with pytest.raises(SystemExit) as stop:
+            main(words)
+        assert stop.value.code == 0
+        assert capsys.readouterr().out.startswith(f"usage: {' '.join(['holdfast', *words[:-1]])} ")
     assert main([]) == 0
     titles = re.findall(r"^(\w+):$", capsys.readouterr().out, flags=re.MULTILINE)
-    assert titles == ["options", "start", "look", "study", "Slurm", "papers"]
+    assert titles == ["options", "start", "look", "study", "Slurm", "papers", "shell"]
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        (
+            "--mean 21 --checkpoint 10m",
+            "--mean 21 has no unit and is in seconds; other units are written as 21m, 21h or 21d",
+        ),
+        ("--mean 1h --checkpoint 60 --restart 30", "--checkpoint 60 and --restart 30 have no unit and are in seconds;"),
+        ("--mean 1.5 --max 3h", "--mean 1.5 has no unit and is in seconds; other units are written as 1.5m"),
+        ("--mean 3600 --checkpoint 60", ""),
+        ("--mean 1h --checkpoint 10m --restart 0", ""),
+        ("--mean 1h --n 20", ""),
+    ],
+)
+def test_a_time_without_a_unit_beside_others_gets_a_hint(
+    line: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["plan", "exponential", *line.split(), *([] if "--n" in line else ["--n", "9"])]) == 0
+    told = capsys.readouterr().err
+    assert told.startswith(f"holdfast plan: warning: {hint}") if hint else not told
+    assert told.count("\n") == bool(hint)
+
+
+def test_each_of_several_times_is_looked_at() -> None:
+    words = ["jobs.swf", "-o", "x.csv", "--notice-lead", "5m,3600", "--starting-state", "2022-03-01T12:00"]
+    arguments = import_module("experiments.commands.prepare").Arguments
+    parsed = command_parser("prepare").parse_args(words)
+    assert bare_times(arguments, parsed).startswith("--notice-lead 3600 has no unit")
+    words[4] = "300,3600"  # a date is no time with a unit
+    assert not bare_times(arguments, command_parser("prepare").parse_args(words))

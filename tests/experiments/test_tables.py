@@ -20,19 +20,19 @@ from workloads.logs.trace import Trace, TraceJob
 from workloads.table.job import JobType
 
 COMPARISON = """\
-           -- wait -  bounded   --------- turnaround ---------  -- instant --  preempted
-mechanism  mean  p95  slowdown      all  rigid  mall.  on-dem.  start  strict  rigid  mall.  shrunk  util.   lost
-            min  min                  h      h      h        h      %       %      %      %       %      %    kNh
----------  ----  ---  --------  -------  -----  -----  -------  -----  ------  -----  -----  ------  -----  -----
-baseline    7.5  7.5      0.12     15.6    0.1      -      0.1   12.5    12.5   12.5   12.5    12.5   12.5  123.5
-CUA-SPAA    7.5  7.5      0.12  1,022.0    0.1    0.1      0.1   12.5    12.5   12.5   12.5    12.5   12.5  123.5
+           ------ wait ------  bounded   --------- turnaround ---------  instant  preempted     util. until
+mechanism  mean  p99  longest  slowdown      all  rigid  mall.  on-dem.    start  rigid  mall.  last submit   lost
+            min  min      min                  h      h      h        h        %      %      %            %    kNh
+---------  ----  ---  -------  --------  -------  -----  -----  -------  -------  -----  -----  -----------  -----
+baseline    7.5  7.5      7.5      0.12     15.6    0.1      -      0.1     12.5   12.5   12.5         12.5  123.5
+CUA-SPAA    7.5  7.5      7.5      0.12  1,022.0    0.1    0.1      0.1     12.5   12.5   12.5         12.5  123.5
 """
 
 
 def summary(mechanism: str, **changes: float) -> dict[str, Any]:
     """A row of a summary table with recognisable numbers."""
-    values = dict.fromkeys(SUMMARY_COLUMNS, 0.125) | {"jobs": 7, "lost_node_hours": 123456.0, "turnaround_h": 15.64}
-    return values | changes | {"mechanism": mechanism}
+    values: dict[str, Any] = dict.fromkeys(SUMMARY_COLUMNS, 0.125) | {"jobs": 7, "starved": 0, "turnaround_h": 15.64}
+    return values | {"lost_node_hours": 123456.0} | changes | {"mechanism": mechanism}
 
 
 def test_comparison_is_aligned_and_fits_a_terminal() -> None:
@@ -44,13 +44,26 @@ def test_comparison_is_aligned_and_fits_a_terminal() -> None:
 
 
 def test_comparison_leaves_out_columns_without_values_and_types_that_are_all_jobs() -> None:
-    alone = summary("baseline", turnaround_rigid_h=15.64, turnaround_on_demand_h=math.nan, shrink_ratio=math.nan)
+    alone = summary("baseline", turnaround_rigid_h=15.64, turnaround_on_demand_h=math.nan, lost_node_hours=math.nan)
     head = comparison([alone]).splitlines()[1].split()
-    assert head[:6] == ["mechanism", "mean", "p95", "slowdown", "all", "mall."]
+    assert head[6] == "mall."
+    assert head[:6] == ["mechanism", "mean", "p99", "longest", "slowdown", "all"]
     assert "on-dem." not in head
-    assert "shrunk" not in head
+    assert "lost" not in head
     several = comparison([alone, summary("N-PAA")]).splitlines()[1].split()
-    assert several[5:8] == ["rigid", "mall.", "on-dem."]
+    assert several[6:9] == ["rigid", "mall.", "on-dem."]
+
+
+def test_starvation_is_named_where_there_is_any() -> None:
+    rows = [summary("fcfs"), summary("sjf", starved=1), summary("unknown", starved=math.nan)]
+    assert comparison(rows).splitlines()[-1] == (
+        "starved: 1 job of sjf started more than a week after the first start of a later job"
+    )
+    assert "starved" not in comparison([rows[0], rows[2]])
+    many = [summary(f"a run with a rather long name {k}", starved=1234 * k) for k in range(9)]
+    lines = comparison(many).splitlines()[-4:]
+    assert max(map(len, lines)) <= 120
+    assert "9,872 jobs of a run with a rather long name 8 started" in " ".join(line.strip() for line in lines)
 
 
 def test_numbers_have_sensible_digits() -> None:

@@ -13,6 +13,7 @@ import pytest
 
 from experiments import cli
 from experiments.slurm.workdir import write_sequence
+from experiments.sweeps import progress
 from experiments.tables import render
 from experiments.terminal import SafeStream, escape, safe_terminal
 from tests.experiments.slurm.test_status import SACCT, SEQUENCE
@@ -241,3 +242,45 @@ def test_a_terminal_is_safe_only_meanwhile(capsys: pytest.CaptureFixture[str]) -
 def test_a_cell_is_one_line_of_a_table() -> None:
     table = render([{"user": "a\nb\x1b"}], ["user"])
     assert table.splitlines()[2:] == [escape("a\nb\x1b")]
+
+
+@pytest.fixture
+def gaps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A log that a warning is about: it names two partitions."""
+    monkeypatch.chdir(tmp_path)
+    line = "{0} {0} 0 60 4 -1 -1 4 90 -1 1 7 3 -1 1 {1} -1 -1\n"
+    Path("a.swf").write_text("; MaxProcs: 8\n" + "".join(line.format(job, 1 + job % 2) for job in range(1, 9)))
+    return "a.swf"
+
+
+def test_warnings_differ_from_errors_and_quiet_leaves_only_errors(
+    gaps: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["run", gaps]) == 0
+    loud = capsys.readouterr()
+    assert loud.err.startswith("holdfast run: warning: one pool of equal nodes is simulated")
+    assert loud.err.count("\n") == 1
+    for word in ("-q", "--quiet"):
+        assert cli.main(["run", gaps, word]) == 0
+        assert capsys.readouterr() == (loud.out, "")
+    assert cli.main(["run", "none.swf", "--quiet"]) == 2
+    assert capsys.readouterr().err == "holdfast run: error: none.swf: no such file\n"
+    # The next command is as loud as ever.
+    assert cli.main(["run", gaps]) == 0
+    assert capsys.readouterr() == loud
+
+
+@pytest.mark.parametrize(("terminal", "words", "shown"), [(False, [], False), (True, [], True), (True, ["-q"], False)])
+def test_progress_is_only_for_terminals(
+    gaps: str, monkeypatch: pytest.MonkeyPatch, terminal: bool, words: list[str], shown: bool
+) -> None:
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return terminal
+
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(progress, "_SHORT", 0.0)  # a bar even for a replay that is as short as this one
+    assert cli.main(["run", gaps, *words]) == 0
+    assert ("jobs/s" in screen.getvalue()) is shown
+    assert "\r" not in screen.getvalue() or shown

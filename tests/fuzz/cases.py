@@ -552,9 +552,11 @@ _BASE: Mapping[str, tuple[str, ...]] = {
     "compare": ("r:baseline", "r:CUA-SPAA"),
     "verify": ("r",),
     "policies": ("--kind", "order"),
+    "completion": ("bash",),
     # One worker: without --dry-run, which a mutation may take away, others would be left behind.
     "sweep": ("s.toml", "-o", "out", "--workers", "1", "--dry-run"),
     "fit-costs": ("r", "-o", "x.json", "--mechanism", "baseline"),
+    "calibrate": ("a.swf", "-o", "x.json", "--workers", "1"),
     "plan": ("exponential", "--mean", "1h", "--n", "12"),
     "loop": ("table.csv", "-o", "out", "--nodes", str(NODES), "--rounds", "2"),
     "experiment": (),

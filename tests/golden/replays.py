@@ -197,7 +197,7 @@ SMALL = tuple(_replays())
 _MONTH = "generate -o month.swf --jobs 3000 --seed"
 #: More jobs, and the tables of pictures: some seconds each.
 LARGE = (
-    Replay("a generated month", (f"{_MONTH} 7", "run month.swf -o @ --events")),
+    Replay("a generated month", (f"{_MONTH} 7", "run month.swf -o @ --mechanism all --events")),
     *(
         Replay(f"a plain month, {rule}", (f"{_MONTH} 8", f"run month.swf -o @ --mechanism baseline {rule}"))
         for rule in ("", "--engine simpy", "--backfilling conservative", "--backfilling 'easy depth=3' --order f1")

@@ -115,7 +115,7 @@ class TestFormulas:
         "name",
         ["wfp3 exponent=0", "wfp3 exponent=nan", "alcf shortest=9e9", "alcf wfp_factor=-1", "alcf fifo_factor=-1",
          "multifactor age=-1", "multifactor max_age=0", "multifactor accounts=0", "multifactor small=2",
-         "multifactor factors=a:2", "multifactor factors=a",
+         "multifactor factors=a:2", "multifactor factors=a", "multifactor shares=a", "multifactor period=-1",
          "fairshare half_life=0", "fairshare patience=-1", "fairshare half_life=inf"],
     )  # fmt: skip
     def test_illegal_parameters(self, name: str) -> None:
@@ -131,9 +131,24 @@ class TestMultifactor:
         keys = [key(name, waiting(project=project), 60, used=used)[0] for project in "abc"]
         assert keys == [-math.floor(1000 * 2**-1.5), -math.floor(1000 * 2**-0.5 + 50), -1100.0]
 
-    @given(st.lists(st.tuples(st.integers(0, 9000), st.integers(1, 4096), st.sampled_from("abc")), min_size=1))
-    def test_many_jobs_have_the_same_keys(self, rows: list[tuple[int, int, str]]) -> None:
-        order = Multifactor(age=100, size=77, fairshare=500, qos=50, max_age=7200, accounts=3, factors="b:0.3")
+    def test_shares_are_ranked(self) -> None:
+        # a: (3/4) / (30/40) = 1; b: (1/4) / (10/40) = 1, so that both are first; with fewer shares b is behind.
+        used = {"a": 30.0, "b": 10.0, None: 40.0}
+        for shares, expected in (("a:3+b:1", [-1000.0, -1000.0, 0.0]), ("a:4+b:1", [-1000.0, -500.0, 0.0])):
+            name = f"multifactor fairshare=1000 shares={shares}"
+            assert [key(name, waiting(project=project), 60, used=used)[0] for project in "abc"] == expected
+
+    def test_ages_grow_at_intervals(self) -> None:
+        # At 4,600 s the last calculation was at 4,500 s; a job of 4,550 s has age 0 until 4,800 s.
+        ages = [(1000, 4600, 3500), (4550, 4600, 0), (4550, 4800, 250)]
+        for submit, now, age in ages:
+            name = "multifactor age=7200 max_age=7200 period=300"
+            assert key(name, waiting(submit=submit), now)[0] == -age
+
+    @pytest.mark.parametrize("more", [{"accounts": 3}, {"shares": "a:2+b:1", "period": 700.0}])
+    @given(rows=st.lists(st.tuples(st.integers(0, 9000), st.integers(1, 4096), st.sampled_from("abc")), min_size=1))
+    def test_many_jobs_have_the_same_keys(self, rows: list[tuple[int, int, str]], more: dict[str, Any]) -> None:
+        order = Multifactor(age=100, size=77, fairshare=500, qos=50, max_age=7200, factors="b:0.3", **more)
         jobs = [waiting(submit=submit, nodes=nodes, project=project) for submit, nodes, project in rows]
         seen = view(9000, nodes=4096, used={"a": 30.0, "b": 10.0, None: 40.0})
         ranking, key_of = order.ranking(), order.at(seen)

@@ -25,7 +25,7 @@ __all__ = ["LEAST_LOSS", "MECHANISMS", "Outcome", "Replay", "Totals", "replay"]
 
 MECHANISMS = ("N-PAA", "N-SPAA", "CUA-PAA", "CUA-SPAA", "CUP-PAA", "CUP-SPAA")
 
-#: Beyond the page: docs/model.md, "The six mechanisms".
+#: Beyond the page: docs/model.md, "Strategies beyond the paper".
 LEAST_LOSS = ("KNAPSACK", "SKNAPSACK")
 
 #: "Times within 1 microsecond are one instant [...], and walltime comparisons have that tolerance."

@@ -118,7 +118,10 @@ def test_capacity_is_busy_or_idle_on_every_machine(seed: int) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"mechanism": "CUA-SPAA"}, "mechanism must be baseline on a machine (--machine), not 'CUA-SPAA'"),
+        (
+            {"mechanism": "CUA-SPAA"},
+            "lives of jobs on a machine (--machine) need partitions of whole nodes: jobs share",
+        ),
         ({"backfilling": "slurm"}, "backfilling must be none, easy, easy depth=K or conservative on a machine"),
         ({"passes": "event"}, "passes must be instant on a machine (--machine), not 'event'"),
         ({"engine": "simpy"}, "engine must be auto on a machine (--machine), not 'simpy'"),
@@ -139,9 +142,9 @@ def test_what_is_not_modelled_is_refused(options: dict[str, object], said: str) 
 
 def test_other_jobs_than_rigid_ones_are_refused() -> None:
     urgent = hf.Job(7, hf.JobType.ON_DEMAND, 0, 1, 10, 10)
-    with pytest.raises(InputError, match=r"job 7 is on-demand: a replay on a machine \(--machine\) takes rigid jobs"):
+    with pytest.raises(InputError, match="need partitions of whole nodes: jobs share the nodes of all"):
         hf.simulate([urgent], machine=SHARED)
-    with pytest.raises(InputError, match="job 2 is cancelled, depends on another or runs before the replay"):
+    with pytest.raises(InputError, match="need partitions of whole nodes: jobs share the nodes of all"):
         hf.simulate([rigid(1, 0, 1, 10, 10), rigid(2, 0, 1, 10, 10, preceding=1)], machine=SHARED)
 
 

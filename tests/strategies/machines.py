@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from simulator.resources.machine_replay import MachineJob
+from simulator.resources.machine_jobs import MachineJob
 from workloads.machines.machine import Limit, Machine, NodeKind, Partition, Quota
 from workloads.machines.request import ResourceRequest
 

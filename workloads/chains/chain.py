@@ -27,11 +27,11 @@ class Task:
     Attributes
     ----------
     distribution
-        Distribution of its duration [s]; see :class:`workloads.distributions.distribution.Distribution`.
+        Distribution of the duration of the task [s]; see :class:`workloads.distributions.distribution.Distribution`.
     memory
-        Its peak, which no input changes ([P], section 3.1) [GB].
+        Peak memory of the task [GB]; it does not depend on the input ([P], section 3.1).
     average
-        Memory that it uses on average [GB]; None if unknown.
+        Average memory of the task [GB]; None if unknown.
     """
 
     distribution: Distribution
@@ -52,10 +52,10 @@ class TaskChain:
     Attributes
     ----------
     tasks
-        In the order in which they run.
+        Tasks in the order in which they run.
     observed_ends
-        Distributions of the ends of the tasks where they were fitted to measured ends; None: durations are independent,
-        and the distributions of their sums follow from them.
+        Distributions of the end times of the tasks, fitted to measured ends [s]; None: durations are independent, and
+        the distributions of the ends are computed from them.
 
     Examples
     --------
@@ -87,27 +87,27 @@ class TaskChain:
         Parameters
         ----------
         runs
-            At least two.
+            At least two runs.
         fit
-            How the durations are fitted: ``"normal"`` as in [P], ``"gamma"``, ``"lognormal"``, ``"kernel"``, or
-            ``"auto"``: what predicts held-out runs best, task by task.
+            Kind of distribution of the durations: ``"normal"`` as in [P], ``"gamma"``, ``"lognormal"``, ``"kernel"``,
+            or ``"auto"``: for each task the one that predicts held-out runs best.
         ends
-            ``"independent"``: sums of independent durations, as in [P]; ``"observed"``: the same fit, made to the
-            measured ends, which keeps how the tasks depend on each other.
+            ``"independent"``: ends are sums of independent durations, as in [P]; ``"observed"``: the same kind of
+            distribution is fitted to the measured ends, which preserves the dependence between tasks.
 
         Notes
         -----
-        A task's memory is the largest peak of the runs: a request that is too small ends a run.
+        The memory of a task is the largest peak of the runs, because a request that is too small ends a run.
 
         Raises
         ------
         ParameterError
             If there are fewer than two runs.
         UnknownNameError
-            If there is no such fit or way to the ends.
+            If ``fit`` or ``ends`` is not one of these names.
         """
         if ends not in ("independent", "observed"):
-            raise UnknownNameError("way to the ends", ends, ("independent", "observed"))
+            raise UnknownNameError("kind of ends", ends, ("independent", "observed"))
         averages: Sequence[float | None] = [None] * runs.tasks
         if runs.averages is not None:
             weights = runs.durations.sum(axis=0)
@@ -146,16 +146,16 @@ class TaskChain:
         Returns
         -------
         ndarray
-            Shape (tasks, m), falling from task to task.
+            Shape (tasks, m), not increasing from task to task.
         """
         at = np.asarray(times, dtype=float)
-        # Nothing has ended at time 0; a normal distribution says otherwise.
+        # No task has ended at time 0, but a normal distribution gives that a positive probability.
         rows = np.array([np.where(at > 0, distribution.cdf(at), 0.0) for distribution in self.ends])
-        # Normals of different widths cross far out in their tails.
+        # The CDFs of normal distributions of different widths cross far out in their tails.
         return np.minimum.accumulate(rows, axis=0)
 
     def running(self, times: npt.ArrayLike) -> Floats:
-        """The probability that task i runs at time t, shape (tasks, m); what lacks to 1 has finished the run."""
+        """The probability that task i runs at time t, shape (tasks, m); the rest up to 1 is P(the run has finished)."""
         at = np.asarray(times, dtype=float)
         begun = np.concatenate((np.ones((1, at.size)), self.finish_probabilities(at)))
         rows: Floats = begun[:-1] - begun[1:]
@@ -167,13 +167,13 @@ class TaskChain:
         Parameters
         ----------
         peaks
-            With the tasks' peaks, as printed, which is too much for a task that needs its peak now and then; or with
-            their averages.
+            Whether M_i is the peak of a task, as printed in [P], or its average. The peak overestimates tasks that
+            reach it only briefly.
 
         Raises
         ------
         ParameterError
-            If averages are asked for and a task has none.
+            If ``peaks`` is false and the average of a task is unknown.
         """
         means = np.array([task.distribution.mean() for task in self.tasks])
         levels = [task.memory if peaks else task.average for task in self.tasks]
@@ -189,15 +189,15 @@ class TaskChain:
         times
             Shape (m,) [s].
         tau
-            Within [0, 1).
+            Probability in [0, 1).
         of_running
-            Among the jobs that still run at t, not among all.
+            Whether probabilities are conditional on runs that have not finished at t.
 
         Returns
         -------
         ndarray
-            Shape (m,) [GB]. The likeliest task always counts, so that there is a value where no task passes tau, as
-            after the end of most runs.
+            Shape (m,) [GB]. The most probable task always counts, so that the value is defined also where the
+            probability of every task is at most tau, as after the end of most runs.
 
         Examples
         --------
@@ -214,7 +214,7 @@ class TaskChain:
             alive = chance.sum(axis=0)
             chance = np.divide(chance, alive, out=np.zeros_like(chance), where=alive > 0)
         counts = chance > tau
-        # Where every job has ended, the last task was the last to run.
+        # Where every run has ended, the last task ran last.
         likeliest = np.where(chance.max(axis=0) > 0, chance.argmax(axis=0), len(self.tasks) - 1)
         counts[likeliest, np.arange(at.size)] = True
         needed: Floats = np.where(counts, self.memory[:, None], 0.0).max(axis=0)
@@ -226,14 +226,14 @@ class TaskChain:
         Parameters
         ----------
         task
-            Counted from 0.
+            Index of the task, from 0.
         tau
-            Within (0, 1).
+            Probability in (0, 1).
 
         Returns
         -------
         float
-            Seconds; 0 for the first task, and never below 0.
+            Time [s], at least 0; 0 for the first task.
         """
         if not 0 < tau < 1:
             raise ParameterError("tau", "within (0, 1)", tau)
@@ -243,16 +243,16 @@ class TaskChain:
 
     @property
     def peak_task(self) -> int:
-        """The task that needs the most memory, counted from 0; the first of equals."""
+        """Index of the task with the largest peak memory, from 0; the first one of ties."""
         return int(self.memory.argmax())
 
     def sample(self, size: int, rng: np.random.Generator) -> TaskRuns:
-        """Runs drawn from the chain, its tasks independent; a negative duration of a normal distribution counts as 0.
+        """Draw runs with independent tasks; negative durations of a normal distribution become 0.
 
         Returns
         -------
         TaskRuns
-            ``size`` runs, each task with its own memory.
+            ``size`` runs; each task has its peak memory.
         """
         durations = np.column_stack([np.maximum(task.distribution.sample(rng, size), 0.0) for task in self.tasks])
         return TaskRuns(durations, np.tile(self.memory, (size, 1)))

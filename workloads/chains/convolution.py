@@ -23,14 +23,14 @@ _TAIL = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class GridDistribution(ContinuousDistribution):
-    """A distribution by its CDF on a grid, linear between the points.
+    """A distribution defined by its CDF on a grid, linear between the points.
 
     Attributes
     ----------
     points
-        Ascending, shape (n,) [s].
+        Points of the grid, ascending, shape (n,) [s].
     below, above
-        P(X <= point) and P(X > point), each summed from its own end, shape (n,).
+        P(X <= point) and P(X > point), each summed from its own tail for precision, shape (n,).
     """
 
     points: Floats
@@ -70,13 +70,12 @@ def partial_sums(distributions: Sequence[Distribution], cells: int = _CELLS) -> 
     distributions
         Distributions of the durations, in order.
     cells
-        Parameters of the grid, where one is needed.
+        Number of cells of the grid, if one is needed.
 
     Returns
     -------
     tuple
-        Normal distributions while all summands are normal ([P], section 3.2.1), else distributions on a grid by
-        convolution.
+        Normal distributions while all summands are normal ([P], section 3.2.1), else convolutions on a grid.
 
     Examples
     --------
@@ -97,7 +96,7 @@ def partial_sums(distributions: Sequence[Distribution], cells: int = _CELLS) -> 
     start = 0.0
     for distribution, low, high in zip(distributions, lows, highs, strict=True):
         count = max(2, math.ceil((high - low) / step) + 1)
-        # The mass of a cell sits at its middle: the mean of a sum is then the sum of the means.
+        # The mass of a cell is placed at its middle, so that the mean of a sum is the sum of the means.
         edges: Floats = np.arange(-0.5, count) * step + low
         masses = _convolve(masses, _cell_masses(distribution, edges))
         start += low
@@ -110,7 +109,7 @@ def partial_sums(distributions: Sequence[Distribution], cells: int = _CELLS) -> 
 
 
 def _cell_masses(distribution: Distribution, edges: Floats) -> Floats:
-    """Probability of each cell, from the CDF below the median and from the survival above."""
+    """Probability of each cell, from the CDF below the median and from the survival function above it."""
     rising = np.diff(distribution.cdf(edges))
     falling = -np.diff(distribution.sf(edges))
     masses: Floats = np.where(distribution.cdf(edges[1:]) < 0.5, rising, falling)
@@ -121,5 +120,5 @@ def _convolve(left: Floats, right: Floats) -> Floats:
     size = left.size + right.size - 1
     fast = 1 << (size - 1).bit_length()
     product: Floats = np.fft.irfft(np.fft.rfft(left, fast) * np.fft.rfft(right, fast), fast)[:size]
-    # Rounding of the transform, about 1e-17, would make a tail go up and down.
+    # Rounding errors of the transform, about 1e-17, would make the CDF decrease in a tail.
     return np.maximum(product, 0.0)

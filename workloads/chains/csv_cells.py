@@ -1,4 +1,4 @@
-"""Reading of small CSV tables with a header row; errors give the file and the line."""
+"""Reading of small CSV tables with a header row; errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Cells:
     Attributes
     ----------
     path, line
-        Location of the cell.
+        File, and number of the line.
     columns
-        Of the table.
+        Columns of the table.
     cells
-        Texts of the line.
+        Texts of the cells.
     """
 
     path: str | Path
@@ -44,7 +44,7 @@ class Cells:
         Raises
         ------
         TraceError
-            If the cell is none.
+            If the cell is not such a number.
         """
         try:
             value = number(self.text(name), name)
@@ -62,7 +62,7 @@ class Cells:
             raise self.error(str(error)) from None
 
     def error(self, message: str) -> TraceError:
-        """An error about this line."""
+        """An error that names this line."""
         return TraceError(self.path, self.line, message)
 
 
@@ -74,7 +74,7 @@ def read_cells(path: str | Path, needed: Sequence[str]) -> list[Cells]:
     path
         A plain or gzip file.
     needed
-        Columns that must be there; others may be.
+        Names of required columns; others are allowed.
 
     Raises
     ------

@@ -17,18 +17,18 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CheckpointDevice:
-    """Seconds to write and to read a checkpoint of V GB: latency + V / bandwidth ([P], section 4.1.1).
+    """Times to write and to read a checkpoint of V GB: latency + V / bandwidth ([P], section 4.1.1).
 
     Attributes
     ----------
     latency, per_gb
         Latency of a checkpoint [s], and time per volume [s/GB].
     restart_latency, restart_per_gb
-        The same of a restart.
+        The same for a restart.
 
     Notes
     -----
-    The defaults are least squares on the published measurements of CRIU on a KNL machine.
+    The defaults are a least-squares fit to the published measurements of CRIU on a KNL machine.
 
     Examples
     --------
@@ -49,9 +49,9 @@ class CheckpointDevice:
                 raise ParameterError(name, "finite and >= 0", value)
 
     def checkpoint(self, gigabytes: npt.ArrayLike) -> Any:
-        """Seconds to write that volume."""
+        """Time to write a checkpoint of a volume [s]."""
         return self.latency + self.per_gb * np.asarray(gigabytes, dtype=float)
 
     def restart(self, gigabytes: npt.ArrayLike) -> Any:
-        """Seconds to read that volume."""
+        """Time to read a checkpoint of a volume [s]."""
         return self.restart_latency + self.restart_per_gb * np.asarray(gigabytes, dtype=float)

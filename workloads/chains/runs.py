@@ -15,7 +15,7 @@ __all__ = ["Makespans", "TaskRuns", "read_slant_makespans", "read_slant_tasks"]
 
 Floats = npt.NDArray[np.float64]
 
-#: GB in a KiB: ``vmstat`` prints KiB, people ask for GB.
+#: GB in a KiB: ``vmstat`` prints KiB, requests are in GB.
 _GB_PER_KIB = 1024 / 1e9
 
 
@@ -26,11 +26,11 @@ class TaskRuns:
     Attributes
     ----------
     durations
-        Shape (runs, tasks) [s], >= 0.
+        Duration of each task, >= 0, shape (runs, tasks) [s].
     peaks
-        Most memory that each task used, shape (runs, tasks) [GB].
+        Peak memory of each task, shape (runs, tasks) [GB].
     averages
-        Its average memory, likewise [GB]; None if it was not measured.
+        Average memory of each task, shape (runs, tasks) [GB]; None if it was not measured.
     names
         Names of the runs, shape (runs,); numbers from 0 by default.
 
@@ -65,12 +65,12 @@ class TaskRuns:
 
     @property
     def tasks(self) -> int:
-        """Tasks of a run."""
+        """Number of tasks of a run."""
         return int(self.durations.shape[1])
 
     @property
     def ends(self) -> Floats:
-        """When each task ended, shape (runs, tasks) [s since the start of the run]."""
+        """End time of each task, shape (runs, tasks) [s since the start of the run]."""
         ends: Floats = np.cumsum(self.durations, axis=1)
         return ends
 
@@ -81,7 +81,7 @@ class TaskRuns:
         return walltimes
 
     def finish_shares(self, times: npt.ArrayLike) -> Floats:
-        """Part of the runs that have finished task i at each time: y_i(t) of [P], figure 9, from the raw data.
+        """Share of the runs that have finished task i at each time: y_i(t) of [P], figure 9, from the raw data.
 
         Parameters
         ----------
@@ -94,13 +94,13 @@ class TaskRuns:
             Shape (tasks, m).
         """
         at = np.asarray(times, dtype=float)
-        # P(Y < t), as printed: a task that ends at t is still running at t.
+        # [P] prints P(Y < t): a task that ends at t is still running at t.
         return np.array([np.searchsorted(np.sort(ends), at, side="left") / len(self) for ends in self.ends.T])
 
     def correlation(self) -> Floats:
         """Pearson correlation of the durations of the tasks ([P], table 1), shape (tasks, tasks).
 
-        NaN where a task always took the same time.
+        NaN where all durations of a task are equal.
         """
         if len(self) < 2:
             raise ParameterError("runs", "at least two for a correlation", len(self))
@@ -111,12 +111,12 @@ class TaskRuns:
         return matrix
 
     def mean_memory(self, *, peaks: bool = True) -> float:
-        """Memory of these runs averaged over time [GB]; with the tasks' peaks, or with what they used on average.
+        """Memory of these runs averaged over time, from the tasks' peaks or from their average memory [GB].
 
         Raises
         ------
         ParameterError
-            If averages are asked for and were not measured.
+            If ``peaks`` is false and average memory was not measured.
         """
         level = self.peaks if peaks else self.averages
         if level is None:
@@ -124,7 +124,7 @@ class TaskRuns:
         return float((level * self.durations).sum() / self.durations.sum())
 
     def take(self, places: npt.ArrayLike) -> TaskRuns:
-        """Some of the runs, by place; a place may come twice."""
+        """Select runs by index; an index may be repeated."""
         chosen = np.asarray(places, dtype=int)
         averages = None if self.averages is None else self.averages[chosen]
         return TaskRuns(
@@ -147,11 +147,11 @@ class Makespans:
     names, datasets
         Name of each run, and the source of its input, shape (runs,).
     walltimes
-        Shape (runs,) [s].
+        Walltime of each run, shape (runs,) [s].
     sizes
-        Sizes of the inputs, shape (runs,) [MB]; NaN where unknown.
+        Size of the input of each run, shape (runs,) [MB]; NaN where unknown.
     inputs
-        Which runs had the same input, by the name of the input; the run's own name where unknown.
+        Name of the input of each run, equal for runs with the same input, shape (runs,); the run's name where unknown.
     """
 
     names: tuple[str, ...]
@@ -172,17 +172,18 @@ def read_slant_tasks(path: str | Path) -> TaskRuns:
     Parameters
     ----------
     path
-        With columns run, task (1, 2, ...), duration_s and peak_mem_kib; mean_mem_kib may be there. Lines in any order.
+        CSV file with columns run, task (1, 2, ...), duration_s, peak_mem_kib and optionally mean_mem_kib; lines in any
+        order.
 
     Raises
     ------
     TraceError
-        With file and line: a missing column, a cell that is not a number, a task that comes twice or is missing.
+        If a column is missing, a cell is not a number, or a task is repeated or missing; names file and line.
 
     Notes
     -----
-    The published parser is wrong on some SLANT runs (a last task of 36 s after one of 2,220 s): such runs are kept, as
-    [P] keeps them (section 2.3: "this decomposition can be incorrect").
+    The published parser splits some SLANT runs wrongly (a last task of 36 s after one of 2,220 s). Such runs are kept,
+    as in [P] (section 2.3: "this decomposition can be incorrect").
     """
     lines: dict[str, dict[int, Cells]] = {}
     rows = read_cells(path, ("run", "task", "duration_s", "peak_mem_kib"))
@@ -215,13 +216,13 @@ def read_slant_makespans(path: str | Path) -> Makespans:
     Parameters
     ----------
     path
-        With columns run, dataset and makespan_s; size_mb (of the input) and input (its name, the same for repeated
-        runs) may be there.
+        CSV file with columns run, dataset and makespan_s; optionally size_mb (size of the input) and input (name of the
+        input, equal for repeated runs).
 
     Raises
     ------
     TraceError
-        With file and line: a missing column, a cell that is not a number, a run that comes twice.
+        If a column is missing, a cell is not a number, or a run is repeated; names file and line.
     """
     seen: dict[str, Cells] = {}
     for row in read_cells(path, ("run", "dataset", "makespan_s")):

@@ -22,32 +22,32 @@ SLANT_TABLE = (
     (804.0, 393.0),
     (1130.0, 568.0),
 )
-#: Section 2.3 of [P]: their peak memory [GB]; 51 is what section 4.2.2 takes for the "up to 50" of the fifth.
+#: Section 2.3 of [P]: peak memory of the seven tasks [GB]; for the fifth ("up to 50"), section 4.2.2 uses 51.
 SLANT_PEAKS = (3.5, 10.0, 6.0, 10.0, 51.0, 3.5, 10.0)
 #: Table 3 of [P]: mean time and its standard deviation of the three tasks of MaCRUISE [min], peak memory [GB].
 MACRUISE_TABLE = ((50.0, 12.0, 7.5), (66.0, 12.5, 5.5), (181.0, 43.0, 2.75))
-#: Table 1 of [P]: the first two tasks take times in proportion.
+#: Table 1 of [P]: correlation of the durations of the first two tasks.
 _FIRST_TWO = 0.998
 #: Peaks differ little from run to run (section 2.3: "the peak memory usage is not dependent on the input").
 _PEAK_SPREAD = 0.005
-#: Section 2.2 of [P]: runs, middle of the walltimes [min] and how far they vary, by dataset.
+#: Section 2.2 of [P]: number of runs, centre of the walltimes [min] and their relative half-range, by dataset.
 _DATASETS = {"OASIS": (224, 70.0, 0.15), "DRD": (88, 125.0, 0.30)}
 
 
 def slant_like(runs: int, rng: np.random.Generator) -> TaskRuns:
-    """Runs like those of SLANT: normal tasks of table 2 of [P], the first two correlated as in its table 1.
+    """Draw runs like those of SLANT: normal durations by table 2 of [P], the first two correlated as in table 1.
 
     Parameters
     ----------
     runs
-        How many, >= 1.
+        Number of runs, >= 1.
     rng
         Stream of random numbers.
 
     Notes
     -----
-    Durations below 30 s are drawn again, which the last task needs. What the table does not give is not in the runs:
-    tasks with two peaks, weaker correlations. Average memory is not drawn.
+    Durations below 30 s are drawn again; this concerns the last task. The runs lack properties that the tables do not
+    give: tasks with two peaks, and weaker correlations. Average memory is not drawn.
 
     Examples
     --------
@@ -64,12 +64,12 @@ def slant_like(runs: int, rng: np.random.Generator) -> TaskRuns:
 
 
 def macruise_like(runs: int, rng: np.random.Generator, reading: str = "ends") -> TaskRuns:
-    """Runs like those of MaCRUISE: normal times of table 3 of [P].
+    """Draw runs like those of MaCRUISE: normal times by table 3 of [P].
 
     Parameters
     ----------
     runs
-        How many, >= 1.
+        Number of runs, >= 1.
     rng
         Stream of random numbers.
     reading
@@ -77,8 +77,8 @@ def macruise_like(runs: int, rng: np.random.Generator, reading: str = "ends") ->
 
     Notes
     -----
-    Only as ends do the numbers agree with the text, by which the walltime is between 2 and 5 hours: 181 +- 43 min. As
-    durations they make 297 +- 46 min. The tasks are drawn independent, with the variance that each adds.
+    The text gives walltimes between 2 and 5 hours. The table agrees if its times are ends (181 +- 43 min), and not if
+    they are durations (297 +- 46 min). Tasks are drawn independently; each has the variance that it adds.
 
     Examples
     --------
@@ -97,19 +97,19 @@ def macruise_like(runs: int, rng: np.random.Generator, reading: str = "ends") ->
 
 
 def makespans_like(rng: np.random.Generator, repetitions: int = 1) -> Makespans:
-    """Walltimes like those of figures 2, 3 and 4 of [P]: two datasets, sizes without influence.
+    """Draw walltimes like those of figures 2, 3 and 4 of [P]: two datasets; sizes do not influence walltimes.
 
     Parameters
     ----------
     rng
         Stream of random numbers.
     repetitions
-        Runs of each input; they differ by 1 %.
+        Number of runs of each input; their walltimes differ by 1 %.
 
     Notes
     -----
-    "70 min +- 15 %" is read as the range; walltimes are normal with a third of it as standard deviation. Sizes are
-    uniform over the ranges of figure 4.
+    "70 min +- 15 %" is read as a range; walltimes are normal with a third of the half-range as standard deviation.
+    Sizes are uniform over the ranges of figure 4.
     """
     _check(repetitions)
     names: list[str] = []
@@ -119,7 +119,7 @@ def makespans_like(rng: np.random.Generator, repetitions: int = 1) -> Makespans:
     inputs: list[str] = []
     for dataset, (count, middle, spread) in _DATASETS.items():
         low, high = (5.0, 30.0) if dataset == "OASIS" else (45.0, 75.0)
-        # From a normal distribution within three standard deviations, so that the range is the printed one.
+        # Clipped at three standard deviations, so that walltimes stay in the published range.
         shifts = np.clip(rng.normal(0.0, spread / 3, count), -spread, spread)
         for place, size in enumerate(rng.uniform(low, high, count)):
             noise = rng.normal(1.0, 0.01, repetitions) if repetitions > 1 else np.ones(1)
@@ -140,7 +140,7 @@ def _check(runs: int) -> None:
 def _normal_rows(
     runs: int, means: Floats, stds: Floats, correlation: Floats, least: float, rng: np.random.Generator
 ) -> Floats:
-    """Correlated normal rows; a row with a value below ``least`` is drawn again."""
+    """Draw correlated normal rows; rows with a value below ``least`` are drawn again."""
     factor = np.linalg.cholesky(correlation) * stds[:, None]
     rows = np.empty((0, means.size))
     while len(rows) < runs:

@@ -14,17 +14,18 @@ from workloads.ground.errors import ParameterError, UnknownNameError
 
 __all__ = ["FITS", "Kernel", "Normal", "choose_fit", "fit_distribution", "leave_one_out_score"]
 
-#: Durations that differ by less than this part of their mean are equal: clocks of such runs tick every two seconds.
+#: Smallest standard deviation as a share of the mean: some measured durations are all equal (to the two seconds of the
+#: clock), and a distribution needs a positive width.
 _LEAST_SPREAD = 1e-6
-#: Width of the window around a held-out run, as a part of the mean; the probability of the window is the score.
+#: Width of the window around a held-out run, as a share of the mean; the probability of the window is the score.
 _WINDOW = 0.005
-#: The score of a run is no lower than that of this probability: one outlier must not decide alone.
+#: Least probability of a window in the score, so that one outlier cannot decide alone.
 _FLOOR = 1e-6
 
 
 @dataclass(frozen=True)
 class Normal(ContinuousDistribution):
-    """A normal distribution on the whole line, with its parameters in the open: normal durations add up.
+    """A normal distribution on all numbers; its parameters are public, because sums of normal durations need them.
 
     Attributes
     ----------
@@ -33,8 +34,8 @@ class Normal(ContinuousDistribution):
 
     Notes
     -----
-    [P], section 3.2. It gives negative durations some probability (2 % for the last task of SLANT), which
-    :func:`choose_fit` avoids where the runs allow it.
+    Source: [P], section 3.2. Negative durations have a positive probability (2 % for the last task of SLANT);
+    :func:`choose_fit` prefers other distributions where the runs support them.
 
     Examples
     --------
@@ -84,7 +85,7 @@ class Normal(ContinuousDistribution):
 
 @dataclass(frozen=True, eq=False)
 class Kernel(ContinuousDistribution):
-    """The runs themselves, each smoothed by a normal of one width: for tasks with several peaks.
+    """A kernel density estimate from the runs with normal kernels of one width, for tasks with several peaks.
 
     Attributes
     ----------
@@ -158,14 +159,14 @@ def _lognormal(samples: Array) -> Distribution:
 
 
 def _kernel(samples: Array) -> Distribution:
-    # Silverman's rule with the smaller of two spreads: the plain one smears two peaks into one.
+    # Silverman's rule with the smaller of two measures of spread; the standard deviation alone would merge two peaks.
     _, std = _mean_and_std(samples)
     quartiles = np.quantile(samples, [0.25, 0.75])
     spread = min(std, float(quartiles[1] - quartiles[0]) / 1.349) or std
     return Kernel(samples, 0.9 * spread * samples.size**-0.2)
 
 
-#: Ways to fit a distribution to durations, by name; all but the kernel by mean and standard deviation.
+#: Functions that fit a distribution to durations, by name; all except the kernel match mean and standard deviation.
 FITS: dict[str, Callable[[Array], Distribution]] = {
     "normal": _normal,
     "gamma": _gamma,
@@ -175,14 +176,14 @@ FITS: dict[str, Callable[[Array], Distribution]] = {
 
 
 def fit_distribution(samples: npt.ArrayLike, fit: str = "normal") -> Distribution:
-    """A distribution fitted to durations.
+    """Fit a distribution to durations.
 
     Parameters
     ----------
     samples
         Durations of past runs, all >= 0, at least two, shape (n,) [s].
     fit
-        One of :data:`FITS`, or ``"auto"``: :func:`choose_fit`.
+        Name in :data:`FITS`, or ``"auto"``: the choice of :func:`choose_fit`.
 
     Raises
     ------
@@ -212,7 +213,7 @@ def leave_one_out_score(samples: npt.ArrayLike, fit: str) -> float:
 
     Notes
     -----
-    A likelihood on the runs themselves would always prefer the kernel.
+    The likelihood of the fitted runs themselves would always prefer the kernel.
     """
     values = np.asarray(samples, dtype=float)
     half = _WINDOW * max(float(values.mean()), _LEAST_SPREAD) / 2
@@ -225,7 +226,7 @@ def leave_one_out_score(samples: npt.ArrayLike, fit: str) -> float:
 
 
 def choose_fit(samples: npt.ArrayLike) -> str:
-    """The fit that predicts held-out runs best; the normal one while there are too few to decide (less than 10).
+    """Name of the fit that predicts held-out runs best; ``"normal"`` for fewer than 10 runs, too few to decide.
 
     Examples
     --------
@@ -241,5 +242,5 @@ def choose_fit(samples: npt.ArrayLike) -> str:
 
 def _mean_and_std(samples: Array) -> tuple[float, float]:
     mean = float(samples.mean())
-    # Equal durations are a distribution too, a very narrow one.
+    # Equal durations give a very narrow distribution.
     return mean, max(float(samples.std(ddof=1)), _LEAST_SPREAD * max(mean, 1.0))

@@ -26,7 +26,7 @@ def find_atoms(distribution: Distribution) -> Array:
     Returns
     -------
     ndarray of shape (atoms,)
-        Ascending.
+        Atoms in ascending order.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def _search_atoms(distribution: Distribution) -> Array:
     with np.errstate(all="ignore"):
         quantiles = np.concatenate((distribution.ppf(levels[low]), distribution.isf(1.0 - levels[~low])))
         equal = np.diff(quantiles) <= _EQUAL * np.abs(quantiles[1:])
-        # The last of equal quantiles: none of them may lie before the jump by rounding.
+        # Rounding may put some of the equal quantiles before the jump; the last one is not before it.
         found: Array = np.unique(quantiles[1:][equal & ~np.append(equal[1:], False)])
         jumps = np.asarray(distribution.cdf(found * (1.0 + _EQUAL))) - np.asarray(
             distribution.cdf(found * (1.0 - _EQUAL))

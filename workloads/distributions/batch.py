@@ -11,7 +11,7 @@ __all__ = ["DistributionBatch"]
 
 
 class DistributionBatch:
-    """Discrete distributions by number, in the order in which they were added.
+    """Discrete distributions, numbered in the order in which they were added.
 
     Examples
     --------
@@ -37,14 +37,14 @@ class DistributionBatch:
         return len(self._distributions) - 1
 
     def isf(self, which: npt.NDArray[np.int64], levels: Array) -> Array:
-        """Evaluate ``isf`` of each distribution.
+        """Evaluate ``isf`` of several distributions, each at one level.
 
         Parameters
         ----------
         which
             Numbers of distributions, shape (n,).
         levels
-            One level for each, in [0, 1], shape (n,).
+            Level of each distribution, in [0, 1], shape (n,).
 
         Returns
         -------
@@ -55,13 +55,14 @@ class DistributionBatch:
             self._values = np.concatenate([distribution.values for distribution in self._distributions])
             self._falling = -np.concatenate([distribution.survival for distribution in self._distributions])
             self._begins = np.cumsum([0, *(distribution.values.size for distribution in self._distributions)])
-        # A binary search in each: places before low are too early, that of high is not. The last value always reaches.
+        # Binary search in each distribution: indices below low are too small, high is large enough. The last value has
+        # survival 0, so that the search always succeeds.
         low, high = self._begins[which], self._begins[which + 1] - 1
         wanted = -levels * (1.0 + SLACK)
         while np.any(low < high):
             middle = (low + high) // 2
             early = self._falling[middle] < wanted
-            # Where both have met, the last value is the middle, and stays.
+            # Where low and high are equal, the search has ended.
             low = np.where(early & (low < high), middle + 1, low)
             high = np.where(early, high, middle)
         return self._values[low]

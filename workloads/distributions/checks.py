@@ -62,12 +62,12 @@ def above(parameter: str, value: SupportsFloat, minimum: float) -> float:
 
 
 def runtimes(parameter: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """The values as a vector of runtimes: at least one, all finite and above 0.
+    """The values as a vector of runtimes: at least one value, all finite and above 0.
 
     Raises
     ------
     ParameterError
-        With the first illegal value and its position, counted from 1.
+        If a value is illegal; names the first one and its position, counted from 1.
     """
     try:
         array = np.asarray(values, dtype=float).ravel()

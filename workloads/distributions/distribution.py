@@ -1,6 +1,6 @@
 """The protocol of runtime distributions, the base class of continuous ones, and the discrete distribution.
 
-A distribution has no unit of its own: it is in the unit of its parameters, and every plan keeps that unit.
+A distribution has the time unit of its parameters, and plans keep this unit.
 Use ``sf`` and ``isf`` for the survival function, never ``1 - cdf``: the difference is 0 below 1e-16 and loses precision
 well before that.
 """
@@ -28,10 +28,10 @@ __all__ = [
     "integrate_mean",
 ]
 
-#: Runtimes, probabilities: numbers in double precision.
+#: Array of runtimes or probabilities in double precision.
 Array: TypeAlias = npt.NDArray[np.float64]
 
-#: Quantile levels are compared with this slack, so that the third of ten equal steps is the quantile 0.3.
+#: Tolerance for comparisons of quantile levels, so that the third of ten equal steps is the quantile 0.3.
 SLACK = 1e-13
 
 
@@ -74,10 +74,11 @@ class Distribution(Protocol):
 
 
 class ContinuousDistribution(ABC):
-    """Base of continuous distributions: a subclass defines values inside its support, this class those outside.
+    """Base of continuous distributions: subclasses define values inside the support, this class those outside.
 
-    A subclass gives ``name``, ``lower``, ``upper`` and ``_cdf``, ``_sf``, ``_ppf``, ``_isf``; ``mean`` where a formula
-    exists; ``atoms`` where its distribution function jumps (they are looked for where it does not say).
+    A subclass defines ``name``, ``lower``, ``upper``, ``_cdf``, ``_sf``, ``_ppf`` and ``_isf``. It defines ``mean`` if
+    there is a formula, and ``atoms`` if it knows where its distribution function jumps; otherwise
+    :func:`workloads.distributions.atoms.find_atoms` searches for jumps.
     """
 
     name: str
@@ -141,28 +142,28 @@ class ContinuousDistribution(ABC):
         return integrate_mean(self)
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
-        """Independent runtimes, by inversion: equal seeds make comparable samples of different distributions."""
+        """Draw independent runtimes by inversion: equal seeds give comparable samples of different distributions."""
         return self.ppf(rng.random(size))
 
 
 class SmoothDistribution(ContinuousDistribution):
-    """Base of continuous distributions: their distribution functions do not jump."""
+    """Base of continuous distributions without atoms."""
 
     atoms: ClassVar[tuple[float, ...]] = ()
 
 
 def integrate_mean(distribution: Distribution, deepest: int = 60) -> float:
-    """The mean of a distribution as the integral of its survival, for distributions that have no formula.
+    """The mean of a distribution as the integral of its survival function, for distributions without a formula.
 
-    Gauss-Legendre panels between the quantiles 2^-k of both tails: the survival varies within a panel by a factor of
-    two only, even near the ends.
+    The integral uses Gauss-Legendre panels between the quantiles 2^-k of both tails. Within a panel, even near the ends
+    of the support, survival varies by a factor of at most two.
 
     Parameters
     ----------
     distribution
         A distribution with a finite mean.
     deepest
-        The last panel of a tail ends at the quantile 2^-deepest, or at the end of the support where that is finite.
+        The last panel of a tail ends at the quantile 2^-deepest, or at the end of the support if that is finite.
 
     Returns
     -------
@@ -170,7 +171,7 @@ def integrate_mean(distribution: Distribution, deepest: int = 60) -> float:
         E[X], with a relative error of about 1e-12 for distributions that are smooth between those quantiles.
     """
     levels = 0.5 ** np.arange(1.0, deepest + 1.0)
-    # A tail without end is followed until nothing that a double can hold is left.
+    # An infinite tail is integrated until the remaining probability is below the smallest double.
     far = levels if np.isfinite(distribution.upper) else 0.5 ** np.arange(1.0, 1001.0)
     middle = float(distribution.isf(0.5))
     right = _panels(np.concatenate(([middle], distribution.isf(far), [distribution.upper])))
@@ -198,7 +199,7 @@ class DiscreteDistribution:
     values
         The runtimes v_1 < ... < v_n, all above 0, shape (n,).
     probabilities
-        P(Y = v_i) >= 0, shape (n,); normalised if rounding makes their sum differ from 1.
+        P(Y = v_i) >= 0, shape (n,); normalised if their sum differs from 1 by rounding.
     name
         Name for users.
 
@@ -251,15 +252,15 @@ class DiscreteDistribution:
 
     @property
     def atoms(self) -> Array:
-        """The values that have a probability."""
+        """The values with positive probability."""
         return self.values[self.probabilities > 0.0]
 
     @cached_property
     def survival(self) -> Array:
-        """P(Y > v_i), shape (n,): summed from the tail, so that small ones are exact; the last is exactly 0."""
+        """P(Y > v_i), shape (n,), summed from the tail, so that small probabilities are exact; the last one is 0."""
         tail = np.zeros(self.values.size)
         tail[:-1] = np.cumsum(self.probabilities[:0:-1])[::-1]
-        # Rounding of the sum must not make a survival above 1.
+        # Rounding must not give a probability above 1.
         np.minimum(tail, 1.0, out=tail)
         tail.flags.writeable = False
         return tail
@@ -286,7 +287,7 @@ class DiscreteDistribution:
         """The least value v with P(Y <= v) >= q; NaN unless 0 <= q <= 1."""
         levels = np.asarray(q, dtype=float)
         places = np.searchsorted(self._cumulated, levels - SLACK, side="left")
-        # The level 1 is reached with the last value that has any probability, however little.
+        # The quantile of level 1 is the last value with positive probability.
         places = np.where(levels == 1.0, np.flatnonzero(self.probabilities)[-1], places)
         return self._pick(levels, places)
 

@@ -18,7 +18,7 @@ from workloads.ground.errors import ParameterError, UnknownNameError
 
 __all__ = ["GRIDS", "MOST_CELLS", "algorithm_1_size", "discretise", "from_samples"]
 
-#: Maximum number of cells: more of them cost memory and time without a visible improvement of plans.
+#: Maximum number of cells: more cells cost memory and time and do not improve plans visibly.
 MOST_CELLS = 200_000
 
 
@@ -31,7 +31,7 @@ def _equal_probability(distribution: Distribution, steps: Array) -> Array:
 
 
 def _cubic(distribution: Distribution, steps: Array) -> Array:
-    # Steps that grow with the square of the index: fine where reservations are short, coarse in the tail.
+    # Steps grow with the square of the index: fine for short reservations, coarse in the tail.
     end = body_end(distribution)
     body = distribution.lower + (end - distribution.lower) * steps**3
     if end >= distribution.upper:
@@ -40,7 +40,7 @@ def _cubic(distribution: Distribution, steps: Array) -> Array:
     return np.append(body, tail_grid(distribution, end, steps.size - 1))
 
 
-#: Where the values of a grid lie: from a bounded distribution and i/n, i = 0..n; ascending, from a to b.
+#: Functions that place the values of a grid, from a bounded distribution and i/n, i = 0..n; ascending, from a to b.
 GRIDS: Mapping[str, Callable[[Distribution, Array], Array]] = MappingProxyType(
     {"equal-time": _equal_time, "equal-probability": _equal_probability, "cubic": _cubic}
 )
@@ -72,7 +72,7 @@ def discretise(distribution: Distribution, n: int, grid: str = "cubic") -> Discr
     Raises
     ------
     ParameterError
-        If n is no whole number from 1 to 200,000, or the distribution gives no probabilities.
+        If n is not a whole number from 1 to 200,000, or a probability of the distribution is not a number.
     UnknownNameError
         If there is no such grid.
 
@@ -94,24 +94,24 @@ def discretise(distribution: Distribution, n: int, grid: str = "cubic") -> Discr
     ends[0], ends[-1] = distribution.lower, distribution.upper
     if not np.all(np.isfinite(ends)):
         raise ParameterError("the distribution", "one with finite quantiles", distribution.name)
-    # A distribution with atoms has equal quantiles; the last end is b whatever rounding did before it.
+    # Atoms cause equal quantiles. The last end is b in spite of rounding.
     ends = np.unique(np.minimum(ends, distribution.upper))
     atoms = find_atoms(distribution)
     if atoms.size:
         ends = np.union1d(ends, atoms[(atoms > distribution.lower) & (atoms < distribution.upper)])
     # A support without a width is one runtime.
     if ends.size > 1 and not (distribution.lower > 0.0 and distribution.cdf(distribution.lower) > 0.0):
-        # An atom at a > 0 is a value of its own; one at 0, which is no reservation, belongs to the first cell.
+        # An atom at a > 0 is a separate value; an atom at 0, which is not a reservation, belongs to the first cell.
         ends = ends[1:]
     probabilities = _cell_probabilities(distribution, ends)
     kept = probabilities > 0.0
-    # b stays even when nothing ends there: a plan must cover it.
+    # b is kept even with probability 0, because a plan must cover it.
     kept[-1] = True
     return DiscreteDistribution(ends[kept], probabilities[kept], name=distribution.name)
 
 
 def _cell_probabilities(distribution: Distribution, ends: Array) -> Array:
-    """P(v_{i-1} < X <= v_i), each as the difference of the smaller two of its CDF and survival values."""
+    """P(v_{i-1} < X <= v_i), from differences of CDF or survival values, whichever are smaller."""
     cdf, sf = np.append(0.0, distribution.cdf(ends)), np.append(1.0, distribution.sf(ends))
     cdf[-1], sf[-1] = 1.0, 0.0
     probabilities = np.where(cdf[1:] < 0.5, np.diff(cdf), -np.diff(sf))
@@ -136,18 +136,19 @@ def algorithm_1_size(
     """The number of equal-time cells that makes the plan a (1 + epsilon)-approximation: Algorithm 1 of [R].
 
     n = ceil(c_0 / epsilon), c_0 = 3 (b - a) min(1 / min(max(a, epsilon E[X] / 3), R, C), (alpha + beta) / gamma);
-    gamma = 0 leaves the first branch alone.
+    with gamma = 0, only the first branch applies.
 
     Parameters
     ----------
     distribution
         The distribution of the runtime; an infinite support is bounded first.
     epsilon
-        The relative error allowed, > 0.
+        Allowed relative error, > 0.
     alpha, beta, gamma
-        Costs for each unit reserved, each unit used, each reservation (in the time unit of the distribution).
+        Costs of each unit of reserved time, each unit of used time, and each reservation (time unit of the
+        distribution).
     checkpoint, restart
-        C and R, in the time unit of the distribution; their least values where they vary with the milestone.
+        C and R, in the time unit of the distribution; their minima if they vary with the milestone.
 
     Returns
     -------
@@ -179,24 +180,24 @@ def algorithm_1_size(
             "finite, which takes gamma above 0 or both checkpoint and restart above 0: give an explicit n instead",
             f"gamma {gamma:g}, checkpoint {checkpoint:g}, restart {restart:g}",
         )
-    # Rounding of a product that should be whole must not add a cell.
+    # Rounding of a product that is mathematically an integer must not add a cell.
     return max(1, math.ceil(count * (1.0 - 1e-12)))
 
 
 def from_samples(samples: npt.ArrayLike, name: str = "discrete") -> DiscreteDistribution:
-    """Past runs as a distribution: each value as probable as it was frequent ([S] section IV, the discrete method).
+    """The empirical distribution of past runs ([S] section IV, the discrete method).
 
     Parameters
     ----------
     samples
-        Runtimes, any order, shape (n,).
+        Runtimes in any order, shape (n,).
     name
         Name for users.
 
     Raises
     ------
     ParameterError
-        If there is none, or one is not finite and above 0.
+        If there are no runtimes, or one is not finite and above 0.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Mixtures of distributions, for an application that behaves in one of several ways."""
+"""Mixtures of distributions, for an application with several modes of operation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from workloads.ground.errors import ParameterError
 
 __all__ = ["Mixture", "mixture"]
 
-#: Halvings of the bracket of a quantile: the width of any support shrinks below the spacing of doubles.
+#: Number of bisection steps for a quantile: the interval becomes smaller than the spacing of doubles.
 _HALVINGS = 80
 
 
@@ -72,9 +72,9 @@ def mixture(parts: Sequence[Distribution], weights: npt.ArrayLike | None = None,
     Parameters
     ----------
     parts
-        The distributions, one at least.
+        At least one distribution.
     weights
-        Probability of each, shape (parts,); equal by default. They are divided by their sum.
+        Probability of each part, shape (parts,), divided by their sum; equal by default.
     name
         Name for users.
 

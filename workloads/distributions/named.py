@@ -101,7 +101,7 @@ class _LogNormal(SmoothDistribution):
 
     def mean(self) -> float:
         exponent = self.mu + self.sigma**2 / 2.0
-        # Above 709 no double holds it.
+        # The result overflows above 709.
         return math.exp(exponent) if exponent < 709.0 else math.inf
 
 
@@ -204,7 +204,7 @@ def exponential(mean: float) -> Distribution:
     >>> exponential(2.0).mean()
     2.0
     """
-    # A Weibull distribution of shape 1, to the last bit: a power of 1 changes nothing.
+    # A Weibull distribution of shape 1 gives the same bits, because a power of 1 is exact.
     return _Weibull(positive("mean", mean), 1.0, "exponential")
 
 
@@ -279,7 +279,7 @@ TABLE_1: Mapping[str, Distribution] = MappingProxyType(
         "gamma": gamma(2.0, 0.5),
         "lognormal": lognormal(3.0, 0.5),
         "pareto": pareto(1.5, 3.0),
-        # Not by truncated_normal(): its check loads scipy.special for all that only mention distributions.
+        # truncated_normal() would check its bounds and thus import scipy.special whenever this module is imported.
         "truncated-normal": Truncated(normal(8.0, math.sqrt(2.0)), 1.0, 20.0, "truncated-normal"),
         "uniform": uniform(1.0, 20.0),
         "beta": beta(2.0, 2.0, 1.0),

@@ -25,7 +25,7 @@ class ScipyDistribution:
 
     @property
     def atoms(self) -> tuple[float, ...] | None:
-        """None of a continuous distribution; those of another one are looked for."""
+        """An empty tuple for a continuous distribution; None for others, so that atoms are searched for."""
         return () if hasattr(getattr(self.frozen, "dist", None), "pdf") else None
 
     def cdf(self, x: npt.ArrayLike, /) -> Array:
@@ -46,7 +46,7 @@ class ScipyDistribution:
 
     @staticmethod
     def _quietly(method: Any, at: npt.ArrayLike) -> Array:
-        # Far from where a distribution lives scipy's formulas overflow, and give the right limit.
+        # Far outside the support, scipy's formulas overflow and return the right limit.
         with np.errstate(all="ignore"):
             value: Array = np.asarray(method(at), dtype=float)[()]
         return value
@@ -66,14 +66,14 @@ def from_scipy(frozen: Any, name: str | None = None) -> ScipyDistribution:
     Parameters
     ----------
     frozen
-        E.g. ``scipy.stats.lognorm(0.5, scale=20)``.
+        Frozen distribution, e.g. ``scipy.stats.lognorm(0.5, scale=20)``.
     name
         Name for users; by default scipy's name.
 
     Raises
     ------
     ParameterError
-        If it is not a frozen distribution, or its parameters are illegal (scipy answers NaN then).
+        If it is not a frozen distribution, or its parameters are illegal (scipy then returns NaN).
 
     Examples
     --------

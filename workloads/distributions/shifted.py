@@ -44,14 +44,14 @@ class Shifted(ContinuousDistribution):
 
 
 def shift(distribution: Distribution, location: float) -> Distribution:
-    """The distribution of X + location, X of the given distribution.
+    """The distribution of X + location, where X has the given distribution.
 
     Parameters
     ----------
     distribution
         A continuous distribution.
     location
-        >= 0, in the unit of the distribution.
+        Shift >= 0, in the unit of the distribution.
 
     Raises
     ------

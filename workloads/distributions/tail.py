@@ -1,4 +1,4 @@
-"""The tail of a distribution with a distant upper bound: where it begins, and a grid for it."""
+"""The tail of a distribution with a distant upper bound: its start, and a grid for it."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from workloads.distributions.truncated import TAIL
 
 __all__ = ["body_end", "tail_grid"]
 
-#: A bound is distant if the support is longer than its body by more than this factor.
+#: Factor by which the support must be longer than its body for the upper bound to count as distant.
 _DISTANT = 2.0
-#: Cubic cells resolve the runtimes around the median if the end is at most this many times the median.
+#: Largest end of the body as a multiple of the median; up to it, cubic cells resolve runtimes around the median.
 _HEAVY = 1000.0
-#: One reservation covers the runtimes beyond the point where it adds no more than this share of the median.
+#: The last reservation begins where it adds at most this share of the median to the cost.
 _NEGLIGIBLE = 1e-6
 #: Points at which the density of the grid is integrated.
 _POINTS = 257
@@ -34,8 +34,8 @@ def body_end(distribution: Distribution) -> float:
     Returns
     -------
     float
-        Q(1 - 1e-7), or 1,000 times the median if that is less, where the upper bound is more than twice as far from
-        the lower one; else the upper bound.
+        The smaller of Q(1 - 1e-7) and 1,000 times the median if the upper bound is more than twice as far from the
+        lower bound; else the upper bound.
 
     Examples
     --------
@@ -46,31 +46,31 @@ def body_end(distribution: Distribution) -> float:
     """
     quantile = min(float(distribution.isf(TAIL)), _HEAVY * float(distribution.isf(0.5)))
     distant = distribution.upper - distribution.lower > _DISTANT * (quantile - distribution.lower)
-    # A comparison with NaN is false: the upper bound stays, and the grid refuses the distribution with its reason.
+    # Comparisons with NaN are false: the upper bound is returned, and the grid refuses the distribution with a reason.
     return quantile if distant and quantile > 0.0 else float(distribution.upper)
 
 
 def tail_grid(distribution: Distribution, start: float, n: int) -> Array:
     """Ends of the cells from the end of the body to the upper bound of a distribution.
 
-    A cell of width delta around x makes a plan dearer by about S(x) (delta / x)^2 dx. For a given number of cells the
-    sum is least with a density of (x S(x))^(1/3) on the logarithmic scale: a light tail gets a few cells, a tail that
-    holds a part of the mean gets its part. The last cell begins where one reservation up to the bound adds no more
-    than a millionth of the median to the cost.
+    A cell of width delta around x increases the cost of a plan by about S(x) (delta / x)^2 dx. For a given number of
+    cells, the sum is minimal with a density of (x S(x))^(1/3) on the logarithmic scale: a light tail has few cells, a
+    tail that contributes to the mean has a proportionate number. The last cell begins where one reservation up to the
+    bound adds at most a millionth of the median to the cost.
 
     Parameters
     ----------
     distribution
         A distribution with a finite support.
     start
-        Where the body ends, > 0.
+        End of the body, > 0.
     n
         Number of cells of the body.
 
     Returns
     -------
     numpy.ndarray
-        Ascending, above ``start``; the last one is the upper bound. Shape (m,), 1 <= m <= n + 1.
+        Ends in ascending order, above ``start``; the last one is the upper bound. Shape (m,), 1 <= m <= n + 1.
     """
     bound, median = float(distribution.upper), float(distribution.isf(0.5))
     rare = max(_NEGLIGIBLE * median / bound, np.finfo(float).tiny)

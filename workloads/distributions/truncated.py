@@ -26,7 +26,7 @@ TAIL = 1e-7
 
 @dataclass(frozen=True)
 class Truncated(ContinuousDistribution):
-    """A distribution on condition that lower < X <= upper; made by :func:`truncate`.
+    """A distribution conditional on lower < X <= upper; made by :func:`truncate`.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Truncated(ContinuousDistribution):
 
     @cached_property
     def _ends_of_distribution(self) -> tuple[float, float, float, float]:
-        """P(X <= lower), P(X > lower), P(X <= upper), P(X > upper) of the distribution that is truncated."""
+        """P(X <= lower), P(X > lower), P(X <= upper) and P(X > upper) before truncation."""
         distribution = self.distribution
         return (
             float(distribution.cdf(self.lower)),
@@ -56,9 +56,9 @@ class Truncated(ContinuousDistribution):
 
     @cached_property
     def mass(self) -> float:
-        """P(lower < X <= upper) of the distribution that is truncated."""
+        """P(lower < X <= upper) before truncation."""
         below_lower, above_lower, below_upper, above_upper = self._ends_of_distribution
-        # The difference of the smaller numbers has the smaller error.
+        # The difference of smaller numbers has a smaller rounding error.
         return below_upper - below_lower if below_upper < above_lower else above_lower - above_upper
 
     @property
@@ -96,7 +96,7 @@ class Truncated(ContinuousDistribution):
         return math.inf if math.isinf(self.upper) and math.isinf(self.distribution.mean()) else integrate_mean(self)
 
     def mean(self) -> float:
-        """E[X | lower < X <= upper]; infinite where the distribution's is and nothing ends the tail."""
+        """E[X | lower < X <= upper]; infinite if the mean before truncation is and the upper bound is infinite."""
         return self._mean
 
 
@@ -112,34 +112,34 @@ def has_mean(distribution: Distribution) -> bool:
     if not isinstance(distribution, Truncated):
         return math.isfinite(distribution.mean())
     whole = distribution.distribution.mean()
-    # Scipy's formulas overflow for some parameters, the integral does not.
+    # Scipy's formulas overflow for some parameters; the integral does not.
     return math.isfinite(integrate_mean(distribution) if math.isnan(whole) else whole)
 
 
 def truncate(
     distribution: Distribution, lower: float | None = None, upper: float | None = None, name: str | None = None
 ) -> Distribution:
-    """A distribution on condition that the runtime lies in [lower, upper], renormalised.
+    """A distribution conditional on a runtime in [lower, upper].
 
     Parameters
     ----------
     distribution
         The distribution to truncate.
     lower, upper
-        The bounds; None leaves that end unchanged.
+        Bounds; None leaves an end unchanged.
     name
-        New name; by default that of the distribution.
+        Name of the result; by default that of the distribution.
 
     Returns
     -------
     Distribution
-        The distribution itself where the bounds cut nothing off; a
-        :class:`~workloads.distributions.distribution.DiscreteDistribution` of a discrete one.
+        The distribution itself if the bounds do not change it; a
+        :class:`~workloads.distributions.distribution.DiscreteDistribution` if it is discrete.
 
     Raises
     ------
     ParameterError
-        If a bound is not a number, the upper one is not above the lower one, or nothing is left between them.
+        If a bound is not a number, the upper bound is not above the lower one, or there is no probability between them.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def truncate(
         return distribution
     inner = distribution
     if isinstance(distribution, Truncated):
-        # Truncating twice is truncating once: one subtraction less in every value.
+        # Two truncations are merged into one, which saves a subtraction in every value.
         inner = distribution.distribution
     cut = Truncated(inner, low, high, name or distribution.name) if low < high else None
     if cut is None or not cut.mass > 0.0:
@@ -190,19 +190,19 @@ def _truncate_discrete(
 
 
 def bound_support(distribution: Distribution, tail: float = TAIL) -> Distribution:
-    """A distribution on a finite support of runtimes: an infinite tail ends at Q(1 - tail), and nothing is below 0.
+    """Truncate a distribution to a finite support of runtimes: at 0, and an infinite tail at Q(1 - tail).
 
     Parameters
     ----------
     distribution
         The distribution to bound.
     tail
-        The probability that is cut off and shared among the rest ([R] section 4.2: 1e-7).
+        Probability of the part that is cut off; the rest is renormalised ([R] section 4.2: 1e-7).
 
     Returns
     -------
     Distribution
-        The distribution itself where its support is finite.
+        The distribution itself if its support is finite and has no negative values.
 
     Raises
     ------

@@ -19,35 +19,37 @@ from workloads.fits.fit import Samples
 
 __all__ = ["ESTIMATORS", "EXPONENTIALS", "NORMALS", "Between", "Family", "Point"]
 
-#: Parameters as scipy takes them: shapes, location, scale.
+#: Parameters in scipy's order: shapes, location, scale.
 Point = tuple[float, ...]
 
-# More points than these move no parameter visibly, and only cost time: least squares, likelihood.
+# Maximum number of points for least squares, and of samples for the likelihood. More of them cost time and do not
+# change the parameters visibly.
 _POINTS, _MOST_SAMPLES = 150, 1000
 _EVALUATIONS = 40
-# How many of the starts are compared by their likelihood before scipy searches on from the best.
+# Number of starts that are compared by their likelihood; scipy searches from the best.
 _COMPARED = 3
-# Levels of the quantiles that a start is laid through.
+# Levels of the quantiles to which a start is fitted.
 _INNER = np.linspace(0.1, 0.9, 9)
-# Of the first simplex, in the units of the free parameters.
+# Size of the first simplex, in the units of the free parameters.
 _STEP = 0.25
-# The support ends just beyond the largest sample if a maximum that small is less likely than this without an end.
+# The support ends just beyond the largest sample if, without an end, so small a maximum is less probable than this.
 _ENDS = 0.01
-# Penalty on a support that misses a sample, against differences of the CDF of at most 1.
+# Penalty on a support that does not contain a sample; differences of the CDF are at most 1.
 _OUTSIDE = 10.0
 
 
 @dataclass(frozen=True)
 class Between:
-    """The parameters of a family cut at two given ends.
+    """The parameters of a family truncated at two given ends.
 
     Parameters
     ----------
     free
         Number of free parameters.
     points
-        From the runs, shape (n,), and the two ends, the upper one perhaps infinite: a function that gives scipy's
-        parameters for the free ones, shape (free,), which are 0 at the start of the search and dimensionless.
+        Function of the runs, shape (n,), and the two ends, of which the upper may be infinite. It returns a function
+        from the free parameters, shape (free,), to scipy's parameters. Free parameters are dimensionless, and 0 at the
+        start of the search.
     """
 
     free: int
@@ -69,7 +71,7 @@ def _exponentials(runs: Array, lower: float, upper: float) -> Callable[[Array], 
 
     def point(free: Array) -> Point:
         mean = math.exp(free[0]) * excess
-        # Scipy has no moments of an open one; this end is too far for a double to show a difference.
+        # Scipy has no moments without an end; 50 means is so far that a double shows no difference.
         return min((upper - lower) / mean, 50.0), lower, mean
 
     return point
@@ -86,16 +88,16 @@ class Family:
     Parameters
     ----------
     scipy_name
-        Its name in scipy.stats.
+        Name of the family in scipy.stats.
     starts
-        For each shape parameter the values that the search starts from.
+        Initial values of each shape parameter.
     signed
-        Whether shapes are any number; otherwise they are positive.
+        Whether shapes may be any number; otherwise they are positive.
     verified
-        Whether the CDF is held against the PDF before use (Figure 9 of [S]).
+        Whether the CDF is compared with the PDF before use (Figure 9 of [S]).
     between
-        For a family cut at two ends: how the likelihood is searched with the ends given. Scipy searches for them, too,
-        where the likelihood rises as they close in on the samples, and stops far from any maximum.
+        Parameters of a truncated family when the ends are given; None for other families. Scipy would also optimise the
+        ends, but the likelihood rises as they approach the samples, so that its search stops far from any maximum.
     """
 
     scipy_name: str
@@ -112,10 +114,10 @@ class Family:
 
 @cache
 def _distribution(name: str) -> Any:
-    """A distribution of scipy.stats that works out moments of the same shapes once.
+    """A distribution of scipy.stats that caches its moments by shape.
 
-    Scipy's start for a fit needs the moments for shapes of 1. It integrates those of exponweib and exponpow each time,
-    which takes longer than the fit.
+    Scipy's start for a fit needs the moments for shapes of 1. For exponweib and exponpow, scipy would integrate them
+    each time, which takes longer than the fit.
     """
     from scipy import stats
 
@@ -126,15 +128,15 @@ def _distribution(name: str) -> Any:
 
 @cache
 def _standards(family: Family) -> list[tuple[tuple[float, ...], Array]]:
-    """Each choice of shapes and the quantiles of its standard member, where they are finite."""
+    """Each combination of initial shapes with the quantiles of its standard distribution, if these are finite."""
     quantiles = [(shapes, np.asarray(family.distribution.ppf(_INNER, *shapes))) for shapes in product(*family.starts)]
     return [(shapes, standard) for shapes, standard in quantiles if np.all(np.isfinite(standard))]
 
 
 def _likelihood(family: Family, samples: Samples, refined: int) -> Point | None:
-    """Scipy's maximum likelihood, from the likeliest of a few starts: its own, and lines through the quantiles.
+    """Scipy's maximum likelihood from the best of a few starts: scipy's own, and lines through the quantiles.
 
-    From its own start alone scipy ends in a lesser maximum for a tenth of the families.
+    From its own start alone, scipy ends in a lower local maximum for a tenth of the families.
     """
     dist = family.distribution
     runs = samples.evenly(_MOST_SAMPLES)
@@ -142,7 +144,7 @@ def _likelihood(family: Family, samples: Samples, refined: int) -> Point | None:
         return _likelihood_between(dist, family.between, runs, samples)
     search = _Search(family, samples)
     starts = [search.point(start) for _, start in search.starts()[:_COMPARED]]
-    # Where scipy knows no start, ours will do.
+    # Scipy has no start for some families; then the lines through the quantiles remain.
     with suppress(ArithmeticError, ValueError, RuntimeError, AttributeError):
         starts.append(tuple(float(value) for value in dist._fitstart(runs)))
     ranked = sorted(starts, key=lambda point: _surprise(dist, point, runs))
@@ -158,10 +160,10 @@ def _likelihood(family: Family, samples: Samples, refined: int) -> Point | None:
 
 
 def _likelihood_between(dist: Any, between: Between, runs: Array, samples: Samples) -> Point | None:
-    """The likeliest distribution that ends at the limit of the runtimes, or where the samples show that it ends.
+    """The maximum-likelihood distribution with its end at the known limit, or with an end that the samples imply.
 
-    The likelihood rises as the end closes in on the largest sample, whatever the distribution. Without a known limit
-    the distribution stays open therefore, unless the open one makes a largest sample this small improbable.
+    For every distribution, the likelihood rises as the end approaches the largest sample. Without a known limit the
+    distribution therefore has no end, unless so small a largest sample would then be improbable.
     """
     if math.isfinite(samples.limit):
         return _likelihood_up_to(samples.upper, dist, between, runs, samples)
@@ -196,13 +198,13 @@ def _surprise(dist: Any, point: Point, runs: Array) -> float:
 
 
 def _least_squares(family: Family, samples: Samples, refined: int) -> Point | None:
-    """Least squares on the truncated CDF, searched on from the nearest few starts."""
+    """Least squares on the truncated CDF, with searches from the few starts that are nearest to the samples."""
     search = _Search(family, samples)
     best = search.best(refined)
     return None if best is None else search.stretch(search.point(best))
 
 
-#: How parameters are found: from a family, samples, and the number of starts that are searched on from.
+#: Estimators of parameters, by name: functions of a family, samples, and the number of starts to search from.
 ESTIMATORS: Mapping[str, Callable[[Family, Samples, int], Point | None]] = MappingProxyType(
     {"likelihood": _likelihood, "least-squares": _least_squares}
 )
@@ -211,7 +213,7 @@ ESTIMATORS: Mapping[str, Callable[[Family, Samples, int], Point | None]] = Mappi
 class _Search:
     """Least squares on the truncated CDF over (shapes, location, scale) of one family.
 
-    The search knows its parameters as (log shapes or shapes, location in units of the spread, log scale).
+    The coordinates of the search are (log shapes or shapes, location in units of the spread, log scale).
     """
 
     def __init__(self, family: Family, samples: Samples) -> None:
@@ -228,7 +230,7 @@ class _Search:
         return shapes, float(self.values[0] + location * spread), float(math.exp(min(max(scale, -30), 30)) * spread)
 
     def point(self, coded: Array) -> Point:
-        """As scipy takes it."""
+        """The parameters in scipy's order."""
         shapes, location, scale = self.decode(coded)
         return (*(float(shape) for shape in shapes), location, scale)
 
@@ -248,7 +250,7 @@ class _Search:
         return _OUTSIDE / self.samples.spread
 
     def starts(self) -> list[tuple[float, Array]]:
-        """For each choice of shapes, location and scale from the line through the quantiles (a probability plot)."""
+        """Starts for all initial shapes; location and scale follow from a line through the quantiles (a Q-Q plot)."""
         quantiles = np.interp(_INNER, self.levels, self.values)
         found = []
         for shapes, standard in _standards(self.family):
@@ -273,10 +275,10 @@ class _Search:
         return best
 
     def stretch(self, point: Point) -> Point:
-        """A support that ends a little short of the largest sample, by the penalty or by rounding: a larger scale."""
+        """Increase the scale if the support ends slightly below the largest sample (by the penalty or by rounding)."""
         start, end = self.dist.support(*point)
         missing = float(self.values[-1] - end)
-        # More than a little is a bad fit, which is refused with that reason.
+        # A larger gap is a bad fit, which is refused with that reason.
         if not 0.0 < missing < 0.05 * self.samples.spread or not math.isfinite(start):
             return point
         location = point[-2]

@@ -18,8 +18,8 @@ from workloads.ground.errors import ParameterError
 
 __all__ = ["FARTHEST", "Fit", "Samples", "check_fit", "quiet"]
 
-#: A fit with a support beyond this multiple of the largest sample is rejected unless a limit is known: its parameters
-#: have diverged towards another family, and the plan would end far beyond any runtime.
+#: Largest end of the support as a multiple of the largest sample if no limit is known. A fit beyond it is rejected: its
+#: parameters have diverged towards another family, and the plan would end far beyond any runtime.
 FARTHEST = 100.0
 
 
@@ -30,16 +30,16 @@ class Fit:
     Parameters
     ----------
     name
-        E.g. ``"gamma"`` or ``"polynomial-10"``.
+        Name of the fit, e.g. ``"gamma"`` or ``"polynomial-10"``.
     distribution
         The distribution; None if every attempt failed.
     error
-        Mean squared difference between the CDF of the distribution and the empirical one at the samples; infinite
-        without distribution.
+        Mean squared difference between the CDF of the distribution and the empirical CDF at the samples; infinite
+        without a distribution.
     parameters
         Numbers that define the distribution, by name.
     reason_refused
-        Reason for rejecting the distribution, as one phrase; None for a good fit.
+        Reason for rejecting the distribution, as a phrase; None for a good fit.
     method
         The kind of fit, one of :data:`~workloads.fits.selection.METHODS`.
     """
@@ -57,7 +57,7 @@ class Fit:
         Raises
         ------
         ParameterError
-            If it is refused.
+            If the fit is rejected.
         """
         if self.distribution is None or self.reason_refused is not None:
             raise ParameterError(f"the fit {self.name}", "one that is not refused", self.reason_refused)
@@ -66,22 +66,21 @@ class Fit:
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Samples as a fit looks at them; made by :meth:`of`.
+    """Samples prepared for a fit, constructed by :meth:`of`.
 
     Parameters
     ----------
     values
         The distinct runtimes, ascending, shape (m,).
     counts
-        How often each one was seen, shape (m,).
+        Number of samples equal to each value, shape (m,).
     levels
-        The empirical CDF half-way up its step at each value, (F(v-) + F(v)) / 2, shape (m,). Fitting to these, not to
-        the upper ends of the steps, minimises the Cramer-von-Mises distance and pulls no distribution to the left.
+        Middle of the step of the empirical CDF at each value, (F(v-) + F(v)) / 2, shape (m,). Fitting to these levels
+        minimises the Cramer-von-Mises distance; fitting to the upper ends of the steps would shift distributions left.
     lower, upper
-        Where a distribution that ends must end: the limits that the user knows, else the extremes and one mean spacing
-        more.
+        Ends of the support of a bounded distribution: known limits, else the extremes plus one mean spacing.
     limit
-        The upper limit that the user knows; infinite where it is not known.
+        Known upper limit of all runtimes; infinite if it is not known.
     """
 
     values: Array
@@ -98,10 +97,10 @@ class Samples:
         Parameters
         ----------
         samples
-            Runtimes, shape (n,), any order.
+            Runtimes in any order, shape (n,).
         upper
-            An upper limit of all runtimes, where one is known ([S] section III: "the users can give an upper bound");
-            every distribution then ends there, so that every plan does.
+            Known upper limit of all runtimes, or None ([S] section III: "the users can give an upper bound"). With a
+            limit, every distribution ends there, and therefore every plan.
 
         Raises
         ------
@@ -127,11 +126,11 @@ class Samples:
 
     @property
     def spread(self) -> float:
-        """From the least to the largest sample."""
+        """Difference between the largest and the smallest sample."""
         return float(self.values[-1] - self.values[0])
 
     def thin(self, most: int) -> tuple[Array, Array]:
-        """At most ``most`` of the values with their levels, equally spaced in probability, including the extremes."""
+        """Select at most ``most`` values with their levels, equally spaced in probability, including the extremes."""
         if self.values.size <= most:
             return self.values, self.levels
         wanted = np.linspace(self.levels[0], self.levels[-1], most)
@@ -139,7 +138,7 @@ class Samples:
         return self.values[places], self.levels[places]
 
     def evenly(self, most: int) -> Array:
-        """The samples in ascending order; of more than ``most``, equally spaced ranks, including the extremes."""
+        """The samples in ascending order; if there are more than ``most``, equally spaced ranks with both extremes."""
         runs = np.repeat(self.values, self.counts)
         if runs.size <= most:
             return runs
@@ -147,7 +146,7 @@ class Samples:
         return picked
 
     def error(self, distribution: Distribution) -> float:
-        """Mean squared difference between the CDF of a distribution and the empirical one, over the samples."""
+        """Mean squared difference between the CDF of a distribution and the empirical CDF, over the samples."""
         if isinstance(distribution, DiscreteDistribution):
             middle = 0.5 * (1.0 - distribution.sf(self.values) + distribution.cdf(np.nextafter(self.values, 0.0)))
         else:
@@ -164,10 +163,10 @@ def quiet() -> Iterator[None]:
 
 
 def check_fit(fit: Fit, samples: Samples) -> Fit:
-    """The fit with its error, or with the reason why no plan can be made with it.
+    """Return the fit with its error, or with the reason why no plan can be made from it.
 
-    A good distribution has a finite mean and gives a finite plan: its CDF rises, has no holes, and its support, cut
-    where it is infinite, reaches the largest sample.
+    A good distribution has a finite mean and gives a finite plan: its CDF increases without undefined values, and its
+    support, truncated if it is infinite, contains the largest sample.
     """
     if fit.distribution is None or fit.reason_refused is not None:
         return replace(fit, error=math.inf, reason_refused=fit.reason_refused or "no parameters fit")
@@ -188,7 +187,7 @@ def _reason(distribution: Distribution, samples: Samples) -> str | None:
         return (
             f"its support ends at {distribution.upper:.3g}, over {FARTHEST:g} times the largest sample, {largest:.6g}"
         )
-    # Checked first, because other checks would take long for a distribution without a mean.
+    # The mean is checked first, because other checks take long for a distribution without a finite mean.
     if not has_mean(distribution):
         return "its mean is infinite"
     cut = bound_support(distribution)

@@ -26,19 +26,19 @@ __all__ = [
     "fit_polynomial",
 ]
 
-#: [S] section IV: leniency, while not overfitting the data.
+#: Default degree of polynomials ([S] section IV: leniency, while not overfitting the data).
 MAX_DEGREE = 10
-# More knots than these follow the noise of the samples.
+# Maximum number of knots; with more, the interpolation follows the noise of the samples.
 _KNOTS = 100
 _CENTRES = 500
 _HALVINGS = 60
 
 
 class _Inverted(SmoothDistribution):
-    """A distribution with a CDF and a survival; quantiles are found by bisection."""
+    """Base of distributions with formulas for CDF and survival function; bisection finds the quantiles."""
 
     def _inverse(self, reached: Callable[[Array], npt.NDArray[np.bool_]], q: Array, low: float, high: float) -> Array:
-        """The least x in [low, high] at which ``reached`` is true, elementwise; it is false before and true after."""
+        """The least x in [low, high] at which ``reached`` is true, elementwise; it must be false below x."""
         left, right = np.full(np.shape(q), low), np.full(np.shape(q), high)
         for _ in range(_HALVINGS):
             middle = 0.5 * (left + right)
@@ -55,9 +55,9 @@ class _Inverted(SmoothDistribution):
 
 @dataclass(frozen=True, eq=False)
 class PolynomialDistribution(_Inverted):
-    """A distribution with a polynomial CDF on [lower, upper], by Bernstein coefficients 0 = c_0 <= ... <= c_d = 1.
+    """A distribution with a polynomial CDF on [lower, upper], in Bernstein coefficients 0 = c_0 <= ... <= c_d = 1.
 
-    Coefficients that rise make a polynomial that rises, and survival is a sum of terms >= 0: accurate in the tail.
+    The polynomial increases because its coefficients do. Survival is a sum of terms >= 0, accurate in the tail.
     """
 
     coefficients: Array
@@ -93,10 +93,9 @@ def bernstein(t: Array, degree: int) -> Array:
 
 
 def fit_polynomial(samples: Samples, degree: int = MAX_DEGREE) -> Fit:
-    """The rising polynomial of at most that degree nearest to the empirical CDF ([S] section IV).
+    """Fit the increasing polynomial, of at most a given degree, that is nearest to the empirical CDF ([S] section IV).
 
-    The coefficients' steps are >= 0 and sum to 1, which is a problem of non-negative least squares: the optimum is
-    found, not approached.
+    The steps between coefficients are >= 0 and sum to 1; non-negative least squares finds the exact optimum.
 
     Parameters
     ----------
@@ -108,7 +107,7 @@ def fit_polynomial(samples: Samples, degree: int = MAX_DEGREE) -> Fit:
     Raises
     ------
     ParameterError
-        If the degree is no whole number in that range.
+        If the degree is not a whole number in that range.
 
     Examples
     --------
@@ -137,7 +136,7 @@ def fit_polynomial(samples: Samples, degree: int = MAX_DEGREE) -> Fit:
             return Fit(name, None, math.inf, reason_refused="no coefficients fit", method="polynomial")
     coefficients = np.concatenate(([0.0], np.cumsum(steps / steps.sum())))
     coefficients[-1] = 1.0
-    # Rounding may not let them fall.
+    # Rounding must not make the coefficients decrease.
     coefficients = np.minimum(np.maximum.accumulate(coefficients), 1.0)
     distribution = PolynomialDistribution(coefficients, samples.lower, samples.upper, name)
     parameters = {f"c{number}": float(value) for number, value in enumerate(coefficients)}
@@ -161,12 +160,12 @@ class InterpolatedDistribution(_Inverted):
         return np.asarray(np.clip(self.survival(x), 0.0, 1.0))
 
     def mean(self) -> float:
-        """E[X]: the cubics of the survival, integrated."""
+        """E[X]: the integral of the survival function, which is piecewise cubic."""
         return self.lower + float(self.survival.integrate(self.lower, self.upper))
 
 
 def fit_interpolation(samples: Samples) -> Fit:
-    """Monotone cubics through the middles of the steps of the empirical CDF ([S] Figure 3).
+    """Interpolate the middles of the steps of the empirical CDF by monotone cubics ([S] Figure 3).
 
     Examples
     --------
@@ -210,7 +209,7 @@ class KernelDistribution(_Inverted):
     upper: float = math.inf
 
     def __repr__(self) -> str:
-        return f"KernelLaw({len(self.centres):,} centres, bandwidth {self.bandwidth:.4g})"
+        return f"KernelDistribution({len(self.centres):,} centres, bandwidth {self.bandwidth:.4g})"
 
     def _mixture(self, x: Array, sign: float) -> Array:
         from scipy import special
@@ -225,7 +224,7 @@ class KernelDistribution(_Inverted):
     def _sf(self, x: Array) -> Array:
         return self._mixture(x, -1.0)
 
-    # 40 deviations from the outermost centres there is no probability that a double could hold.
+    # The probability beyond 40 standard deviations from the outermost centres is below the smallest double.
 
     def _ppf(self, q: Array) -> Array:
         return np.exp(self._inverse(lambda y: self._cdf(np.exp(y)) >= q, q, *self._range))
@@ -244,7 +243,7 @@ class KernelDistribution(_Inverted):
 
 
 def fit_kernel(samples: Samples) -> Fit:
-    """A kernel estimate on the logarithms, with the bandwidth of Silverman's rule made narrower for a CDF (n^(-1/3)).
+    """Fit a kernel estimate to the logarithms, with Silverman's bandwidth made narrower for a CDF (n^(-1/3)).
 
     Examples
     --------
@@ -259,11 +258,11 @@ def fit_kernel(samples: Samples) -> Fit:
     quarter, three = np.interp([0.25, 0.75], levels, logarithms)
     centre = float(logarithms @ weights)
     deviation = math.sqrt(float((logarithms - centre) ** 2 @ weights))
-    # The quartiles of equal samples coincide; the deviation of different ones is never 0.
+    # If the quartiles coincide, the standard deviation is used; it is above 0 unless all samples are equal.
     narrow = min(deviation, (three - quarter) / 1.349) or deviation
     bandwidth = 0.9 * narrow * samples.size ** (-1.0 / 3.0)
     if values.size > _CENTRES:
-        # Even quantiles stand for all; the extremes stay with what they weigh, or the tail would end before them.
+        # Equally spaced quantiles replace the samples; the extremes keep their weight, so that the tail includes them.
         ends, share = logarithms[[0, -1]], 1.0 / samples.size
         inner = np.interp((np.arange(_CENTRES) + 0.5) / _CENTRES, levels, logarithms)
         logarithms = np.concatenate((ends[:1], inner, ends[1:]))

@@ -17,7 +17,7 @@ from workloads.ground.errors import ParameterError, UnknownNameError
 
 __all__ = ["ESTIMATORS", "USUAL", "Family", "fit_usual"]
 
-#: The families by the names of [S].
+#: The families, by name in [S].
 USUAL: Mapping[str, Family] = MappingProxyType(
     {
         "alpha": Family("alpha", ((1.0, 3.0, 8.0),)),
@@ -54,25 +54,24 @@ USUAL: Mapping[str, Family] = MappingProxyType(
 def fit_usual(
     samples: Samples, names: Iterable[str] = tuple(USUAL), estimator: str = "likelihood", refined: int = 2
 ) -> list[Fit]:
-    """Fit parametric distributions, each in the part of its support that a runtime can have: [0, limit].
+    """Fit parametric distributions, each truncated to the range of runtimes, [0, limit].
 
     Parameters
     ----------
     samples
         Samples.
     names
-        Which families, by the names of [S].
+        Families, by name in [S].
     estimator
-        How the parameters of a family are found: ``"likelihood"``, scipy's maximum likelihood, or ``"least-squares"``
-        on the CDF.
+        Estimator of the parameters: ``"likelihood"`` (scipy's maximum likelihood), or ``"least-squares"`` on the CDF.
     refined
-        From how many starts least squares search on.
+        Number of starts for the search of least squares.
 
     Returns
     -------
     list of Fit
-        The good ones by rising error of the CDF, whatever the estimator, then the refused ones with their reasons; one
-        for each name.
+        One fit for each name: good fits by increasing error of the CDF (for both estimators), then refused fits with
+        their reasons.
 
     Raises
     ------
@@ -81,9 +80,9 @@ def fit_usual(
 
     Notes
     -----
-    [S] section IV. Maximum likelihood loses less: at 110 samples of the normal distribution (8, 2) on [0, 20] plans
-    from it cost 0.5 % more than the optimum, plans from least squares 0.9 %; at 510 samples plans from maximum
-    likelihood 0.07 %.
+    Source: [S] section IV. Maximum likelihood gives cheaper plans: with 110 samples of the normal distribution (8, 2)
+    on [0, 20], plans cost 0.5 % more than the optimum, and 0.9 % more with least squares; with 510 samples, plans from
+    maximum likelihood cost 0.07 % more.
 
     Examples
     --------
@@ -117,7 +116,7 @@ def _fit(name: str, samples: Samples, estimator: str, refined: int) -> Fit:
         try:
             distribution = _distribution(family, found, samples, name)
         except ParameterError:
-            # A scale that is nothing beside the location leaves no support; or no runtime has any probability.
+            # The scale is negligible against the location, so that there is no support; or no runtime is possible.
             return refusal("the parameters found make no distribution of a runtime")
         fit = Fit(name, distribution, math.inf, _name_parameters(family, found), method=method)
         if family.verified and not _density_agrees(family, found, samples):
@@ -137,18 +136,18 @@ def _distribution(family: Family, point: Point, samples: Samples, name: str) -> 
     limit = samples.limit
     if math.isinf(limit):
         runtime = truncate(distribution, lower)
-        # A fitted end in the far tail is no knowledge of a limit: it is cut as an infinite tail is, but not where the
-        # parameters have run away, which is refused.
+        # A fitted end in the far tail is not a known limit, so it is truncated like an infinite tail. If the end is
+        # farther than FARTHEST, the parameters have diverged; the support stays, and the fit is refused.
         quantile = float(runtime.isf(TAIL))
         far = 2.0 * quantile < runtime.upper <= FARTHEST * samples.values[-1]
         return truncate(runtime, upper=quantile) if far else runtime
     cut = truncate(distribution, lower, limit if distribution.upper > limit else None)
-    # A known limit is where the plan must end, even if this distribution ends before.
+    # The plan must end at a known limit, even if this distribution ends before it.
     return replace(cut, upper=limit) if cut.upper < limit else cut  # type: ignore[type-var]
 
 
 def _density_agrees(family: Family, point: Point, samples: Samples) -> bool:
-    """Whether the PDF adds up to the CDF between the extremes of the samples (Figure 9 of [S])."""
+    """Whether the integral of the PDF agrees with the CDF between the extremes of the samples (Figure 9 of [S])."""
     at = np.linspace(samples.values[0], samples.values[-1], 801)
     density: Callable[..., Any] = family.distribution.pdf
     heights = np.asarray(family.distribution.cdf(at, *point))

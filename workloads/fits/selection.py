@@ -23,10 +23,10 @@ __all__ = ["METHODS", "Candidate", "FitReport", "Priced", "choose", "fit_all", "
 
 #: Number of parametric distributions that are cross-validated.
 FINALISTS = 5
-#: For at most this many samples the folds are drawn repeatedly, because few held-out runs give a noisy score.
+#: Up to _FEW samples, the folds are drawn _REPEATS times, because few held-out runs give a noisy score.
 _FEW, _REPEATS = 30, 2
-#: The largest Cramer-von Mises statistic, n times the squared error of the CDF, of a distribution that no test can
-#: distinguish from the samples: the critical values at 10 % for fitted parameters lie about there.
+#: Largest Cramer-von Mises statistic (n times the squared error of the CDF) of a distribution that agrees with the
+#: samples: approximately the critical value at 10 % for fitted parameters.
 _FITS = 0.1
 _LEAST_SQUARES = "usual-least-squares"
 
@@ -34,7 +34,7 @@ CostsT = TypeVar("CostsT", contravariant=True)
 
 
 class Priced(Protocol):
-    """A plan as the selection sees it."""
+    """A plan that can compute the cost of given runtimes."""
 
     def paid_cost(self, runtimes: npt.ArrayLike, /) -> Array:
         """Cost of each runtime, including those beyond the last reservation."""
@@ -46,16 +46,16 @@ class _Planner(Protocol[CostsT]):
 
 @dataclass(frozen=True)
 class Candidate:
-    """A fit and what plans from such fits cost on runs that they had not seen.
+    """A fit, and the cost of plans from such fits on held-out runs.
 
     Parameters
     ----------
     fit
         The fit to all samples.
     cost
-        Mean cost of a job in cross-validation; None if it was not tried.
+        Mean cost of a job in cross-validation; None if the fit was not cross-validated.
     reason
-        Why it has no cost; None if it has one.
+        Reason why there is no cost; None if there is one.
     """
 
     fit: Fit
@@ -65,14 +65,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class FitReport:
-    """Fits to the same samples, and the one to plan with.
+    """Fits to the same samples, and the chosen one for planning.
 
     Parameters
     ----------
     chosen
-        Never a refused one.
+        Chosen fit; never a refused one.
     candidates
-        All of them: by rising cost, those without cost by rising error, the refused ones last.
+        All fits: by increasing cost, then those without cost by increasing error, then refused ones.
     """
 
     chosen: Fit
@@ -102,15 +102,15 @@ def fit_discrete(samples: Samples) -> Fit:
     """
     values, probabilities = samples.values, samples.counts / samples.size
     if values[-1] < samples.limit < math.inf:
-        # A known limit is where the plan must end, though no sample came near.
+        # The plan must end at a known limit, even if no sample is near it.
         values, probabilities = np.append(values, samples.limit), np.append(probabilities, 0.0)
     distribution = DiscreteDistribution(values, probabilities)
     parameters = MappingProxyType({"values": float(samples.values.size)})
     return Fit("discrete", distribution, 0.0, parameters, method="discrete")
 
 
-#: Every method returns its fits, the preferred one first. The parametric distributions have their parameters by maximum
-#: likelihood, those of ``usual-least-squares`` by least squares on the CDF.
+#: Methods by name; each returns its fits, the preferred one first. ``usual-least-squares`` estimates parameters by
+#: least squares on the CDF, all other parametric methods by maximum likelihood.
 METHODS: Mapping[str, Callable[[Samples], list[Fit]]] = MappingProxyType(
     {
         "discrete": lambda samples: [fit_discrete(samples)],
@@ -124,7 +124,7 @@ METHODS: Mapping[str, Callable[[Samples], list[Fit]]] = MappingProxyType(
 
 
 def make_fits(method: str, samples: npt.ArrayLike, upper: float | None = None) -> FitReport:
-    """The fits of one method, the nearest to the samples chosen; no plan is made.
+    """Fit by one method and choose the fit that is nearest to the samples, without planning.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def make_fits(method: str, samples: npt.ArrayLike, upper: float | None = None) -
     Returns
     -------
     FitReport
-        The discrete distribution if the method gives no good fit; without costs.
+        Fits without costs; the discrete distribution is chosen if the method gives no good fit.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def make_fits(method: str, samples: npt.ArrayLike, upper: float | None = None) -
 
 
 def fit_all(samples: Samples) -> list[Fit]:
-    """The fits of all methods, including rejected ones; each parametric distribution once, by maximum likelihood."""
+    """The fits of all methods, including rejected ones; parametric distributions only by maximum likelihood."""
     return [fit for name, method in METHODS.items() if name != _LEAST_SQUARES for fit in method(samples)]
 
 
@@ -178,37 +178,37 @@ def choose(
     upper: float | None = None,
     finalists: int = FINALISTS,
 ) -> FitReport:
-    """Choose a distribution with plans that are cheap for runs that were not used to fit it.
+    """Choose a distribution by the cost of its plans on held-out runs.
 
-    The samples are dealt into folds; for each fold every candidate is fitted to the others, planned for, and its plan
-    pays for the runs of the fold, those beyond its last reservation included. The cheapest distribution is chosen, or
-    the nearest parametric distribution that fits (a Cramer-von Mises statistic of at most 0.1) if it costs at most two
-    standard errors of the difference more. Nothing but the samples is used, so that users can do the same; the
-    "continuous" series of [S] takes the fit that is cheapest under the true distribution.
+    The samples are divided into folds. For each fold, every candidate is fitted to the other folds, a plan is made from
+    it, and the cost of the plan on the runs of the fold is computed, including runs beyond the last reservation. The
+    cheapest distribution is chosen. The nearest parametric distribution with a Cramer-von Mises statistic of at most
+    0.1 is preferred if it costs at most two standard errors of the difference more. The choice uses only the samples,
+    so that users can make it; the "continuous" series of [S] uses the fit that is cheapest under the true distribution.
 
     Parameters
     ----------
     samples
-        Runtimes, shape (n,); sensible from 5 on.
+        Runtimes, shape (n,); at least 5 are advisable.
     costs
-        Handed to the planner.
+        Second argument of the planner.
     planner
-        Called as ``planner(distribution, costs)``, e.g. a strategy of ``policies.planning.strategies``; a plan of it
-        knows what given runtimes cost. It is called some hundred times; a coarse grid (200 cubic cells) suffices to
+        Function ``planner(distribution, costs)`` that returns a plan, e.g. a strategy of
+        ``policies.planning.strategies``. It is called some hundred times; a coarse grid (200 cubic cells) suffices to
         rank the distributions.
     rng
-        Deals the samples into folds.
+        Generator that divides the samples into folds.
     folds
-        Into how many, >= 2; with fewer samples, every sample is a fold of its own.
+        Number of folds, >= 2; with fewer samples, every sample is one fold.
     upper
         An upper limit of all runtimes, where one is known.
     finalists
-        Number of parametric distributions to try, those nearest to the samples first; ties go to fewer parameters.
+        Number of parametric distributions to cross-validate, nearest to the samples first; fewer parameters win ties.
 
     Returns
     -------
     FitReport
-        All candidates with their errors, and with their costs where they were tried.
+        All candidates with their errors, and with their costs if they were cross-validated.
 
     Raises
     ------
@@ -235,7 +235,7 @@ def choose(
     fits = fit_all(prepared)
     tried = _select_finalists(fits, int(finalists))
     splits = _splits(times.size, int(folds), rng)
-    # The order of the samples, which means nothing, must not choose.
+    # The result must not depend on the order of the samples.
     ordered = np.sort(times)
     paid = {
         fit.name: _cross_validate(fit, ordered, splits, partial(planner), costs, upper)
@@ -254,8 +254,8 @@ def _candidate(fit: Fit, paid: Array | str) -> Candidate:
 def _choose(candidates: Sequence[Candidate], paid: Mapping[str, Array | str], size: int) -> Fit:
     """The nearest parametric distribution within two standard errors of the least cost; else the cheapest one.
 
-    The cheapest one in cross-validation is often so by chance: among many distributions of nearly the same cost it may
-    be one that follows the samples too closely.
+    Among many distributions of nearly equal cost, the cheapest in cross-validation is often so by chance, and may
+    overfit the samples.
     """
     cheapest = candidates[0].fit
     least = paid.get(cheapest.name)
@@ -267,7 +267,7 @@ def _choose(candidates: Sequence[Candidate], paid: Mapping[str, Array | str], si
         if item.cost is not None and item.fit.method == "usual" and size * item.fit.error <= _FITS
     ]
     for fit in sorted(fitting, key=lambda fit: fit.error):
-        # The same runs in the same order: the difference of each run has less spread than its costs.
+        # Costs are compared run by run, because the differences have less spread than the costs.
         excess = np.asarray(paid[fit.name]) - least
         if float(excess.mean()) <= 2.0 * float(excess.std(ddof=1)) / math.sqrt(excess.size):
             return fit
@@ -288,7 +288,7 @@ def _select_finalists(fits: Sequence[Fit], finalists: int) -> set[str]:
 
 
 def _splits(size: int, folds: int, rng: np.random.Generator) -> list[npt.NDArray[np.intp]]:
-    """The places of the samples that are held out, one array for each fold of each dealing."""
+    """Indices of the held-out samples, one array for each fold of each repetition."""
     if size < 2:
         return []
     alone = size <= folds

@@ -19,10 +19,10 @@ __all__ = ["UNSEALED", "digest_holds", "has_digest", "has_leading_seal", "is_sea
 #: Warning about a file without a seal.
 UNSEALED = "has no digest (earlier versions wrote none), so a change to it would not be noticed"
 
-#: The end of a text that has a digest, and of one that is to get it.
+#: End of a text with a digest; _OPEN is the end of a text with an empty digest.
 _END = re.compile(rb'"digest": "([0-9a-f]{64})"\n}\n\Z')
 _OPEN = b'"digest": ""\n}\n'
-#: The first key of a sealed document: where a change hides the digest, this still says that there was one.
+#: First key of a sealed document. It shows that the document was sealed even if a change has damaged the digest.
 _MARK = "sealed"
 
 
@@ -34,18 +34,18 @@ def with_digest(text: str) -> bytes:
 
 
 def has_digest(raw: bytes) -> bool:
-    """Whether bytes, or their last ones, end as :func:`with_digest` makes them."""
+    """Whether bytes end like the result of :func:`with_digest`; the last part of a file suffices."""
     return _END.search(raw) is not None
 
 
 def digest_holds(raw: bytes) -> bool:
-    """Whether bytes end with a digest, and with theirs."""
+    """Whether bytes end with a digest that agrees with their content."""
     found = _END.search(raw)
     return found is not None and hashlib.sha256(raw[: found.start()] + _OPEN).hexdigest() == found[1].decode()
 
 
 def seal_json(data: Mapping[str, Any], *, allow_nan: bool = True) -> str:
-    """Write a document as sealed JSON: the first key marks the seal, the last one is the digest.
+    """Format a document as sealed JSON: the first key marks the seal, the last key is the digest.
 
     >>> print(seal_json({"a": 1}), end="")
     {
@@ -59,7 +59,7 @@ def seal_json(data: Mapping[str, Any], *, allow_nan: bool = True) -> str:
 
 
 def has_leading_seal(raw: bytes) -> bool:
-    """Whether bytes begin as :func:`seal_json` makes them: the document seals itself and nothing else."""
+    """Whether bytes begin like the result of :func:`seal_json`, whose seal covers only the document itself."""
     return raw.lstrip(b"{ \r\n").startswith(f'"{_MARK}"'.encode())
 
 
@@ -76,12 +76,12 @@ def is_sealed(raw: bytes, data: Any) -> bool:
     Returns
     -------
     bool
-        False if it has no seal.
+        Whether the document has a seal.
 
     Raises
     ------
     InputError
-        If it was changed after it was sealed.
+        If the document was changed after it was sealed.
     """
     keys = [data.pop(name, None) for name in (_MARK, "digest")] if isinstance(data, dict) else []
     if not has_digest(raw) and all(value is None for value in keys):

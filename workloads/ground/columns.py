@@ -1,4 +1,4 @@
-"""Columns of a table with their names, units and display scales, and metrics, which are columns that are measured."""
+"""Columns of a table with their names, units and display scales, and metrics, which are measured columns."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Quantity:
     head
         Heading in a terminal; the name by default.
     unit
-        Unit of a number as it is shown; empty: none.
+        Unit of a displayed number; empty: none.
     group
-        Neighbours of the same group share one heading above their own.
+        Heading above neighbouring columns of the same group.
     scale
         Factor from the stored number to the displayed one.
     digits
-        Decimals of numbers; None: integers without, others with three significant digits.
+        Number of decimals; None: integers have none, other numbers three significant digits.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Quantity:
 
 
 class Better(StrEnum):
-    """Which way a metric improves."""
+    """Direction in which a metric improves."""
 
     MORE = "more"
     LESS = "less"
@@ -55,9 +55,9 @@ class Metric(Quantity):
     title
         Name in words.
     of
-        What it is measured on: a set of jobs, or the machine.
+        Subject of the measurement: a set of jobs, or the machine.
     better
-        Which way it improves.
+        Direction in which it improves.
     definition
         Definition in one sentence.
     source
@@ -67,8 +67,8 @@ class Metric(Quantity):
     wall_clock
         Whether it is a wall-clock time, which differs between executions.
     measure
-        Function that computes it; its argument is the same for all metrics of a group. None: the tables of a sweep, a
-        loop or an experiment hold it.
+        Function that computes it; all metrics of a group have the same argument. None: the value is a column of the
+        tables of a sweep, a loop or an experiment.
     """
 
     title: str = ""
@@ -101,7 +101,7 @@ class Metric(Quantity):
 
     @property
     def panel(self) -> str:
-        """Title of a panel, on two lines: what it shows; the jobs, or the machine, it is measured on, and its unit.
+        """Title of a panel on two lines: the metric; the jobs or the machine that are measured, and the unit.
 
         >>> Metric("utilization", unit="%", title="utilisation", of="machine").panel
         'Utilisation,\\nmachine (%)'
@@ -111,17 +111,17 @@ class Metric(Quantity):
 
     @property
     def percent(self) -> bool:
-        """Whether it is a share, shown in per cent."""
+        """Whether the metric is a share that is displayed in per cent."""
         return self.unit == "%"
 
     @property
     def most(self) -> float:
-        """The largest value that is possible, as shown; the smallest is 0."""
+        """The largest possible value as displayed; the smallest is 0."""
         return 100.0 if self.percent else float("inf")
 
     @property
     def difference(self) -> str:
-        """Unit of a difference: per cents differ by points."""
+        """Unit of a difference: points if the unit is per cent."""
         return "points" if self.percent else self.unit
 
     def scale_value(self, value: Any) -> Any:

@@ -1,9 +1,9 @@
 """What numba makes of plain functions, and a cache of code that only the user can write.
 
-Numba's own cache lies beside the source or in a directory of numba's choice, is a pickle that numba loads without a
-check, and fails permanently if a file is damaged. Here each file carries the digest of its content and is loaded only
-if it is intact, and only from a directory that belongs to the user and that other users cannot write. The digest finds
-accidents; the directory protects against other users.
+Numba's own cache consists of pickles, beside the source or in a directory that numba chooses. Numba loads them without
+a check, and fails permanently if a file is damaged. Here each file has a digest of its content, and is loaded only if
+it is intact and in a directory that belongs to the user and that other users cannot write. The digest detects
+accidental damage; the directory protects against other users.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def assembly(function: Callable[..., Any], kinds: str) -> str | None:
     Parameters
     ----------
     function
-        A function of a module that returns a whole number or nothing. Other functions that it calls by their names are
-        compiled into it.
+        A function of a module that returns a whole number or nothing. Functions that it calls by name are compiled into
+        it.
     kinds
         A letter for each argument: ``n`` a whole number, ``d`` a decimal one, and pointers, ``a`` to whole numbers,
         ``f`` to decimal ones, ``b`` to bytes.
@@ -55,7 +55,7 @@ def assembly(function: Callable[..., Any], kinds: str) -> str | None:
     Returns
     -------
     str or None
-        None if numba is missing; else it defines one function, without anything that Python would call it by.
+        Assembly of one function without the wrappers for Python; None if numba is missing.
     """
     try:
         from numba import njit, types
@@ -74,7 +74,7 @@ def assembly(function: Callable[..., Any], kinds: str) -> str | None:
 
     def link(item: FunctionType, **flags: Any) -> Any:
         if item not in made:
-            # Inlined, unless a function says that it is called from many places: each copy takes as long to compile.
+            # Calls are inlined, except of functions marked as called from many places: compiling each copy takes time.
             others = {
                 other.__name__: link(
                     other, **(bare if getattr(other, "stands_alone", False) else {"forceinline": True})
@@ -83,7 +83,7 @@ def assembly(function: Callable[..., Any], kinds: str) -> str | None:
             }
             copy = FunctionType(item.__code__, {**item.__globals__, **others}, item.__name__)
             copy.__module__ = item.__module__
-            # A division by zero has a result: there is no Python to raise an error in.
+            # With numpy's error model, a division by zero returns a value; the code cannot raise Python's errors.
             made[item] = njit(error_model="numpy", **flags)(copy)
         return made[item]
 
@@ -95,7 +95,7 @@ def assembly(function: Callable[..., Any], kinds: str) -> str | None:
 
 
 def called_functions(function: Callable[..., Any]) -> list[Callable[..., Any]]:
-    """The functions of modules that a function calls by their names, and those that they call; none is recursive."""
+    """Functions of modules that a function calls by name, directly or indirectly; none is recursive."""
     found: dict[Callable[..., Any], None] = {}
     for item in _callees(cast(FunctionType, function)):
         found |= dict.fromkeys([item, *called_functions(item)])
@@ -108,12 +108,12 @@ def _callees(function: FunctionType) -> list[FunctionType]:
 
 
 def cache_directory() -> Path | None:
-    """Where compiled code is kept: ``$NUMBA_CACHE_DIR/holdfast``, else the user's cache directory of the platform.
+    """Directory of compiled code: ``$NUMBA_CACHE_DIR/holdfast``, else the user's cache directory of the platform.
 
     Returns
     -------
     Path or None
-        None if the user has no home. It need not exist.
+        The directory, which need not exist; None if the user has no home directory.
     """
     if given := os.environ.get("NUMBA_CACHE_DIR"):
         return Path(given).absolute() / "holdfast"
@@ -131,7 +131,7 @@ def cache_directory() -> Path | None:
 
 
 def usable_directory() -> Path | None:
-    """The cache directory, made if it is not there; None, with a warning, where it is not safe or cannot be made."""
+    """The cache directory, created if necessary; None, with a warning, if it is not safe or cannot be created."""
     directory = cache_directory()
     if directory is None:
         warn_once("there is no home directory to keep compiled code in; each process compiles it again")
@@ -164,12 +164,12 @@ def read_code(path: Path, stamp: bytes) -> bytes | None:
     if content[: len(_MAGIC) + _DIGEST] != _MAGIC + hashlib.sha256(body).digest():
         warn_once(f"compiled code in {path} is damaged; it is compiled again")
         return None
-    # Another stamp is of an older source or another version of numba: nothing is wrong.
+    # Another stamp means an older source or another version of numba, which needs no warning.
     return body[_DIGEST:] if body[:_DIGEST] == stamp else None
 
 
 def write_code(path: Path, stamp: bytes, code: bytes) -> None:
-    """Keep code in the cache, with the stamp of what it was compiled from and by."""
+    """Write code to the cache, with the stamp of source and compiler."""
     body = stamp + code
     part = path.with_name(partial_name(path.name))
     try:
@@ -183,7 +183,7 @@ def write_code(path: Path, stamp: bytes, code: bytes) -> None:
 
 
 def _read(path: Path) -> bytes:
-    """A file of the user; a link or a file of another one is not followed."""
+    """Read a file that belongs to the user; links and files of other users are refused."""
     with os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | _BINARY), "rb") as file:
         if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
             raise PermissionError(0, "it belongs to another user", str(path))
@@ -192,7 +192,7 @@ def _read(path: Path) -> bytes:
 
 @functools.cache
 def warn_once(sentence: str) -> None:
-    """Warn once for each process."""
+    """Warn once per process."""
     warnings.warn(sentence, MachineCodeWarning, stacklevel=2)
 
 

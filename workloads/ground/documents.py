@@ -13,7 +13,7 @@ from workloads.ground.files import read_text
 
 __all__ = ["DEEPEST", "parse_json", "parse_toml", "read_json", "read_toml"]
 
-#: Levels of tables and lists in each other that are read; no file of Holdfast has more than six.
+#: Maximum nesting depth of tables and lists; no file of Holdfast has more than six levels.
 DEEPEST = 32
 
 _PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
@@ -39,12 +39,12 @@ def parse_json(text: str, path: str | Path | None = None) -> Any:
     text
         The document.
     path
-        Its file, for messages; None: it does not come from a file.
+        File of the document, for messages; None: no file.
 
     Raises
     ------
     InputError
-        If it is not JSON, or nested too deeply; gives file, line and column.
+        If it is not JSON, or nested too deeply; names file, line and column.
     """
     try:
         parsed = json.loads(text)
@@ -80,7 +80,7 @@ def _fault(path: str | Path | None, line: int | None, message: str) -> InputErro
 
 
 def _shallow(parsed: Any, path: str | Path | None) -> Any:
-    """Return the document, or raise an error if it is nested too deeply."""
+    """Return a document, or raise an error if it is nested too deeply."""
     level, depth = [parsed], 0
     while level:
         if depth > DEEPEST:

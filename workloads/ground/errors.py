@@ -46,9 +46,9 @@ __all__ = [
 
 #: Characters of a value that a message shows.
 _LONGEST = 60
-#: Our own packages: one of their modules that cannot be imported is a defect.
+#: Packages of Holdfast; a failure to import one of their modules is a defect.
 _OURS = ("holdfast", "workloads", "policies", "simulator", "experiments")
-#: Known names that a message lists; the rest are counted.
+#: Maximum number of known names in a message; it has only the number of the others.
 _MOST_NAMES = 40
 
 
@@ -83,7 +83,7 @@ def _quote(value: object, depth: int) -> str:
 
 
 def installation(extra: str) -> str:
-    """The command that installs what an extra of Holdfast needs.
+    """The command that installs the packages of an extra of Holdfast.
 
     >>> installation("study")
     'pip install "holdfast[study]"'
@@ -108,7 +108,7 @@ def error_sentence(error: BaseException) -> str:
     if isinstance(error, ImportError) and is_foreign(error):
         return f"a package that Holdfast needs cannot be imported: {reason}: install Holdfast again"
     if _is_dead_worker(error):
-        return "a worker died, perhaps for want of memory: use fewer workers"
+        return "a worker died, possibly out of memory: use fewer workers"
     if is_foreign(error):
         return f"the system refuses: {reason}"
     return f"a defect of Holdfast or of a plug-in: {reason}"
@@ -130,7 +130,7 @@ def is_foreign(error: BaseException) -> bool:
 
 
 def _is_dead_worker(error: BaseException) -> bool:
-    # By its name: the class is in a package that only sweeps import.
+    # The class is compared by name, because its package is imported only for sweeps.
     return any(kind.__name__ == "BrokenProcessPool" for kind in type(error).__mro__)
 
 
@@ -138,7 +138,7 @@ class HoldfastError(Exception):
     """Root of all errors raised on purpose."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # A worker process sends its error as it is: by default Python would make it again from the sentence alone.
+        # Errors of worker processes keep their attributes; by default, Python would pass only the message to __init__.
         return _as_it_was, (type(self), self.args, self.__dict__)
 
 
@@ -158,7 +158,7 @@ class ParameterError(InputError):
     Parameters
     ----------
     parameter
-        Its name as the user wrote it.
+        Name of the parameter as the user wrote it.
     legal
         The legal values, as a phrase.
     received
@@ -178,11 +178,11 @@ class UnknownNameError(InputError):
     Parameters
     ----------
     kind
-        Kind of thing that the name refers to, e.g. ``"mechanism"``.
+        Kind of object, e.g. ``"mechanism"``.
     received
         The received name.
     known
-        The names that are registered.
+        The registered names.
     """
 
     def __init__(self, kind: str, received: str, known: Iterable[str]) -> None:
@@ -204,16 +204,16 @@ class TraceError(InputError):
     path
         The file.
     line
-        Its line, counted from 1; None if the whole file is meant.
+        Number of the line, from 1; None: the whole file.
     message
         The fault and the legal values.
     advice
-        What to do about it, if the message does not imply it.
+        Remedy, if the message does not imply it.
 
     Attributes
     ----------
     fault
-        The error without the advice, for callers that do it themselves.
+        The sentence without the advice, for callers that apply the remedy.
     """
 
     def __init__(self, path: str | Path, line: int | None, message: str, advice: str = "") -> None:
@@ -228,7 +228,7 @@ class TraceError(InputError):
 
 
 class OutputError(InputError):
-    """A result cannot be written where it should go."""
+    """An output cannot be written to its path."""
 
 
 class FormatWarning(UserWarning):

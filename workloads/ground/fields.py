@@ -12,9 +12,9 @@ from workloads.ground.numbers import decimal, integer
 
 __all__ = ["LARGEST_WHOLE", "Columns", "number", "seconds_of_date", "whole"]
 
-#: The largest whole number of a table: ids have 64 bits in other tools, too.
+#: The largest whole number of a table; other tools also limit ids to 64 bits.
 LARGEST_WHOLE = 2**63 - 1
-#: No number has more characters; longer ones need not be converted to see that.
+#: Maximum number of characters of a number; longer texts are rejected without a slow conversion.
 _LONG = 1000
 
 
@@ -31,7 +31,7 @@ def number(text: str, name: str) -> float:
     Raises
     ------
     ValueError
-        With a message that gives the legal values and the value.
+        If the cell is not such a number; the message has the legal values and the value.
     """
     try:
         value = decimal(text) if len(text) <= _LONG else math.nan
@@ -43,7 +43,7 @@ def number(text: str, name: str) -> float:
 
 
 def whole(text: str, name: str) -> int:
-    """A whole number of up to 64 bits, also one written as ``128.0``; see :func:`number`."""
+    """A whole number of up to 64 bits, also in a notation such as ``128.0``; see :func:`number`."""
     value = None
     if len(text) <= _LONG:
         try:
@@ -60,14 +60,14 @@ def whole(text: str, name: str) -> int:
 
 
 def seconds_of_date(text: str, name: str) -> float:
-    """An ISO date and time as seconds since 1970; without a zone it is taken as UTC.
+    """An ISO date and time as seconds since 1970; without a zone, it is read as UTC.
 
-    Such logs are in local time without naming the zone, and only differences matter.
+    Logs with such times are in local time without a named zone, and only differences matter.
 
     Raises
     ------
     ValueError
-        With a message that gives the legal values and the value.
+        If the text is not such a time; the message has a legal example and the value.
     """
     try:
         date = datetime.fromisoformat(text.strip())
@@ -82,7 +82,7 @@ class Columns:
     Parameters
     ----------
     names
-        The header row; case and blanks around a name do not matter.
+        The header row; case, and blanks around a name, are ignored.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -90,7 +90,7 @@ class Columns:
         self._places: Mapping[str, int] = {name.lower(): place for place, name in enumerate(self.names)}
 
     def find(self, *names: str) -> int | None:
-        """Place of the first of these columns that exists, or None."""
+        """Index of the first of these columns that exists, or None."""
         for name in names:
             place = self._places.get(name.lower())
             if place is not None:
@@ -98,7 +98,7 @@ class Columns:
         return None
 
     def need(self, *names: str) -> int:
-        """Place of the first of these columns that exists.
+        """Index of the first of these columns that exists.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""File input and output: whole inputs, decompressed, and outputs that appear either complete or not at all."""
+"""File input and output: inputs are read whole and decompressed; outputs appear complete or not at all."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ __all__ = [
 _BLOCK = 1 << 22
 #: Digests, by path, of the files that are written in a block of :func:`record_digests`.
 _NOTED: ContextVar[dict[str, str] | None] = ContextVar("noted", default=None)
-#: Names of files and directories that are being written, as :func:`partial_name` makes them.
+#: Temporary names of files and directories that are being written; see :func:`partial_name`.
 _PARTIAL = re.compile(r"\..+\.[0-9a-f]{8}\.part")
-#: Errors that say that written bytes are lost, not that the file system cannot report it.
+#: Errors which mean that written bytes are lost; other errors only mean that the file system cannot report it.
 _LOST = frozenset((errno.EIO, errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)))
-#: First bytes of what people hand over instead of a text, and what it is.
+#: First bytes of files that are often given instead of a text, and descriptions of such files.
 _FOREIGN = {
     b"PK\x03\x04": "a zip archive; unpack it first",
     b"BZh": "compressed by bzip2; unpack it first (gzip is read as it is)",
@@ -70,13 +70,13 @@ def read_bytes(path: str | Path) -> bytes:
     Returns
     -------
     bytes
-        Never empty.
+        The content, never empty.
 
     Raises
     ------
     TraceError
-        If the file is missing, a directory, unreadable, empty, a damaged gzip file, or larger than what is read:
-        1 GiB (:data:`workloads.ground.safe_read.LARGEST_INPUT`), of gzip beyond 64 MiB also 50 times its packed size.
+        If the file is missing, a directory, unreadable, empty, a damaged gzip file, or too large: more than 1 GiB
+        (:data:`workloads.ground.safe_read.LARGEST_INPUT`), or, for gzip, more than 64 MiB and 50 times its packed size.
     """
     with _reading(path):
         data = read_content(path)
@@ -86,12 +86,12 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def blocks_of_file(path: str | Path) -> Iterator[bytes]:
-    """The content of a plain or gzip file of any length, some whole lines at a time; their ends are ``\\n``.
+    """Iterate over a plain or gzip file of any length in blocks of whole lines; lines end with ``\\n``.
 
     Raises
     ------
     TraceError
-        If it cannot be read to its end, is empty, or is not text.
+        If the file cannot be read to its end, is empty, or is not text.
     """
     rest, blank = b"", True
     with _reading(path), Path(path).open("rb") as raw:
@@ -118,7 +118,7 @@ def blocks_of_file(path: str | Path) -> Iterator[bytes]:
 
 @contextmanager
 def _reading(path: str | Path) -> Iterator[None]:
-    """What goes wrong while a file is read, as one sentence."""
+    """Convert errors of reading a file to one sentence."""
     try:
         yield
     except FileNotFoundError:
@@ -136,7 +136,7 @@ def _reading(path: str | Path) -> Iterator[None]:
 
 
 def decode_text(data: bytes, path: str | Path) -> str:
-    """Bytes as text: UTF-8 with or without a byte order mark, else Latin-1.
+    """Decode bytes: UTF-8 with or without a byte order mark, else Latin-1.
 
     Raises
     ------
@@ -147,12 +147,12 @@ def decode_text(data: bytes, path: str | Path) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        # Old logs have names in Latin-1, which every byte is legal in.
+        # Old logs have names in Latin-1, in which every byte is legal.
         return data.decode("latin-1")
 
 
 def plain_bytes(data: bytes, path: str | Path) -> bytes:
-    """The text of :func:`decode_text` in UTF-8, for what reads bytes faster than text; lines end with ``\\n``."""
+    """The text of :func:`decode_text` in UTF-8, for parsers that are faster on bytes; lines end with ``\\n``."""
     if data.isascii():
         _check_text(data, path)
     else:
@@ -181,7 +181,7 @@ def file_sha256(path: str | Path) -> str:
     Raises
     ------
     TraceError
-        If it cannot be read.
+        If the file cannot be read.
     """
     try:
         if Path(path).is_fifo() or Path(path).is_char_device():
@@ -203,30 +203,29 @@ def atomic_open(
 ) -> AbstractContextManager[IO[Any]]:
     """Open a file for writing that appears under its name only when it is complete.
 
-    It is written under a temporary name in the same directory and renamed at the end, when it has reached the disk;
-    after an error nothing remains of it, and an existing file is unchanged. A name that ends in ``.gz`` is
-    compressed, with no time and no name inside, so that equal content makes equal bytes. Text is UTF-8 with ``\\n``
-    line ends.
+    The file is written under a temporary name in the same directory, and renamed when it has reached the disk. After an
+    error, nothing remains of it, and an existing file is unchanged. A name that ends in ``.gz`` is compressed without
+    time and name inside, so that equal content gives equal bytes. Text is UTF-8 with ``\\n`` line ends.
 
     Parameters
     ----------
     path
-        Where to. A device or a pipe (``/dev/stdout``) is written directly.
+        File to write. A device or a pipe (``/dev/stdout``) is written directly.
     mode
         ``"w"`` for text, ``"wb"`` for bytes.
     follow
-        Whether a link stays a link and its target is written. Without it, the file takes the place of the link: for
-        directories that other programs may have filled.
+        Whether to write the target of a link. If false, the file replaces the link; this is for directories to which
+        other programs may have written.
 
     Returns
     -------
     context manager
-        Mode of the file object.
+        Context manager of the file object.
 
     Raises
     ------
     OutputError
-        If it cannot be written.
+        If the file cannot be written.
     """
     return _atomic_open(path, mode, follow)
 
@@ -237,7 +236,7 @@ def _atomic_open(path: str | Path, mode: str, follow: bool) -> Iterator[IO[Any]]
     partial = target if direct else target.with_name(partial_name(target.name))
     try:
         with ExitStack() as stack:
-            # "x", not a module for temporary files: those make files that only their owner may read.
+            # Python's tempfile would create a file that only its owner may read.
             file: Any = stack.enter_context(partial.open("wb" if direct else "xb"))
             found = _NOTED.get()
             if found is not None:
@@ -253,7 +252,7 @@ def _atomic_open(path: str | Path, mode: str, follow: bool) -> Iterator[IO[Any]]
             if found is not None:
                 found[os.path.realpath(target)] = noted.digest
     except OSError as error:
-        # An error that names another file is not about this one: the caller read something meanwhile.
+        # An error that names another file comes from the block of the caller, which reads that file.
         if error.filename not in (None, str(partial), partial):
             raise
         raise OutputError(f"{path}: cannot be written: {_reason(error)}") from None
@@ -274,12 +273,12 @@ def record_digests() -> Iterator[None]:
 
 
 def written_digest(path: Path) -> str:
-    """SHA-256 of a file; one that was written in a block of :func:`record_digests` is not read for that."""
+    """SHA-256 of a file, without reading it if it was written in a block of :func:`record_digests`."""
     return (_NOTED.get() or {}).get(os.path.realpath(path)) or file_sha256(path)
 
 
 class _Noting(io.RawIOBase):
-    """A file that is written from its begin to its end, and the digest of what was written; empty after a jump."""
+    """A file that is written from start to end, with the digest of its content; the digest is empty after a seek."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -312,12 +311,12 @@ class _Noting(io.RawIOBase):
 
 
 def remove_partials(directory: str | Path) -> None:
-    """Remove what processes that were killed while they wrote have left in a directory.
+    """Remove incomplete files from a directory, which killed processes have left.
 
     Parameters
     ----------
     directory
-        A directory that no other process writes to now: files that are being written look the same.
+        A directory that no other process is writing to: its unfinished files would be removed, too.
     """
     for partial in Path(directory).iterdir():
         if _PARTIAL.fullmatch(partial.name):
@@ -328,12 +327,12 @@ def remove_partials(directory: str | Path) -> None:
 
 
 def partial_name(name: str) -> str:
-    """A hidden name for what is being written and will have that name."""
+    """A hidden temporary name for a file or directory that will be renamed to ``name``."""
     return f".{name}.{secrets.token_hex(4)}.part"
 
 
 def is_plain_name(name: object) -> bool:
-    """Whether it is the name of a file in the same directory: no path, nothing that leads elsewhere."""
+    """Whether a value is a plain file name: not a path, and no name that leads to another directory."""
     return isinstance(name, str) and name not in ("", ".", "..") and not re.search(r"[/\\\0:]", name)
 
 
@@ -346,12 +345,12 @@ def is_plain_file(path: Path) -> bool:
 
 
 def sync(path: Path) -> None:
-    """Wait until a file, or the names in a directory, have reached the disk, where the file system reports it.
+    """Wait until a file, or the names in a directory, have reached the disk, if the file system reports it.
 
     Raises
     ------
     OSError
-        If the disk is full or broken: some file systems say so only now.
+        If the disk is full or broken; some file systems report this only here.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY)
@@ -367,7 +366,7 @@ def sync(path: Path) -> None:
 
 
 def _target(path: str | Path) -> tuple[Path, bool]:
-    """Where to write, and whether directly, because it is a device or a pipe."""
+    """Path to write, and whether to write it directly because it is a device or a pipe."""
     try:
         target = Path(os.path.realpath(path))  # a link stays a link
         if target.is_dir():
@@ -391,7 +390,7 @@ def csv_rows(text: str, path: str | Path) -> Iterator[tuple[int, list[str]]]:
     Raises
     ------
     TraceError
-        If it is not CSV; gives the line.
+        If the text is not CSV; names the line.
     """
     reader = csv.reader(lines_with_ends(text), strict=True)
     line = 1

@@ -1,6 +1,6 @@
 """Import of a ``module:name`` path, also from a module in the current directory.
 
-Importing runs code. Names that come from files get here only through :func:`workloads.ground.trust.admit`.
+Importing runs code. Names from files must first pass :func:`workloads.ground.trust.admit`.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ def import_attribute(kind: str, path: str, name: str | None = None) -> Any:
     path
         The import path.
     name
-        The name that the user gave; None: the path itself.
+        Name that the user gave; None: the path.
 
     Raises
     ------
     InputError
-        If it cannot be imported, in one sentence.
+        If it cannot be imported.
     """
     module_name, _, attribute = path.partition(":")
     if not module_name or not attribute:
@@ -47,7 +47,7 @@ def import_attribute(kind: str, path: str, name: str | None = None) -> Any:
 
 
 def _reason(error: Exception) -> str:
-    """Why a module cannot be imported."""
+    """Reason why a module cannot be imported."""
     if isinstance(error, ModuleNotFoundError) and error.name is not None:
         return f"there is no module {format_value(error.name)}"
     message = " ".join(str(error).split())
@@ -55,11 +55,11 @@ def _reason(error: Exception) -> str:
 
 
 def _module(name: str) -> Any:
-    """A module by name; the current directory counts, as it does for ``python -m``, but last."""
+    """Import a module by name; like ``python -m``, also from the current directory, which is searched last."""
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        # Only if the module itself is what is missing, not one that it imports.
+        # The current directory is searched only if this module is missing, not if one of its imports is.
         if error.name is None or not (name == error.name or name.startswith(f"{error.name}.")) or "" in sys.path:
             raise
         sys.path.append("")

@@ -36,7 +36,7 @@ def component_id(job: int, component: int) -> int:
 def job_id_text(job_id: int) -> str:
     """The id as Slurm writes it: a number, ``287_1`` or ``287+1``.
 
-    Other logs than Slurm's may have numbers as large; one that is no task and no component stays a number.
+    Logs of other systems may have equally large numbers; those that are not a task or component stay numbers.
 
     >>> job_id_text(2871), job_id_text(task_id(287, 1)), job_id_text(component_id(287, 0)), job_id_text(-1)
     ('2871', '287_1', '287+0', '-1')
@@ -51,7 +51,7 @@ def job_id_text(job_id: int) -> str:
 
 
 def job_number(job_id: int) -> int:
-    """The number of a job, of a task or a component that of the whole.
+    """The number of a job; for a task or a component, that of its whole job.
 
     >>> job_number(2871), job_number(task_id(287, 1))
     (2871, 287)
@@ -65,14 +65,14 @@ def parse_job_id(text: str, name: str = "the job id") -> int:
     Parameters
     ----------
     text
-        As people write it.
+        The id in Slurm's notation.
     name
-        Its name, for the message.
+        Name of the value, for the message.
 
     Raises
     ------
     ValueError
-        With a message that gives the legal values and the value.
+        If the text is not an id; the message has the legal values and the value.
 
     Examples
     --------

@@ -25,12 +25,12 @@ def json_items(text: str, key: str, path: str | Path) -> Iterator[tuple[int, Any
     key
         Key of the list. The values of other keys are skipped.
     path
-        Its file, for the message.
+        File of the text, for messages.
 
     Yields
     ------
     line, item
-        Line of the text in which the item begins, from 1, and its value.
+        Number of the line in which an item begins, from 1, and the value of the item.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def json_items(text: str, key: str, path: str | Path) -> Iterator[tuple[int, Any
 
 
 class _Cursor:
-    """A place in a JSON text that moves forward."""
+    """A position in a JSON text that moves forward."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -73,13 +73,13 @@ class _Cursor:
         self._line = 1
 
     def next_is(self, mark: str) -> bool:
-        """Whether this character comes next, after blanks."""
+        """Whether the next character after blanks is ``mark``."""
         blanks = _BLANKS.match(self._text, self._place)
         self._place = blanks.end() if blanks else self._place
         return self._text.startswith(mark, self._place)
 
     def value(self) -> Any:
-        """The value that comes next."""
+        """Read the next value."""
         self.next_is("")
         value, self._place = self._decode(self._text, self._place)
         return value
@@ -92,7 +92,7 @@ class _Cursor:
         return self._line
 
     def parts(self, begin: str, end: str) -> Iterator[None]:
-        """Once for each part of a list or an object; the caller reads the part."""
+        """Iterate over the parts of a list or an object; the caller reads each part."""
         self._take(begin)
         more = not self.next_is(end)
         while more:
@@ -103,7 +103,7 @@ class _Cursor:
         self._take(end)
 
     def names(self) -> Iterator[str]:
-        """The names of an object; the caller reads each value."""
+        """Iterate over the names of an object; the caller reads each value."""
         for _ in self.parts("{", "}"):
             if not self.next_is('"'):
                 raise self._fault()

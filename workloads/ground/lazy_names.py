@@ -11,15 +11,15 @@ __all__ = ["late_names"]
 
 
 def late_names(package: str, places: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package.
+    """Make ``__getattr__`` and ``__dir__`` for a package.
 
     Parameters
     ----------
     package
-        Its name.
+        Name of the package.
     places
-        Module of each name. Type checkers read the same from imports under ``TYPE_CHECKING``, and should not see
-        ``__getattr__``: with it, every name would be legal and of any type.
+        Module of each public name. The package repeats these imports under ``TYPE_CHECKING`` for type checkers, and
+        hides ``__getattr__`` from them: with it, every name would be legal and of any type.
     """
 
     def load_name(name: str) -> Any:

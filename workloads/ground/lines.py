@@ -13,9 +13,9 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 def blocks_of_lines(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Some lines at a time, without their ends (``\\n``, ``\\r\\n`` or ``\\r``), and the number of the first.
+    """Iterate over blocks of lines without their ends (``\\n``, ``\\r\\n`` or ``\\r``), with the number of the first.
 
-    Not ``splitlines()``: that also breaks at form feeds, and the line numbers would not be the editor's.
+    ``splitlines()`` would also split at form feeds, so that line numbers would differ from those in an editor.
 
     >>> list(blocks_of_lines("a\\r\\nb\\n"))
     [(1, ['a', 'b', ''])]
@@ -43,5 +43,5 @@ def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def lines_with_ends(text: str) -> Iterator[str]:
-    """The lines as they stand, as a file that is opened with ``newline=""`` gives them to a reader of CSV."""
+    """Iterate over the lines with their ends, like a file opened with ``newline=""`` for a CSV reader."""
     return (match[0] for match in _LINE.finditer(text))

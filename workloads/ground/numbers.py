@@ -42,7 +42,7 @@ def decimal(text: str) -> float:
     Raises
     ------
     ValueError
-        If the text is none.
+        If the text is not a number.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def decimal(text: str) -> float:
 
 
 def is_whole(value: object, least: float = float("-inf"), *, numpy: bool = False) -> TypeGuard[int]:
-    """Whether a value is an integer of at least ``least``; numpy's integers count where ``numpy`` says so.
+    """Whether a value is an integer of at least ``least``; numpy's integers are accepted if ``numpy`` is true.
 
     >>> is_whole(3, 1), is_whole(0, 1), is_whole(True), is_whole(3.0)
     (True, False, False, False)
@@ -79,7 +79,7 @@ def check_whole(name: str, value: object, least: int, legal: str, *, numpy: bool
     Raises
     ------
     ParameterError
-        With the parameter, the legal values and the value.
+        If the value is not such an integer.
     """
     if not is_whole(value, least, numpy=numpy):
         raise ParameterError(name, legal, value)

@@ -29,7 +29,7 @@ from workloads.ground.compilation import (
 
 __all__ = ["object_code"]
 
-#: What the code of a loop may call: the rest of what LLVM names is no function of a library.
+#: Library functions that the code of a loop may call.
 _LIBRARY = frozenset({"memset", "memcpy", "memmove"})
 #: What loops may ask of the mathematical library by the names of LLVM, for which LLVM then calls a function of it.
 _MATHEMATICS = {"llvm.log10.f64": "log10"}
@@ -41,7 +41,7 @@ _engines: list[Any] = []
 
 @functools.cache
 def object_code(function: Callable[..., Any], kinds: str, *, compiles: bool = True) -> Callable[..., Any] | None:
-    """A loop as machine code.
+    """Compile a loop to machine code, or load it from the cache.
 
     Parameters
     ----------
@@ -52,21 +52,21 @@ def object_code(function: Callable[..., Any], kinds: str, *, compiles: bool = Tr
         A letter for each argument: ``n`` a whole number, ``d`` a decimal one; contiguous arrays, ``a`` of 64-bit
         integers, ``f`` of 64-bit floats, ``b`` of bytes.
     compiles
-        Whether it is compiled where it is not in the cache and cannot be kept there, which takes some seconds in each
-        process, or where it has an attribute ``slow_to_compile``.
+        Whether to compile code that is not in the cache even if this takes long: if there is no cache, so that each
+        process takes some seconds, or if the function has an attribute ``slow_to_compile``.
 
     Returns
     -------
     callable or None
-        Takes the same arguments by place, arrays also by their addresses, and does the same. None if numba is
-        missing or cannot compile it, or it is not worth compiling: the plain function gives the same results. A
-        :class:`~workloads.ground.errors.MachineCodeWarning` says what is wrong.
+        An equivalent function with positional arguments, which also accepts addresses of arrays. None if numba is
+        missing or fails, or ``compiles`` forbids it; the plain function gives the same results. Failures cause a
+        :class:`~workloads.ground.errors.MachineCodeWarning`.
     """
     try:
         import llvmlite  # type: ignore[import-untyped]
         from llvmlite import binding as llvm
 
-        version = llvmlite.__version__  # each version of numba has one of its own
+        version = llvmlite.__version__  # each version of numba needs its own version of llvmlite
     except ImportError:
         return None
     try:
@@ -99,7 +99,7 @@ def object_code(function: Callable[..., Any], kinds: str, *, compiles: bool = Tr
 
 
 def _compile(function: Callable[..., Any], kinds: str, llvm: Any, machine: Any) -> bytes | None:
-    """The name of the function and its object code; None if numba is missing, or with a warning."""
+    """Name and object code of a function; None if numba is missing, or, with a warning, if it fails."""
     try:
         text = assembly(function, kinds)
         if text is None:
@@ -110,7 +110,7 @@ def _compile(function: Callable[..., Any], kinds: str, llvm: Any, machine: Any) 
         outside -= {name for name, symbol in _MATHEMATICS.items() if llvm.address_of_symbol(symbol)}
         outside = {name for name in outside if name in _MATHEMATICS or not name.startswith("llvm.")} - _LIBRARY
         defined = [item for item in module.functions if not item.is_declaration]
-        # Others are those that it calls without having them inlined.
+        # Internal functions are called by it and not inlined.
         (name,) = (item.name for item in defined if item.linkage == llvm.Linkage.external)
         if outside:
             raise ValueError(f"it needs {', '.join(sorted(outside))}")
@@ -122,7 +122,7 @@ def _compile(function: Callable[..., Any], kinds: str, llvm: Any, machine: Any) 
 
 
 def _load(content: bytes, kinds: str, llvm: Any, machine: Any) -> Callable[..., Any] | None:
-    """The function with this name and object code."""
+    """Load the function from its name and object code."""
     name, _, code = content.partition(b"\0")
     try:
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
@@ -135,7 +135,7 @@ def _load(content: bytes, kinds: str, llvm: Any, machine: Any) -> Callable[..., 
     if not address:
         return None
     _engines.append(engine)
-    # Numba passes a place for the result and one for an exception, which is not used, before the arguments.
+    # In numba's calling convention, pointers to the result and to an (unused) exception precede the arguments.
     called = ctypes.CFUNCTYPE(
         ctypes.c_int32,
         *(ctypes.c_void_p, ctypes.c_void_p),
@@ -148,7 +148,7 @@ def _load(content: bytes, kinds: str, llvm: Any, machine: Any) -> Callable[..., 
         try:
             called(result, exception, *arguments)
         except ctypes.ArgumentError:
-            # Nothing was called: there are arrays among them.
+            # ctypes rejected the arguments before the call: some are arrays, which are converted to addresses.
             given = zip(kinds, arguments, strict=True)
             called(result, exception, *(value if kind in _TYPES else _address(value, kind) for kind, value in given))
         return spare[0]

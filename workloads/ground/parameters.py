@@ -1,7 +1,7 @@
 """Declared parameters: the field of a dataclass carries the type, unit, legal values and help text of its parameter.
 
-A field is annotated with a :class:`Parameter`, and with :class:`Values` where a plain type does not define how a value
-is written. ``experiments.option_parser`` derives the options of commands from these declarations alone:
+A field is annotated with a :class:`Parameter`, and with :class:`Values` if its type does not define the notation of
+values. ``experiments.option_parser`` derives the options of commands from these declarations alone:
 
 >>> from dataclasses import dataclass
 >>> @dataclass(frozen=True)
@@ -83,22 +83,24 @@ class Parameter:
     about
         Noun phrase or imperative, without unit and default.
     default
-        Words for what holds without the option where its value is None, or ``=`` and the value that then counts; else
-        words after the value, with the comma or colon before them.
+        If the default is None: a description of the behaviour without the option, or ``=`` and the effective value.
+        Otherwise text that follows the default, including the comma or colon.
     metavar
         Placeholder of a value; empty: that of its :class:`Values`.
     names
         Option strings; empty: ``--name`` of the field.
     short
-        A short option string beside the other, such as ``-o``.
+        Additional short option string, such as ``-o``.
     group
         Title of the group of options in the help.
     positional
-        Whether it is a word without an option string.
+        Whether the parameter is given without an option string.
     repeated
-        Whether the option may be repeated; the field is a tuple of the values.
+        Whether the option may be repeated; the field is then a tuple of values.
     names_in
         Mapping with the legal names, as ``module:name``; the help lists them. It is imported when the help is printed.
+    bare
+        Value of the option where no word follows it; empty: a word must follow.
     """
 
     about: str
@@ -110,11 +112,12 @@ class Parameter:
     positional: bool = False
     repeated: bool = False
     names_in: str = ""
+    bare: str = ""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Title of the group of a parameter, or of those parameters of a dataclass in a field that name none."""
+    """Group title of a parameter, or, on a field with a dataclass, of its parameters that have no group."""
 
     title: str
 
@@ -130,11 +133,11 @@ class Declared:
     owner
         Class of the field.
     parameter, values
-        What its annotation says; without :class:`Values` a plain type says how it is read.
+        Annotations of the field; without :class:`Values`, the type defines how a word is read.
     type
-        Its type without None.
+        Type of the field without None.
     default
-        Its default; :data:`dataclasses.MISSING`: it must be given.
+        Default of the field; :data:`dataclasses.MISSING`: the parameter is required.
     """
 
     name: str
@@ -153,17 +156,17 @@ class Declared:
 
     @property
     def checked(self) -> bool:
-        """Whether its class checks its values itself, one by one."""
+        """Whether the class of the field checks its values."""
         return hasattr(self.owner, "__post_init__") and self.default is not None
 
     @property
     def required(self) -> bool:
-        """Whether it is required."""
+        """Whether the parameter has no default."""
         return self.default is MISSING
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """Its legal values, if its type lists them."""
+        """Legal values, if the type lists them."""
         return get_args(self.type) if get_origin(self.type) is Literal else ()
 
     @property
@@ -177,7 +180,7 @@ class Declared:
 
     @property
     def help(self) -> str:
-        """Its help with unit and default; ``%(names)s`` stands for the names of ``names_in``."""
+        """Help text with unit and default; ``%(names)s`` is the placeholder for the names of ``names_in``."""
         parameter, values = self.parameter, self.values
         text = parameter.about
         if parameter.names_in:
@@ -208,7 +211,7 @@ def declared_parameters(kind: type[Any], group: str = "") -> Iterator[Declared]:
     kind
         A dataclass; fields without a :class:`Parameter` are skipped.
     group
-        Group of parameters that name none.
+        Group of parameters without one.
     """
     for _, part, own in _parts(kind):  # type: ignore[arg-type]  # a class is hashable
         if not isinstance(part, Declared):
@@ -231,7 +234,7 @@ def changed_parameters(instance: Any) -> Iterator[Declared]:
 
 @cache
 def _parts(kind: type[Any]) -> tuple[tuple[str, Any, str], ...]:
-    """Each field that is a declared parameter or a dataclass: its name, the parameter or the class, and its group."""
+    """Name, declared parameter or dataclass, and group of each field that is one of these."""
     found: list[tuple[str, Any, str]] = []
     hints = get_type_hints(kind, include_extras=True)
     for field in fields(kind):
@@ -255,12 +258,12 @@ def choices(kind: type[Any]) -> dict[str, tuple[str, ...]]:
 
 
 def check_choices(instance: Any) -> None:
-    """Reject a value that is not among the legal values of its field.
+    """Check the fields of a dataclass that list their legal values.
 
     Raises
     ------
     ParameterError
-        Naming the field and the legal values.
+        If a value is not legal; names the field and the legal values.
     """
     for name, legal in choices(type(instance)).items():  # type: ignore[arg-type]
         if getattr(instance, name) not in legal:
@@ -279,7 +282,7 @@ def _either(legal: tuple[str, ...]) -> str:
 
 
 def type_parts(hint: Any) -> tuple[Any, list[Any]]:
-    """Take an annotation apart: a type without None and annotations, and the annotations."""
+    """Split an annotated type into the type without None, and its annotations."""
     if get_origin(hint) is Annotated:
         inner, *notes = get_args(hint)
         plain, others = type_parts(inner)

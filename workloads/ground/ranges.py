@@ -31,11 +31,11 @@ class Range:
     least, most
         Bounds, both finite.
     above
-        Whether the value must be above ``least``, not only at least that.
+        Whether ``least`` itself is excluded.
     whole
-        Whether it must be a whole number.
+        Whether the value must be a whole number.
     or_zero
-        Whether 0 is legal, too, which stands for "off".
+        Whether 0 is also legal and means "off".
     unit
         Unit, e.g. ``"s"``; empty: none.
 
@@ -64,10 +64,10 @@ class Range:
         Raises
         ------
         ParameterError
-            With the parameter, the legal values and the value.
+            If the value is not in the range.
         """
         right = is_whole(value, numpy=True) or (not self.whole and is_number(value))
-        # Compared, not converted: a whole number of 400 digits is no float. NaN is in no range.
+        # Values are compared without conversion, because an integer of 400 digits has no float. NaN is in no range.
         if not (right and (self._holds(cast(float, value)) or (self.or_zero and value == 0))):
             raise ParameterError(name, str(self), value if text is None else text)
 
@@ -79,24 +79,24 @@ def _plain(number: float) -> str:
     return f"{number:,.6f}".rstrip("0").rstrip(".") if 1e-6 <= abs(number) <= 1e15 or number == 0 else f"{number:g}"
 
 
-#: A duration that policies divide by or count with.
+#: Duration for divisors and multiples in policies.
 DURATION = Range(1 / SECOND, LARGEST_TIME, unit="seconds")
-#: The same, where 0 means that there is none.
+#: Duration for which 0 means that there is none.
 PATIENCE = Range(1 / SECOND, LARGEST_TIME, or_zero=True, unit="seconds")
-#: Any number of a plug-in that declares no range: its square, and the sum of many, is still a number.
+#: Range of parameters of plug-ins that declare none: squares, and sums of many squares, do not overflow.
 PLAIN = Range(-1e100, 1e100)
 
 
 def legal(**ranges: Range) -> Callable[[T], T]:
     """Declare the legal ranges of parameters of a dataclass or of a function.
 
-    A dataclass checks them when it is made, before its own ``__post_init__``: the decorator stands below
-    ``@dataclass``. A function checks them when it is called; None stands for a parameter that is not given.
+    A dataclass checks them when an instance is made, before its own ``__post_init__``; the decorator must be below
+    ``@dataclass``. A function checks them when it is called, except parameters that are None.
 
     Parameters
     ----------
     **ranges
-        Ranges by the names of the parameters.
+        Range of each parameter, by name.
 
     Examples
     --------

@@ -26,11 +26,11 @@ __all__ = ["Known", "Registry", "check_function", "function_adapter", "parse_par
 
 T = TypeVar("T")
 
-#: The packages of the built-in plug-ins.
+#: Packages of the built-in plug-ins.
 _OURS = ("workloads", "policies", "simulator", "experiments")
 
 
-#: Kinds of the plug-ins that are built in, by the class of an object, or by the function.
+#: Kinds of each built-in plug-in, by the identity of its function or class.
 _KINDS: dict[int, set[str]] = {}
 
 
@@ -46,7 +46,7 @@ class Known(NamedTuple):
     parameters
         Parameters with their defaults.
     origin
-        ``built in``, the package that it comes from, or the module that has added it.
+        ``built in``, the package that provides it, or the module that added it.
     usable
         Whether it can be loaded.
     """
@@ -66,17 +66,17 @@ class Registry(Generic[T]):
     kind
         Kind of plug-in, for error messages.
     group
-        Entry points of this group are found, too; empty: none are.
+        Group of entry points to search; empty: none.
     adapt
-        Converts a plug-in to the type of the registry, e.g. wraps a plain function; raises
-        :class:`~workloads.ground.errors.InputError` if it cannot be one.
+        Function that converts a plug-in to the type of the registry, e.g. wraps a plain function; raises
+        :class:`~workloads.ground.errors.InputError` if it cannot.
     """
 
     def __init__(self, kind: str, group: str = "", adapt: Callable[[Any], T] | None = None) -> None:
         self.kind = kind
         self.group = group
         self._adapt = adapt
-        # Stored unwrapped, so that parameters are those of the plug-in, not of its wrapper.
+        # Plug-ins are stored without wrappers, so that their parameters are visible.
         self._known: dict[str, Any] = {}
         self._about: dict[str, str] = {}
         self._origins: dict[str, str] = {}
@@ -91,7 +91,7 @@ class Registry(Generic[T]):
         Parameters
         ----------
         name
-            Without blanks and colons, which separate parameters and import paths.
+            Name without blanks and colons, which separate parameters and import paths.
         plugin
             The plug-in; a class is instantiated with the defaults of its parameters.
         about
@@ -121,23 +121,23 @@ class Registry(Generic[T]):
         return plugin
 
     def alias(self, name: str, path: str, about: str) -> None:
-        """Give a name to a plug-in of ours that needs parameters; it is imported when it is used.
+        """Give a name to a built-in plug-in that needs parameters; it is imported at its first use.
 
-        It is listed, but is not among the names that can be used as they are.
+        The name is listed, but iteration skips it, because it cannot be used without parameters.
 
         Parameters
         ----------
         name
-            Without blanks and colons.
+            Name without blanks and colons.
         path
             ``module:name`` of a dataclass.
         about
-            One line on it.
+            One-line description.
         """
         self._aliases[name] = (path, about)
 
     def forget(self, name: str) -> None:
-        """Take a name out again, e.g. after a test."""
+        """Remove a name, e.g. after a test."""
         for known in (self._known, self._about, self._origins):
             known.pop(name, None)
 
@@ -162,7 +162,7 @@ class Registry(Generic[T]):
         return len(self._known)
 
     def __iter__(self) -> Iterator[str]:
-        """The names that have been added; entry points are not looked for."""
+        """Iterate over the added names, without entry points."""
         return iter(self._known)
 
     def adapt(self, plugin: Any) -> T:
@@ -177,12 +177,12 @@ class Registry(Generic[T]):
         return self._adapt_plugin(name, _instance(self.kind, name, plugin))
 
     def only_here(self, text: str) -> bool:
-        """Whether a name was added in this process, so that other processes do not know it."""
+        """Whether a name was added in this process only, so that worker processes do not know it."""
         name = text.split()[0] if text.split() else ""
         return name in self._known and not _is_ours(self._origins[name])
 
     def module_name(self, text: str) -> str | None:
-        """The module of a plug-in that is found by import path or entry point; None: it was added under its name."""
+        """The module of a plug-in from an import path or entry point; None: the plug-in was added by name."""
         name = text.split()[0] if text.split() else ""
         if name in self._known or name in self._aliases:
             return None
@@ -236,7 +236,7 @@ class Registry(Generic[T]):
     def _entry_points(self) -> dict[str, Any]:
         if not self.group:
             return {}
-        # Looking at all installed packages takes some milliseconds: only names that were not added come here.
+        # The search of all installed packages takes some milliseconds, and is needed only for names not added.
         from importlib.metadata import entry_points
 
         return {item.name: item for item in entry_points(group=self.group)}
@@ -255,7 +255,7 @@ class Registry(Generic[T]):
     def _with_parameters(self, name: str, plugin: Any, words: list[str]) -> Any:
         legal = plugin_parameters(plugin)
         if not legal:
-            raise InputError(f"the {self.kind} {name} has no parameters, and {' '.join(words)!r} came")
+            raise InputError(f"the {self.kind} {name} has no parameters, but {' '.join(words)!r} was given")
         values: dict[str, Any] = {}
         for word in words:
             key, mark, value = word.partition("=")
@@ -273,7 +273,7 @@ def _identity(plugin: object) -> int:
 
 
 def function_adapter(*arguments: str) -> Callable[[Any], Any]:
-    """Make the ``adapt`` of a registry of functions; one phrase describes each argument of a plug-in."""
+    """Make the ``adapt`` of a registry of functions; ``arguments`` are phrases for the arguments of a plug-in."""
 
     def adapt(plugin: Any) -> Any:
         check_function(plugin, *arguments)
@@ -283,14 +283,14 @@ def function_adapter(*arguments: str) -> Callable[[Any], Any]:
 
 
 def check_function(plugin: object, *arguments: str, method: str = "") -> None:
-    """Reject an object that is not a function of these arguments, or is a function of Python itself.
+    """Reject an object that is not a function of these arguments, or that is a function of Python's library.
 
     Parameters
     ----------
     plugin
-        What an import path or a package has named.
+        Object from an import path or an entry point.
     *arguments
-        A phrase for each argument with which it is called, e.g. ``"the view"``.
+        Phrase for each argument of the call, e.g. ``"the view"``.
     method
         The method to check; empty: the plug-in itself is called.
 
@@ -312,7 +312,7 @@ def check_function(plugin: object, *arguments: str, method: str = "") -> None:
 def _takes(function: Callable[..., Any], count: int) -> bool:
     """Whether an object can be called with this number of positional arguments, as far as its signature is known."""
     for plain, own in ((function, 0), (getattr(function, "__func__", None), 1), (type(function).__call__, 1)):
-        # The signature of a function belongs to the program: an instance of a plug-in is new in each run.
+        # The cache uses functions as keys, which stay the same, while each run has new instances of a plug-in.
         if inspect.isfunction(plain):
             return _accepts(plain, count + own)
     return _accepts.__wrapped__(function, count)
@@ -371,7 +371,7 @@ def parse_parameter(plugin: object, parameter: str, text: str) -> Any:
     Raises
     ------
     ParameterError
-        If it is not.
+        If the value is not in that range.
     """
     if isinstance(getattr(plugin, parameter, None), bool) and text in ("true", "false"):
         return text == "true"
@@ -392,7 +392,7 @@ def _is_ours(module: str) -> bool:
 
 
 def _first_line(plugin: Any) -> str:
-    """The first sentence of a docstring; that of a dataclass's own, not the one that dataclasses makes up."""
+    """First sentence of a docstring; empty for the docstring that ``dataclasses`` generates."""
     text = getattr(plugin, "__doc__", None) or ""
     kind = plugin if isinstance(plugin, type) else type(plugin)
     if is_dataclass(kind) and text.startswith(f"{kind.__name__}("):

@@ -23,14 +23,14 @@ __all__ = ["Codes", "ColumnRows", "Rows", "as_column"]
 Row = TypeVar("Row")
 Column = NDArray[Any]
 
-#: Rows that are made at a time while one goes through all of them.
+#: Number of rows that iteration makes at a time.
 _BLOCK = 4096
-#: What numpy keeps of each kind of column; texts and members are numbers of names.
+#: Type of numpy for each kind of column; texts and enumeration members are stored as indices.
 _DTYPES = {"whole": np.int64, "time": np.float64, "flag": np.bool_, "text": np.int32, "number": np.object_}
 
 
 class ColumnRows(Sequence[Row]):
-    """A sequence of rows over columns; a class of its own says how many rows there are, and makes them."""
+    """A sequence of rows over columns; a subclass defines the number of rows, and makes them."""
 
     @abstractmethod
     def _make_rows(self, rows: slice) -> list[Row]:
@@ -54,23 +54,23 @@ class ColumnRows(Sequence[Row]):
 class Rows(ColumnRows[Row]):
     """A sequence of rows; a subclass sets the dataclass of a row, and the kind of each of its fields.
 
-    It is made from rows or from columns, and computes the other form on demand. A column may be missing if all its
-    values are the default of its field.
+    A sequence is made from rows or from columns, and computes the other form on demand. A column is optional if all its
+    values are the default of the field.
 
     Parameters
     ----------
     rows
         Rows, which are stored unchanged.
     columns
-        Columns by the names of the fields, instead of rows.
+        Columns by field name, instead of rows.
     names
         Texts; text columns hold indices into them.
 
     Attributes
     ----------
     kinds
-        By field: ``whole`` 64-bit integers, ``time`` floats with NaN for None, ``flag`` booleans, ``text`` places of
-        ``names``, ``number`` whole numbers or None (objects), or an enumeration, of which the places are kept.
+        Kind of each field: ``whole`` 64-bit integers, ``time`` floats with NaN for None, ``flag`` booleans, ``text``
+        indices into ``names``, ``number`` whole numbers or None (objects), or an enumeration, stored as indices.
     """
 
     row: ClassVar[type]
@@ -86,7 +86,7 @@ class Rows(ColumnRows[Row]):
 
     @property
     def columns(self) -> Mapping[str, Column]:
-        """The columns that hold more than defaults, by field.
+        """Columns with values other than defaults, by field.
 
         Raises
         ------
@@ -104,16 +104,16 @@ class Rows(ColumnRows[Row]):
 
     @property
     def is_columns(self) -> bool:
-        """Whether it was made from columns, which are then cheaper to read than rows."""
+        """Whether the sequence was made from columns, which are then cheaper to read than rows."""
         return self._is_columns
 
     @classmethod
     def of(cls, rows: Iterable[Row]) -> Self:
-        """These rows; themselves, if they are of the class."""
+        """Convert rows to this class; an instance is returned unchanged."""
         return rows if isinstance(rows, cls) else cls(rows)
 
     def rows(self) -> list[Row]:
-        """All rows, which are made once and kept."""
+        """List of all rows, made at the first call and cached."""
         if self._rows is None:
             self._rows = list(self)
         return self._rows
@@ -125,10 +125,16 @@ class Rows(ColumnRows[Row]):
             return found
         kind, default = self.kinds[name], _defaults(self.row)[name]
         if kind == "text":
-            return np.full(len(self), self._code(default), np.int32)
+            return np.full(len(self), self.code(default), np.int32)
         if default is None and kind != "number":
             default = np.nan if kind == "time" else 0
         return np.full(len(self), default, _DTYPES.get(kind, np.int8))
+
+    def code(self, text: str) -> int:
+        """The number of a text in columns of texts, which is added to the names if it is new."""
+        if text not in self.names:
+            self._names = [*self._names, text]
+        return self._names.index(text)
 
     def texts(self, name: str) -> list[str]:
         """The texts of a column of texts."""
@@ -152,7 +158,7 @@ class Rows(ColumnRows[Row]):
         return bool(column.any())
 
     def select(self, places: Column | slice) -> Self:
-        """Some of the rows, by a mask, by places or by a slice."""
+        """Select rows by a mask, by indices or by a slice."""
         if not self._is_columns:
             given = self._rows or []
             if isinstance(places, slice):
@@ -162,9 +168,33 @@ class Rows(ColumnRows[Row]):
         return self._from_columns({name: column[places] for name, column in self.columns.items()})
 
     def with_columns(self, **columns: Column | None) -> Self:
-        """The same rows with other columns; None: with defaults."""
+        """Replace columns; None: by defaults."""
         kept = {**self.columns, **columns}
         return self._from_columns({name: column for name, column in kept.items() if column is not None})
+
+    def insert(self, places: Column, others: Self) -> Self:
+        """These rows with others among them.
+
+        Parameters
+        ----------
+        places
+            Before which of these rows each of the others stands, ascending, shape (others,).
+        others
+            Rows of the same class.
+        """
+        numbers = {name: number for number, name in enumerate(self.names)}
+        codes = [numbers.setdefault(name, len(numbers)) for name in others.names]
+        recoded = np.array(codes, np.int32)
+        found = type(self)((), self.columns, list(numbers))
+        columns = {}
+        for name, kind in self.kinds.items():
+            if name in self.columns or name in others.columns:
+                added = others.column(name)
+                if kind == "text":
+                    # The default may be a text that is new to either of them.
+                    added = recoded[added] if name in others.columns else np.full(len(others), found.code(""), np.int32)
+                columns[name] = np.insert(found.column(name), places, added)
+        return type(self)((), columns, found.names)
 
     def __len__(self) -> int:
         if self._rows is not None or self._columns is None:
@@ -199,19 +229,13 @@ class Rows(ColumnRows[Row]):
         return f"{type(self).__name__}({len(self):,} rows)"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The rows that were made of columns are made again.
+        # Cached rows are not pickled, because they can be made again from columns.
         if not self._is_columns:
             return type(self), (self._rows,)
         return type(self), ((), self._columns, self._names)
 
     def _from_columns(self, columns: Mapping[str, Column]) -> Self:
         return type(self)((), columns, self._names)
-
-    def _code(self, text: str) -> int:
-        """The place of a text among the names."""
-        if text not in self._names:
-            self._names = [*self._names, text]
-        return self._names.index(text)
 
     def _make_rows(self, rows: slice) -> list[Row]:
         """Make the rows of these places."""
@@ -257,12 +281,12 @@ class Rows(ColumnRows[Row]):
 
 
 class Codes:
-    """Texts of which many are equal, each as a number.
+    """A table that assigns a number to each distinct text.
 
     Attributes
     ----------
     names
-        Each text once, in the order in which they came.
+        Distinct texts in order of first appearance.
     """
 
     def __init__(self) -> None:
@@ -279,7 +303,7 @@ class Codes:
         return found
 
     def of_numbers(self, numbers: Column) -> Column:
-        """The numbers of the texts that whole numbers are written as; of a negative one that of the empty text."""
+        """Numbers of the decimal texts of integers; negative integers count as the empty text."""
         largest = int(numbers.max(initial=0))
         if largest >= _TABLE:
             found, places = np.unique(numbers, return_inverse=True)
@@ -291,7 +315,7 @@ class Codes:
             known[: len(self._of_numbers) - 1] = self._of_numbers[:-1]
             known[-1] = self._of_numbers[-1]
             self._of_numbers = known
-        # The last place is that of negative ones.
+        # The last element of the table is for negative integers.
         places = np.where(numbers < 0, len(known) - 1, numbers)
         codes: Column = known[places]
         if int(codes.min(initial=0)) < 0:
@@ -302,12 +326,12 @@ class Codes:
         return codes
 
 
-#: Numbers below it are looked up in a table.
+#: Integers below this bound are looked up in a table.
 _TABLE = 1 << 20
 
 
 def as_column(values: Sequence[Any], kind: Any, codes: Codes) -> Column:
-    """Values of a field as a column of that kind (:class:`Rows`)."""
+    """Convert values of a field to a column of a kind (see :class:`Rows`)."""
     if kind == "text":
         return np.array(list(map(codes.code, values)), np.int32)
     if kind == "whole":
@@ -325,5 +349,5 @@ def as_column(values: Sequence[Any], kind: Any, codes: Codes) -> Column:
 
 @cache
 def _defaults(row: type) -> Mapping[str, Any]:
-    """The fields of a dataclass in their order, with their defaults."""
+    """Default of each field of a dataclass, in the order of the fields."""
     return {field.name: None if field.default is MISSING else field.default for field in fields(row)}

@@ -15,15 +15,15 @@ from typing import IO
 
 __all__ = ["LARGEST_INPUT", "TooLargeError", "read_content"]
 
-#: The most that is read of one input, unpacked [bytes].
+#: Maximum size of one input after decompression [bytes].
 LARGEST_INPUT = 1 << 30
-#: What may unpack to this is no bomb, however well it is packed [bytes]; logs are packed to a fifth.
+#: Decompressed size up to which any compression ratio is accepted [bytes]; logs are compressed to a fifth.
 _HARMLESS = 64 << 20
 _RATIO = 50
 
 _GZIP = b"\x1f\x8b"
 _PARQUET = b"PAR1"
-#: Small, because what zlib leaves over of a piece is copied.
+#: Bytes of a piece; small, because zlib copies the unused rest of a piece.
 _PIECE = 1 << 16
 
 
@@ -42,9 +42,9 @@ def read_content(path: str | Path) -> bytes:
     Raises
     ------
     TooLargeError
-        If it holds more than :data:`LARGEST_INPUT`, or unpacks to more than 64 MiB and 50 times its own size.
+        If the content is larger than :data:`LARGEST_INPUT`, or than both 64 MiB and 50 times the compressed size.
     OSError, EOFError, zlib.error
-        If it cannot be read, or is a damaged gzip file (the latter two).
+        If the file cannot be read (OSError), or is a damaged gzip file (the other two).
     """
     with Path(path).open("rb") as file:
         status = os.fstat(file.fileno())
@@ -78,7 +78,7 @@ def _unpack(file: IO[bytes], piece: bytes) -> Iterator[bytes]:
         packed += len(piece)
         while piece:
             if fresh:
-                # Zeros may fill the rest of a block.
+                # Zeros may pad the end of a file.
                 piece = piece.lstrip(b"\0")
                 if not piece:
                     break

@@ -17,14 +17,14 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     Parameters
     ----------
     seed
-        The one seed of the experiment, >= 0.
+        Seed of the experiment, >= 0.
     *names
         Name of the random choice, e.g. ``"types"``.
 
     Returns
     -------
     numpy.random.Generator
-        The same for the same arguments, on every machine; independent for others.
+        Generator that is equal for equal arguments on every machine, and independent for different arguments.
 
     Examples
     --------
@@ -33,6 +33,6 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     >>> bool(stream(7, "types").random() == stream(7, "notices").random())
     False
     """
-    # The text of the name is the entropy: unlike hash() it is the same in every process.
+    # The name is encoded as bytes of entropy; hash() would differ between processes.
     key = "/".join(str(name) for name in names).encode()
     return np.random.default_rng(np.random.SeedSequence([seed, len(key), *key]))

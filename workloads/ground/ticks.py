@@ -11,7 +11,7 @@ from workloads.ground.units import SECOND, to_ticks
 
 __all__ = ["in_ticks", "list_in_ticks"]
 
-#: Up to here a whole number of ticks is the same as a float.
+#: Largest time for which every number of ticks is exact as a float [s].
 _EXACT = 2**53 // SECOND
 
 

@@ -18,13 +18,13 @@ from workloads.ground.errors import TraceError, format_value
 
 __all__ = ["Trusting", "admit", "is_trusted", "trust"]
 
-#: Whether files may name code. Each thread has its own, which is False at first.
+#: Whether files may name code; each thread has its own value, initially False.
 _TRUSTED: ContextVar[bool] = ContextVar("trusted", default=False)
 
 
 @contextmanager
 def trust(given: bool = True) -> Iterator[None]:
-    """Let the files that are read in this block name plug-ins by import path, which runs their code.
+    """Allow files that are read in this block to name plug-ins by import path, which runs their code.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ def trust(given: bool = True) -> Iterator[None]:
 
     Notes
     -----
-    It holds in the calling thread, and in the worker processes that sweeps, forecasts and reproductions start within
-    the block. The command line has the option ``--trust`` for it.
+    Trust applies to the calling thread, and to worker processes that sweeps, forecasts and reproductions start within
+    the block. The corresponding option of the command line is ``--trust``.
 
     Examples
     --------
@@ -67,15 +67,14 @@ def admit(kind: str, name: str, path: str | Path, line: int | None = None, *, ke
     kind
         Kind of plug-in, e.g. ``order``.
     name
-        The name, with its parameters; several in one text count as one name. Whatever has a colon may be an import
-        path.
+        Name with parameters, or several names in one text. A name with a colon may be an import path.
     path, line, key
         Location of the name, for the message.
 
     Raises
     ------
     TraceError
-        If it may be an import path and files are not trusted (:func:`trust`).
+        If the name may be an import path and files are not trusted (:func:`trust`).
     """
     if ":" in name and not is_trusted():
         raise TraceError(

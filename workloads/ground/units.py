@@ -1,7 +1,7 @@
 """Time units: the tick of the simulated clock, and the notation of durations.
 
 Jobs use seconds. The simulated clock counts integer **ticks** of one microsecond, so that equal instants compare equal
-and sums do not drift (docs/model.md, "Readings that are not parameters"). Policies see ticks, too.
+and sums do not drift (docs/model.md, "Readings that are not parameters"). Policies also use ticks.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ __all__ = [
 
 #: Ticks in a second.
 SECOND = 1_000_000
-#: The largest time of any input [s], some 31,700 years: sums of a few of them are below the 2^63 ticks of tables.
+#: The largest time of any input [s], about 31,700 years: sums of a few such times are below 2^63 ticks.
 LARGEST_TIME = 1e12
 #: Shorter durations round to zero ticks [s].
 SHORTEST_TIME = 0.5 / SECOND
-#: How messages say what is legal: of durations, of those that may be 0, and of times on a clock.
+#: Legal values in messages: of durations, of durations that may be 0, and of times on a clock.
 DURATIONS = f"from {1 / SECOND:f} to {LARGEST_TIME:,.0f} s"
 COSTS = f"from 0 to {LARGEST_TIME:,.0f} s"
 TIMES = f"from {-LARGEST_TIME:,.0f} to {LARGEST_TIME:,.0f} s"
-#: The largest machine, and job, in nodes or processors.
+#: Largest size of a machine or a job, in nodes or processors.
 LARGEST_SIZE = 1_000_000_000
 
 _UNITS = {
@@ -103,12 +103,12 @@ def parse_duration(text: str | float, parameter: str = "duration", most: float =
     Parameters
     ----------
     text
-        A number with one of the units us, ms, s, m (min), h, d, w, y (365 d); a bare number is seconds. Several may
-        follow each other (``1h30m``).
+        A number with one of the units us, ms, s, m (min), h, d, w, y (365 d), or several in sequence (``1h30m``); a
+        number without a unit is in seconds.
     parameter
-        The name used in the error message.
+        Name of the parameter, for the message.
     most
-        The largest that is legal [s].
+        Largest legal duration [s].
 
     Returns
     -------

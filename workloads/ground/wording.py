@@ -6,13 +6,13 @@ import re
 
 __all__ = ["in_unit", "sizes_in_words", "span_of_sizes"]
 
-#: The word, and not a part of an option, a file name, a column or a key.
+#: The word "node" as a word of its own, not as a part of an option, a file name, a column or a key.
 _WORD = re.compile(r"(?<![\w.=/-])([Nn])ode(s?)(?!\.\w|[\w=/])")
 _HOURS = re.compile(r"(?<!\w)(k?)Nh(?!\w)")
 
 
 def in_unit(text: str, unit: str) -> str:
-    """A text about nodes in the unit of a log.
+    """Convert a text about nodes to the unit of a log.
 
     Parameters
     ----------

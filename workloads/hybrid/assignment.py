@@ -1,8 +1,8 @@
 """Assignment of job types, overheads and notices to the jobs of a trace that does not record them.
 
 Source: Fan et al., IPDPS 2022, sections IV-A and IV-B; docs/model.md, "The model, and the choices it makes", gives our
-reading of them. Every random choice has its own stream with one draw per group or job, whether it is needed or not: two
-workloads with the same seed that differ in one parameter differ only in what that parameter decides.
+reading of them. Every random choice has its own stream with one draw per group or job, also for those that do not need
+it. Workloads with the same seed that differ in one parameter thus differ only in what that parameter decides.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from workloads.table.jobs import Jobs
 
 __all__ = ["Assignment", "as_rigid", "assign"]
 
-#: Places of the types in :class:`~workloads.table.job.JobType`.
+#: Indices of the types in :class:`~workloads.table.job.JobType`.
 _RIGID, _ON_DEMAND, _MALLEABLE, _STOCHASTIC = range(len(JobType))
 
 
 def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0, **changes: Any) -> Jobs:
-    """Give each job of a trace its type, its overheads and its notice.
+    """Assign a type, overheads and a notice to each job of a trace.
 
     Parameters
     ----------
     trace
         A trace with a known machine size.
     parameters
-        Parameters of the assignment; those of the paper by default.
+        Parameters of the assignment; by default those of the paper.
     seed
         Seed of the random choices, >= 0.
     **changes
@@ -47,9 +47,10 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
     Returns
     -------
     Jobs
-        In the order of the trace. Times are multiples of a tick. Job ids are the trace's if they are unique, else
-        1, 2, ... for all. The notice of a job that arrives at the start of the trace lies before its first submit.
-        :func:`workloads.hybrid.type_balance.imbalance` says where one group has most of the jobs, or a type has none.
+        Jobs in the order of the trace. Times are multiples of a tick. Job ids are those of the trace if they are
+        unique, else 1, 2, ... for all jobs. A job that arrives at the start of the trace has a notice before the first
+        submit. :func:`workloads.hybrid.type_balance.imbalance` detects a group with most of the jobs, and types without
+        jobs.
 
     Raises
     ------
@@ -72,7 +73,7 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
     names, groups = job_groups(trace, how.group_by)
     types = _types(trace, trace.nodes, groups, how, seed)
     setups = stream(seed, "overheads").random(count)
-    # One column for each use, and the category apart: a mix never moves the times of another category.
+    # Each use has its own column, and categories their own stream: another mix changes categories but no times.
     categories = stream(seed, "notices").random(count)
     moments = stream(seed, "notices", "times").random((count, 3))
     shares = notice_shares(how.notice_mix)
@@ -81,11 +82,11 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
     made = TypedJobs(trace.jobs)
     made.kinds = types
     running = ~np.isnan(trace.jobs.column("running_since"))
-    # The reservations so far of a stochastic job that runs already are not known: it runs on as a rigid one.
+    # The past reservations of a stochastic job that already runs are unknown, so that it continues as a rigid job.
     made.be(running & (types == _STOCHASTIC), RIGID)
     rigid, urgent, malleable, unknown = (made.kinds == place for place in range(len(JobType)))
     if urgent.any():
-        # Such a job arrives when it can start; an earlier hold is not part of an urgent request.
+        # An on-demand job arrives when it is eligible: a hold before that is not part of an urgent request.
         made.come_when_eligible(urgent)
         new = urgent & ~running
         notice, arrival, noticed, comes = notice_times(
@@ -115,7 +116,7 @@ def as_rigid(trace: Trace) -> Jobs:
     Returns
     -------
     Jobs
-        In the order of the trace; job ids as in :func:`assign`.
+        Jobs in the order of the trace; job ids as in :func:`assign`.
     """
     return TypedJobs(trace.jobs).jobs()
 
@@ -129,15 +130,16 @@ def _replace_parameters(parameters: Assignment, changes: dict[str, Any]) -> Assi
 
 
 def _types(trace: Trace, nodes: int, groups: NDArray[np.int64], how: Assignment, seed: int) -> NDArray[np.int8]:
-    """The type of each job, as its place in JobType, shape (n,)."""
+    """The type of each job as its index in JobType, shape (n,)."""
     draws = stream(seed, "types").random(int(groups.max(initial=-1)) + 1)
     unknown = stream(seed, "types", "stochastic").random(len(draws))
     on_demand, rigid, malleable = how.shares
     of_group = np.where(draws < on_demand, _ON_DEMAND, np.where(draws < on_demand + rigid, _RIGID, _MALLEABLE))
-    # A stream of its own: the other groups stay what they are when the share changes, and the same groups come first.
+    # A separate stream: another share leaves the types of other groups unchanged, and a larger share includes the
+    # groups of a smaller one.
     of_group = np.where(unknown < how.stochastic_share, _STOCHASTIC, of_group)
-    # A project of large on-demand jobs is split job by job, as the paper's "randomly reassign" says. Where both other
-    # shares are 0 there is no proportion to keep, and the job is rigid.
+    # Large jobs of on-demand projects get another type job by job (the paper: "randomly reassign"). If both other
+    # shares are 0, such jobs are rigid.
     rigid_share = rigid / (rigid + malleable) if rigid + malleable > 0 else 1.0
     large = stream(seed, "types", "large").random(len(trace.jobs))
     types = of_group[groups]

@@ -1,7 +1,7 @@
 """Checkpoints of rigid jobs: their cost, their interval, and their number in a run.
 
 Sources: Daly 2006 (a higher order estimate of the optimum checkpoint interval); Fan et al., IPDPS 2022, section IV-B.
-Counts of checkpoints are computed in ticks, so that all counts for one run agree.
+Numbers of checkpoints are computed in ticks, so that all numbers for a run agree.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ def checkpoint_cost(nodes: int) -> float:
 def daly_interval(cost: float, mtbf: float) -> float:
     """Daly's optimum of the compute time between two checkpoints.
 
-    With delta the cost and M the mean time between failures: ``sqrt(2 delta M) [1 + sqrt(delta / 2M) / 3 +
-    (delta / 2M) / 9] - delta`` if delta < 2M, else M.
+    ``sqrt(2 delta M) [1 + sqrt(delta / 2M) / 3 + (delta / 2M) / 9] - delta`` if delta < 2M, else M, where delta is the
+    cost and M is the mean time between failures.
 
     Parameters
     ----------
     cost
         Duration of one checkpoint [s].
     mtbf
-        Mean time between failures of the whole job [s]: that of a node divided by the nodes.
+        Mean time between failures of the whole job [s]: the mean time for a node divided by the number of nodes.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def daly_interval(cost: float, mtbf: float) -> float:
     Raises
     ------
     ParameterError
-        If one of them is not positive and finite.
+        If an argument is not positive and finite.
 
     Examples
     --------
@@ -98,14 +98,14 @@ def checkpoint_interval(nodes: int, factor: float = 1.0, node_mtbf: float = NODE
     nodes
         Size of the job.
     factor
-        Multiple of Daly's optimum (what Fig. 7 of hybrid-workload-scheduling varies; 0.5 = twice as often).
+        Multiple of Daly's optimum (varied in Fig. 7 of hybrid-workload-scheduling; 0.5: checkpoints twice as often).
     node_mtbf
         Mean time between failures of one node [s].
 
     Returns
     -------
     float
-        Seconds.
+        Compute time [s].
 
     Raises
     ------
@@ -129,13 +129,13 @@ def checkpoints_of_compute(compute: int, interval: int) -> int:
     Parameters
     ----------
     compute, interval
-        Compute time of the run, and between two checkpoints [ticks].
+        Compute time of the run, and compute time between two checkpoints [ticks].
 
     Returns
     -------
     int
-        ``ceil(compute / interval) - 1``, at least 0. A run of ``compute + k cost`` makes exactly k by
-        :func:`checkpoints_of_run`.
+        k = ``ceil(compute / interval) - 1``, at least 0. :func:`checkpoints_of_run` gives the same k for a run of
+        ``compute + k cost`` ticks.
 
     Examples
     --------
@@ -146,14 +146,14 @@ def checkpoints_of_compute(compute: int, interval: int) -> int:
 
 
 def checkpoints_of_run(runtime: int, setup: int, interval: int, cost: int) -> int:
-    """Checkpoints of an undisturbed run with overheads inside its runtime.
+    """Number of checkpoints of an undisturbed run with overheads inside its runtime.
 
     Parameters
     ----------
     runtime, setup
-        Wall time of the run and of its setup [ticks].
+        Duration of the run, and of its setup [ticks].
     interval, cost
-        Compute time between two checkpoints and the duration of one [ticks].
+        Compute time between two checkpoints, and duration of a checkpoint [ticks].
 
     Returns
     -------
@@ -169,7 +169,7 @@ def checkpoints_of_run(runtime: int, setup: int, interval: int, cost: int) -> in
 
 
 def checkpoints_of_job(job: Job) -> int:
-    """Checkpoints of the undisturbed run of a job; 0 if it takes none.
+    """Number of checkpoints of the undisturbed run of a job.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from workloads.logs.trace import Trace
 
 __all__ = ["GROUPINGS", "campaigns", "group_jobs", "group_names", "job_groups", "resolve_grouping"]
 
-#: Legal groupings; ``auto`` is the first of the others that separates the jobs of the trace into several groups.
+#: Legal groupings; ``auto`` is the first of the others that divides the jobs of the trace into several groups.
 GROUPINGS = choices(Assignment)["group_by"]
 
 
@@ -26,7 +26,7 @@ def campaigns(trace: Trace) -> list[int]:
     Parameters
     ----------
     trace
-        Any trace; "consecutive" is by submit time, ties in file order, not by line.
+        Any trace. The order of submissions is by submit time, with ties in file order.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def group_jobs(trace: Trace, group_by: str = "auto") -> list[int]:
 
 
 def group_names(trace: Trace, group_by: str = "auto") -> list[str]:
-    """Name of each job's group: that of its project or user, or ``group-`` with its number; no two groups share one.
+    """Unique name of each job's group: that of its project or user, or ``group-`` with a number.
 
     Parameters, order and errors are those of :func:`group_jobs`.
     """
@@ -84,14 +84,14 @@ def resolve_grouping(trace: Trace, group_by: str = "auto") -> str:
     if group_by not in GROUPINGS:
         raise ParameterError("group_by", f"one of {', '.join(GROUPINGS)}", group_by)
     if group_by == "auto":
-        return next((key for key in ("project", "user") if _tells_apart(trace, key)), "campaign")
+        return next((key for key in ("project", "user") if _has_several_values(trace, key)), "campaign")
     if group_by != "campaign" and trace.jobs and not trace.jobs.has(group_by):
         known = ", ".join(key for key in GROUPINGS[1:] if key == "campaign" or trace.jobs.has(key))
         raise ParameterError("group_by", f"auto or one of {known} (this trace names no {group_by})", group_by)
     return group_by
 
 
-def _tells_apart(trace: Trace, key: str) -> bool:
+def _has_several_values(trace: Trace, key: str) -> bool:
     """Whether a column has at least two distinct values."""
     codes = trace.jobs.columns.get(key)
     return codes is not None and len(codes) > 0 and bool((codes != codes[0]).any())
@@ -100,7 +100,7 @@ def _tells_apart(trace: Trace, key: str) -> bool:
 def job_groups(trace: Trace, group_by: str = "auto") -> tuple[list[str], NDArray[np.int64]]:
     """The name of each group, and the group of each job, shape (n,); see :func:`group_jobs`."""
     group_by = resolve_grouping(trace, group_by)
-    by_user = group_by == "user" or (group_by == "project" and _tells_apart(trace, "user"))
+    by_user = group_by == "user" or (group_by == "project" and _has_several_values(trace, "user"))
     jobs = trace.jobs
     empty = np.array([not name for name in jobs.names] or [True])
     keys = np.full(len(jobs), -1)

@@ -27,7 +27,7 @@ Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-#: No job is as long; a sum with it is below 2^63 ticks.
+#: A duration longer than any job [ticks]; sums with it are below 2^63.
 _ENDLESS = 1 << 62
 
 
@@ -64,11 +64,12 @@ class TypedJobs:
     Attributes
     ----------
     submit, runtime, walltime
-        [ticks], shape (n,): runtime and walltime are at least a tick, the runtime is not above the walltime.
+        Times of the jobs [ticks], shape (n,); runtime and walltime are at least a tick, and the runtime is at most the
+        walltime.
     job_id
-        The trace's ids where they name one job each, else the places in the file, shape (n,).
+        Ids of the trace if they are unique, else positions in the file from 1, shape (n,).
     kinds
-        Places in :class:`~workloads.table.job.JobType`, shape (n,).
+        Index of each job's type in :class:`~workloads.table.job.JobType`, shape (n,).
     made
         Further columns of the job table.
     longer
@@ -97,7 +98,7 @@ class TypedJobs:
         self.made = {name: trace.columns[name] for name in _CARRIED if name in trace.columns}
         for name in ("cancelled_at", "running_since", "eligible"):
             if trace.has(name):
-                # What is missing stays NaN.
+                # Missing values stay NaN.
                 self.made[name] = np.rint(trace.columns[name] * SECOND) / SECOND
 
     def be(self, which: Mask, kind: JobType) -> None:
@@ -105,7 +106,7 @@ class TypedJobs:
         self.kinds[which] = list(JobType).index(kind)
 
     def set_up(self, which: Mask, bounds: tuple[float, float], draws: Floats) -> Ints:
-        """Give these jobs a setup, by ``draws`` in [0, 1) for all; theirs [ticks]."""
+        """Give these jobs a setup from ``draws`` in [0, 1) for all jobs, shape (n,); return their setups [ticks]."""
         setup = np.rint(self.runtime[which] * (bounds[0] + draws[which] * (bounds[1] - bounds[0]))).astype(np.int64)
         self._column("setup", 0.0)[which] = setup / SECOND
         return setup
@@ -119,15 +120,15 @@ class TypedJobs:
             self._column("eligible", np.nan)[which] = np.nan
 
     def arrive(self, which: Mask, notice: Ints, arrival: Ints, noticed: Mask, comes: Mask) -> None:
-        """Give on-demand jobs their notices and arrivals, each of the shape of those ``which``.
+        """Give the on-demand jobs ``which`` their notices and arrivals; all arrays have one element for each of them.
 
-        One that runs already has arrived: it must be none of them.
+        ``which`` must not include running jobs, because these have arrived.
         """
         nothing = np.nan
         self._column("notice", nothing)[which] = np.where(noticed, notice / SECOND, nothing)
         self._column("estimated_arrival", nothing)[which] = np.where(noticed, self.submit[which] / SECOND, nothing)
         if "cancelled_at" in self.made:
-            # Its user waits as long, whenever it arrives; a job that does not come need not be withdrawn.
+            # The time from arrival to cancellation stays the same; jobs that never arrive need no cancellation.
             cancelled = self.trace.columns["cancelled_at"][which]
             known = comes & ~np.isnan(cancelled)
             at = arrival + in_ticks(np.where(known, cancelled, 0.0)) - self.submit[which]
@@ -147,16 +148,16 @@ class TypedJobs:
             compute, dumps, booked = runtime, _dumps(runtime, daly), np.zeros_like(runtime)
             longer = setup
         else:
-            # What the trace's run computes is what it computes at Daly's interval; that stays, the number of dumps
-            # moves.
+            # The recorded run took checkpoints at Daly's interval; its compute time stays the same, and the number of
+            # checkpoints changes.
             dumps = _dumps(runtime - setup, daly + cost)
             booked = dumps * cost
             compute = runtime - setup - booked
             longer = np.zeros_like(runtime)
         number = np.where(interval == daly, dumps, _dumps(compute, interval))
         if how.extra_dumps == "free":
-            # Rounded down to ticks: the job is no longer than at Daly's interval, and shorter by less than a tick a
-            # dump.
+            # The cost is rounded down to ticks: the job is not longer than at Daly's interval, and shorter by less than
+            # a tick per checkpoint.
             cost = np.where(number > dumps, dumps * cost // np.maximum(number, 1), cost)
         endless = number > _ENDLESS // np.maximum(cost, 1)
         self.longer[which] = longer + np.where(endless, _ENDLESS, number * cost) - booked
@@ -165,12 +166,12 @@ class TypedJobs:
 
     def shrink(self, which: Mask, share: float) -> None:
         """Give malleable jobs their smallest sizes."""
-        # In binary 0.07 x 100 is 7.000000000000001: the ceiling is taken of what was meant.
+        # 0.07 x 100 is 7.000000000000001 in binary; rounding before the ceiling gives the intended 7.
         smallest = _by_size(self.trace.column("nodes")[which], lambda size: max(1, math.ceil(round(share * size, 9))))
         self._column("min_nodes", None)[which] = smallest.tolist()
 
     def plan(self, which: Mask, applications: NDArray[np.int64], names: list[str], plan: str) -> None:
-        """Give stochastic jobs their applications, places of ``names``, and a plan."""
+        """Give stochastic jobs a plan and their applications, which are indices into ``names``."""
         cost = _by_size(self.trace.column("nodes")[which], lambda size: to_ticks(checkpoint_cost(size))) / SECOND
         known = self.trace.names
         self.names = [*known, "", plan, *names]
@@ -178,16 +179,16 @@ class TypedJobs:
         self._column("plan", len(known))[which] = len(known) + 1
         self._column("checkpoint_cost", 0.0)[which] = cost
         self._column("restart_cost", 0.0)[which] = cost
-        # A run that was killed has no known end: what it ran is the least that it would have taken.
+        # A run that was killed has no known end: its runtime is only a lower bound of the time to completion.
         self.made["killed"] = self.trace.column("killed") & ~which
 
     def jobs(self, walltimes: str = "extended") -> Jobs:
-        """The jobs; longer by their overheads, with their trace's own times for the baseline.
+        """The job table: jobs with overheads in their times, and with the times of the trace for the baseline.
 
         Raises
         ------
         ParameterError
-            If the overheads make a job longer than any can be.
+            If a walltime with overheads exceeds the largest legal time.
         """
         runtime, walltime, made = self.runtime / SECOND, self.walltime / SECOND, self.made
         moved = self.longer != 0
@@ -223,7 +224,7 @@ class TypedJobs:
             )
 
     def _column(self, name: str, default: object) -> NDArray[Any]:
-        """A further column, which may be written to."""
+        """A further column, writable."""
         found = self.made.get(name)
         kind = np.int32 if isinstance(default, int) and not isinstance(default, bool) else None
         made = np.full(len(self.trace), default, kind) if found is None else found.copy()
@@ -231,24 +232,24 @@ class TypedJobs:
         return made
 
 
-#: Columns of a trace that its job table has, too.
+#: Columns of a trace that are copied to its job table.
 _CARRIED = ("user", "project", "killed", "partition", "qos")
 
 
 def _by_size(nodes: Ints, value: Callable[[int], int]) -> Ints:
-    """A number for each job that its size decides."""
-    # Jobs have few sizes.
+    """A number for each job that depends only on its size."""
+    # Jobs have few distinct sizes, so that the function is called once for each.
     sizes, places = np.unique(nodes, return_inverse=True)
     found: Ints = np.array(list(map(value, sizes.tolist())), np.int64)[places]
     return found
 
 
 def _interval(nodes: int, factor: float, node_mtbf: float) -> int:
-    """Compute time between two checkpoints [ticks], at least a tick, at most what a table holds: that is never."""
+    """Compute time between two checkpoints [ticks], at least 1, at most the largest time of a table (no checkpoint)."""
     return to_ticks(min(max(checkpoint_interval(nodes, factor, node_mtbf), to_seconds(1)), LARGEST_TIME))
 
 
 def _dumps(time: Ints, period: Ints) -> Ints:
-    """As :func:`workloads.hybrid.checkpointing.checkpoints_of_compute`."""
+    """Vectorised :func:`workloads.hybrid.checkpointing.checkpoints_of_compute`."""
     dumps: Ints = np.maximum(0, -(-time // period) - 1)
     return dumps

@@ -60,7 +60,7 @@ def notice_shares(mix: str | Sequence[float]) -> tuple[float, float, float, floa
     UnknownNameError
         If no mix has that name.
     ParameterError
-        If it is not four shares that sum to 1.
+        If ``mix`` is not four shares that sum to 1.
 
     Examples
     --------
@@ -88,33 +88,33 @@ def notice_times(
     lateness: int,
     no_show_share: float,
 ) -> tuple[Ints, Ints, NDArray[np.bool_], NDArray[np.bool_]]:
-    """Times of on-demand jobs.
+    """Compute notices and arrivals of on-demand jobs.
 
     Parameters
     ----------
     estimated
         Submit times in the trace, which are the estimated arrivals [ticks], shape (n,).
     categories, moments
-        Uniform numbers in [0, 1), drawn whether they are needed or not. Shape (n,): they choose the category; shape
-        (n, 3): lead time of the notice, earliness or lateness of the arrival, and whether the job arrives at
-        all.
+        Uniform numbers in [0, 1), drawn for all jobs. ``categories``, shape (n,), choose the category; ``moments``,
+        shape (n, 3), choose the lead time of the notice, the earliness or lateness of the arrival, and whether the job
+        arrives.
     shares
         Shares of none, accurate, early and late.
     lead
         Shortest and longest time between notice and estimated arrival [ticks].
     lateness
-        Longest time by which a late job comes after its estimated arrival [ticks].
+        Longest delay of a late job after its estimated arrival [ticks].
     no_show_share
         Share of the jobs with notice that never arrive.
 
     Returns
     -------
     notice, arrival
-        [ticks], shape (n,); a notice is not later than its arrival.
+        Times of notice and arrival [ticks], shape (n,); a notice is not later than its arrival.
     noticed, comes
         Whether there is a notice, and whether the job arrives, shape (n,).
     """
-    # The last bound is left out: it may lie a rounding error below 1, and what is beyond is the last category anyway.
+    # The last bound is omitted: rounding may put it below 1, and all larger numbers belong to the last category.
     category = np.searchsorted(np.array(list(accumulate(shares))[:-1]), categories, side="right")
     ahead, shift, show = moments.T
     noticed = category != _CATEGORIES.index(NoticeCategory.NONE)

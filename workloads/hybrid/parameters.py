@@ -11,14 +11,14 @@ from workloads.ground.units import LARGEST_TIME, parse_duration
 
 __all__ = ["duration", "is_duration", "is_mix", "number", "option_value", "parameter_value", "whole", "wrong"]
 
-#: Parameters that have a name, or numbers of their own.
+#: Parameters that accept either a name or numbers.
 _NAMED = frozenset({"notice_mix"})
-#: The largest whole number: those of the tables have 64 bits.
+#: The largest whole number: integers of the tables have 64 bits.
 _LARGEST = 2**63 - 1
 
 
 def wrong(legal: str, raw: Any) -> ParameterError:
-    """The error of a value; the caller adds the name of the parameter."""
+    """The error about a value; the caller adds the name of the parameter."""
     return ParameterError("", legal, raw)
 
 
@@ -57,11 +57,11 @@ def parameter_value(kind: type[Any], name: str, raw: Any) -> Any:
     Parameters
     ----------
     kind
-        A class of parameters that all have defaults, such as :class:`~workloads.hybrid.type_mix.Assignment`; it
-        checks its values itself.
+        Class of parameters with defaults, such as :class:`~workloads.hybrid.type_mix.Assignment`; the class checks its
+        values.
     name
-        Name of a parameter. The type of its default decides between text and numbers, its annotation whether numbers
-        are durations.
+        Name of a parameter. The type of its default decides between text and numbers; its annotation decides whether
+        numbers are durations.
     raw
         Value as in a configuration file.
 
@@ -73,9 +73,9 @@ def parameter_value(kind: type[Any], name: str, raw: Any) -> Any:
     Raises
     ------
     ParameterError
-        If it is not legal; without the name.
+        If the value is not legal; the error does not have the name of the parameter.
     UnknownNameError
-        If it is a name that is not known.
+        If the value is an unknown name.
 
     Examples
     --------
@@ -111,32 +111,32 @@ def parameter_value(kind: type[Any], name: str, raw: Any) -> Any:
 
 
 def is_duration(kind: type[Any], name: str) -> bool:
-    """Whether a parameter of a class is a duration, or several."""
+    """Whether a parameter of a class is a duration or a list of durations."""
     _, notes = type_parts(get_type_hints(kind, include_extras=True)[name])
     return any(isinstance(note, Values) and note.unit == "s" for note in notes)
 
 
 def is_mix(name: str, raw: Any) -> bool:
-    """Whether it is the four shares of one notice mix."""
+    """Whether a value is the four shares of one notice mix."""
     return name in _NAMED and isinstance(raw, list | tuple) and not any(isinstance(part, str) for part in raw)
 
 
 def option_value(kind: type[Any], name: str, text: str) -> Any:
-    """One legal value of a parameter from the text of its option, ``--notice-lead`` of ``notice_lead``.
+    """Parse the value of a parameter from its option, such as ``--notice-lead`` for ``notice_lead``.
 
     Parameters
     ----------
     kind, name
-        As in :func:`parameter_value`, which is all that this differs from: numbers stand between commas.
+        As in :func:`parameter_value`.
     text
-        A word of the command line.
+        A word of the command line, with commas between several numbers.
 
     Raises
     ------
     ParameterError
-        If it is not legal; names the option.
+        If the value is not legal; names the option.
     UnknownNameError
-        If it is a name that is not known.
+        If the value is an unknown name.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def option_value(kind: type[Any], name: str, text: str) -> Any:
 
 
 def _parse_word(text: str, *, timed: bool) -> Any:
-    """A number or a duration in a word of the command line, as a configuration file would have it."""
+    """Parse a number or a duration in a word of the command line to the value that a configuration file would have."""
     if timed:
         return text.strip()
     try:

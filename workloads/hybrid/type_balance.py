@@ -14,7 +14,7 @@ from workloads.table.jobs import Jobs
 
 __all__ = ["imbalance"]
 
-#: A group with more than this share of the jobs decides, by one draw, what the workload is.
+#: Share of the jobs above which the type of one group, a single draw, dominates the workload.
 _MOST = 0.5
 
 
@@ -26,13 +26,13 @@ def imbalance(trace: Trace, jobs: Sequence[Job], parameters: Assignment | None =
     trace, parameters
         Arguments of :func:`workloads.hybrid.assignment.assign`.
     jobs
-        Its result.
+        Result of :func:`workloads.hybrid.assignment.assign`.
 
     Returns
     -------
     str
-        Names a group with more than half of the jobs, and types that have a share but no job; for on-demand jobs also
-        with advice.
+        Warning that names a group with more than half of the jobs, and types with a positive share and no job; if there
+        are no on-demand jobs, with advice.
 
     Examples
     --------

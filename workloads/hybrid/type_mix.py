@@ -29,7 +29,7 @@ class Assignment:
     Attributes
     ----------
     shares
-        Probabilities of a group to be on-demand, rigid, malleable.
+        Probabilities that a group is on-demand, rigid or malleable.
     group_by
         ``project``, ``user``, ``campaign``, or ``auto``: the first of these with more than one value in the trace.
     notice_mix
@@ -61,7 +61,7 @@ class Assignment:
     stochastic_share
         Probability that a group is a stochastic application, regardless of its type.
     plan
-        Plan of its jobs: a planning strategy with its parameters, e.g. ``masi k=10``, or the name of a plan.
+        Plan of stochastic jobs: a planning strategy with its parameters, e.g. ``masi k=10``, or the name of a plan.
 
     Raises
     ------

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
+import numpy as np
+
 from workloads.ground.errors import TraceError
-from workloads.logs.trace import Trace, TraceJob, TraceJobs
+from workloads.logs.trace import Trace, TraceJobs
 
 __all__ = ["keep_cancelled_jobs"]
 
@@ -46,14 +48,10 @@ def keep_cancelled_jobs(trace: Trace) -> Trace:
     count = sum(item.size for item in trace.withdrawn)
     if count > _MOST:
         raise TraceError(trace.source, None, f"has {count:,} cancelled jobs, more than the {_MOST:,} that can be kept")
-    jobs: list[TraceJob] = []
-    done = 0
-    for item in trace.withdrawn:
-        jobs += trace.jobs[done : item.place]
-        jobs += item.jobs()
-        done = item.place
-    jobs += trace.jobs[done:]
+    withdrawn = TraceJobs(job for item in trace.withdrawn for job in item.jobs())
+    sizes = [item.size for item in trace.withdrawn]
+    jobs = trace.jobs.insert(np.repeat([item.place for item in trace.withdrawn], sizes), withdrawn)
     left = Counter(trace.excluded)
     for item in trace.withdrawn:
         left[item.reason] -= item.size
-    return replace(trace, jobs=TraceJobs(jobs), excluded=dict(+left), withdrawn=())
+    return replace(trace, jobs=jobs, excluded=dict(+left), withdrawn=())

@@ -6,27 +6,21 @@ The exception is a log that records local time without its zone; its dates are r
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from workloads.ground.dates import is_date
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import parse_duration
 from workloads.logs.readers import Zone, records_local_time
 from workloads.logs.trace import Trace, trace_epoch
 
-__all__ = ["LOCAL", "LogClock", "is_date"]
+__all__ = ["LOCAL", "LogClock"]
 
 #: The zone of a log that does not name it.
 LOCAL = Zone.LOCAL.value
 _LEGAL = "a time after the first submit, such as 20d or 86400, or a date, such as 2022-03-01T12:00"
-_DATE_LIKE = re.compile(r"\s*[0-9]+-[0-9]")
 _DATE = "a date such as 2022-03-01T12:00, or a number of seconds on the clock of the log"
-
-
-def is_date(text: str) -> bool:
-    """Whether a text can only be meant as a date: ``2022-03-01``, but not ``-5`` or ``1e-3``."""
-    return _DATE_LIKE.match(text) is not None or ":" in text
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 from workloads.logs.swf_header import header_sizes
 from workloads.logs.trace import Trace
 
-__all__ = ["ASSUMED", "named_nodes", "occupancy", "peak_use", "with_assumed_size"]
+__all__ = ["ASSUMED", "NODES_NAMED", "named_nodes", "occupancy", "peak_use", "with_assumed_size"]
 
 #: Key of a trace's header: how its size was found.
 ASSUMED = "Assumed"
+#: Key of a trace's header: the number of nodes that Slurm's NodeList names.
+NODES_NAMED = "NodesNamed"
 _MOST_OF_THE_TIME = 0.99
 
 
@@ -77,7 +79,7 @@ def occupancy(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
 def named_nodes(trace: Trace) -> int:
     """Number of nodes that Slurm's NodeList names in a log; 0: not known."""
     # A header of SWF may say anything.
-    text = trace.header.get("NodesNamed", "")
+    text = trace.header.get(NODES_NAMED, "")
     return int(text) if re.fullmatch("[0-9]{1,9}", text) else 0
 
 

@@ -28,18 +28,20 @@ from workloads.logs.sacct_values import (
 )
 from workloads.logs.slurm_json import jobs_of_document
 
-__all__ = ["QUEUE_COLUMNS", "QueueRow", "read_queue"]
+__all__ = ["QUEUE_COLUMNS", "QueueRow", "parse_queue", "read_queue"]
 
 #: Format of ``squeue -o`` for output that is not JSON.
 QUEUE_COLUMNS = "%i|%T|%V|%S|%l|%D|%u|%a|%r"
 #: What these columns are called in the output.
 _ELIGIBLE = "ELIGIBLE_TIME"
 _HEADS = ("JOBID", "STATE", "SUBMIT_TIME", "START_TIME", "TIME_LIMIT", "NODES", "USER", "ACCOUNT", "REASON")
-#: Columns that may be there, too: %N and %C.
-_MORE = ("NODELIST", "CPUS")
+#: Columns that may be there, too: %N, %C and %Q.
+_MORE = ("NODELIST", "CPUS", "PRIORITY")
 _RUNNING = frozenset({"RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "STAGE_OUT", "SIGNALING", "RESIZING"})
 #: Reasons of pending jobs that do not stand in line yet.
 _NOT_YET = ("dependency", "jobheld", "begintime", "held", "reservation", "jobarraytasklimit")
+#: Most digits of a priority, and one.
+_DIGITS = 13
 #: Slurm's numbers for no limit.
 _NO_LIMIT = frozenset({"4294967294", "4294967295"})
 #: A year: what a job without a limit may take [s].
@@ -70,6 +72,8 @@ class QueueRow:
         Names of the nodes that it runs on, as ``n[1-4,7]``; empty: it waits, or they are not recorded.
     billing
         Charge per second: its billable TRES, or its processors; 0: not recorded.
+    priority
+        Slurm's priority; 0: not recorded.
     """
 
     job_id: int
@@ -82,6 +86,7 @@ class QueueRow:
     eligible: float | None = None
     node_list: str = ""
     billing: float = 0.0
+    priority: int = 0
 
     @property
     def queued(self) -> float:
@@ -109,7 +114,11 @@ def read_queue(path: str | Path) -> tuple[list[QueueRow], int]:
     TraceError
         With file and line, if something is missing or cannot be read.
     """
-    text = read_text(path)
+    return parse_queue(read_text(path), path)
+
+
+def parse_queue(text: str, path: str | Path) -> tuple[list[QueueRow], int]:
+    """Read the output of squeue from its text; see :func:`read_queue`. ``path`` is for messages."""
     rows: list[QueueRow] = []
     left_out = 0
     for line, cells in _records(text, path):
@@ -207,8 +216,10 @@ def _parse_rows(cells: Mapping[str, str], runs: bool) -> list[QueueRow]:
     owners = parse_text(cells["USER"]), parse_text(cells["ACCOUNT"])
     node_list = parse_text(cells.get("NODELIST", "")) if runs else ""
     billing = _billing(cells)
+    rank = cells.get("PRIORITY", "")
+    priority = int(rank) if rank.isdecimal() and len(rank) < _DIGITS else 0
     return [
-        QueueRow(job_id, submit, start, nodes, limit, *owners, eligible, node_list, billing)
+        QueueRow(job_id, submit, start, nodes, limit, *owners, eligible, node_list, billing, priority)
         for job_id in _parse_ids(cells["JOBID"])
     ]
 

@@ -112,6 +112,13 @@ class TraceJobs(Rows[TraceJob]):
         submit, eligible = self.column("submit"), self.columns.get("eligible")
         return submit if eligible is None else np.where(np.isnan(eligible), submit, eligible)
 
+    @property
+    def starts(self) -> NDArray[np.float64]:
+        """Recorded start of each [s], NaN if it is unknown or the job was cancelled before it started, shape (n,)."""
+        starts: NDArray[np.float64] = self.queued + self.column("wait")
+        cancelled = self.columns.get("cancelled_at")
+        return starts if cancelled is None else np.where(np.isnan(cancelled), starts, np.nan)
+
 
 class Withdrawn(NamedTuple):
     """A job that never started because its user cancelled it.

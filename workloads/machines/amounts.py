@@ -11,9 +11,9 @@ from workloads.ground.numbers import is_number, is_whole
 
 __all__ = ["ANY_GPU", "LARGEST_AMOUNT", "gpus_by_kind", "gres_gpus", "mebibytes", "memory_text"]
 
-#: Kind of GPUs that are not named.
+#: Name of the kind of GPUs without a model name.
 ANY_GPU = "gpu"
-#: The largest amount of anything on a node [cores, MiB, GPUs]: a node of one exabyte.
+#: Largest number of cores, MiB or GPUs of a node; as memory, one exabyte.
 LARGEST_AMOUNT = 1 << 40
 #: MiB of Slurm's units, which are powers of 1,024; a number alone counts MiB, as RealMemory does.
 _UNITS = {"": 1.0, "K": 1 / 1024, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
@@ -30,14 +30,14 @@ def mebibytes(raw: object, parameter: str = "memory", *, up: bool = False) -> in
     raw
         A number of MiB, or a text with one of the units K, M, G, T and P, which are powers of 1,024.
     parameter
-        Its name for the message.
+        Name of the amount in messages.
     up
-        Whether a part of a MiB counts as a whole one (for requests), instead of nothing (for nodes).
+        Whether parts of a MiB are rounded up (for requests) instead of down (for nodes).
 
     Raises
     ------
     ParameterError
-        If it is no such amount, or more than 2^40 MiB.
+        If ``raw`` is not an amount of memory, or more than 2^40 MiB.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def mebibytes(raw: object, parameter: str = "memory", *, up: bool = False) -> in
 
 
 def memory_text(amount: int) -> str:
-    """MiB as the shortest exact text.
+    """Format an amount of memory [MiB] as the shortest exact text.
 
     >>> memory_text(1536), memory_text(2048), memory_text(2 * 1024 * 1024)
     ('1536M', '2G', '2T')
@@ -71,12 +71,12 @@ def memory_text(amount: int) -> str:
 
 
 def gpus_by_kind(raw: object, parameter: str = "gpus") -> dict[str, int]:
-    """GPUs by kind, of a number or a table such as ``{v100 = 2}``; kinds in small letters.
+    """Number of GPUs by kind, from a number or a table such as ``{v100 = 2}``; kinds in lower case.
 
     Raises
     ------
     ParameterError
-        If it is neither.
+        If ``raw`` is neither.
 
     Examples
     --------
@@ -98,9 +98,9 @@ def gpus_by_kind(raw: object, parameter: str = "gpus") -> dict[str, int]:
 
 
 def gres_gpus(text: str) -> dict[str, int]:
-    """GPUs by kind, of generic or trackable resources as Slurm writes them; other resources are skipped.
+    """Number of GPUs by kind, from generic or trackable resources in Slurm's notation; other resources are skipped.
 
-    A total of trackable resources, ``gres/gpu=4``, counts only as far as the kinds beside it do not make it up.
+    Of a total such as ``gres/gpu=4``, only the GPUs that are not listed by kind in the same text are added.
 
     Examples
     --------

@@ -24,8 +24,8 @@ def parse_features(text: str) -> Alternatives:
     Parameters
     ----------
     text
-        Features joined by ``&`` (or a comma), which binds more strongly, and ``|``, perhaps in parentheses. Brackets,
-        which in Slurm ask for one alternative on all nodes of the job, are read as parentheses.
+        Features joined by ``|`` and by ``&`` (or a comma), which binds more strongly, with or without parentheses.
+        Brackets, which in Slurm request the same alternative on all nodes of the job, are read as parentheses.
 
     Returns
     -------
@@ -35,7 +35,7 @@ def parse_features(text: str) -> Alternatives:
     Raises
     ------
     ValueError
-        If it is no such condition, counts nodes (``a*2``), or has more than 1,000 alternatives.
+        If the text is not such a condition, counts nodes (``a*2``), or has more than 1,000 alternatives.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def parse_features(text: str) -> Alternatives:
 
 
 def satisfies(alternatives: Alternatives, features: Collection[str]) -> bool:
-    """Whether a node with these features is among those that a job may have.
+    """Whether a node with these features satisfies at least one alternative.
 
     >>> satisfies(parse_features("a&b|c"), ["a", "c"]), satisfies(parse_features("a&b"), ["a"])
     (True, False)

@@ -14,7 +14,7 @@ from workloads.machines.request import ResourceRequest
 
 __all__ = ["Need", "NodeTable", "UnfitError", "needs_of_jobs"]
 
-#: Memory of nodes on which it is not counted [MiB]: more than any job asks for.
+#: Memory of nodes on which memory is not counted [MiB]: more than any job requests.
 _PLENTY = 1 << 41
 
 
@@ -25,23 +25,23 @@ class Need:
     Attributes
     ----------
     partition
-        Place of the partition in the machine.
+        Index of the partition in the machine.
     eligible
-        Places of the nodes of the partition that have its features, in order.
+        Indices of the nodes of the partition that have the requested features, ascending.
     nodes
-        Number of nodes; 0: tasks fill nodes, as many as it takes.
+        Number of nodes; 0: tasks fill nodes, and the number of nodes is chosen at the start.
     vector
-        Resources on each node, in the order of :attr:`NodeTable.resources`; of one task where tasks fill nodes.
+        Resources on each node, or of one task if tasks fill nodes, in the order of :attr:`NodeTable.resources`.
     last
-        Resources on the last node; ``vector`` if it holds as many tasks as the others.
+        Resources on the last node; equal to ``vector`` if the last node has as many tasks as the others.
     base
         Resources that each node needs in addition to the tasks, if tasks fill nodes.
     tasks
         Number of tasks that fill nodes; 0: the number of nodes is fixed.
     exclusive
-        Whether nodes must be idle, and are taken whole.
+        Whether the job needs idle nodes and gets whole nodes.
     least_nodes
-        Fewest nodes that hold it on the empty machine.
+        Smallest number of nodes on which the job fits if the machine is empty.
     """
 
     partition: int
@@ -56,7 +56,7 @@ class Need:
 
     @property
     def total(self) -> tuple[int, ...]:
-        """Resources on all nodes together; where tasks fill nodes, on the fewest nodes."""
+        """Sum of the resources over all nodes; over ``least_nodes`` nodes if tasks fill nodes."""
         if self.tasks:
             return tuple(
                 self.tasks * one + self.least_nodes * base for one, base in zip(self.vector, self.base, strict=True)
@@ -65,7 +65,7 @@ class Need:
 
 
 class UnfitError(ValueError):
-    """A request that the empty machine could not serve; the text is the reason, without numbers of the job."""
+    """A request that does not fit the empty machine; the text is a reason that all such jobs share."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class NodeTable:
     machine
         The machine.
     gpu_kinds
-        Kinds of GPUs that are counted separately, besides all of them together.
+        Kinds of GPUs that have their own component in a vector, in addition to the total.
     """
 
     machine: Machine
@@ -86,7 +86,7 @@ class NodeTable:
 
     @classmethod
     def for_requests(cls, machine: Machine, requests: Iterable[ResourceRequest]) -> NodeTable:
-        """The nodes, with those kinds of GPUs counted separately that some request names."""
+        """Table of the nodes with a component for each kind of GPUs that a request names."""
         asked = {kind for request in requests for kind in request.gpus}
         there = {kind for node in machine.kinds for kind in node.gpus}
         return cls(machine, tuple(sorted((asked & there) - {ANY_GPU})))
@@ -112,7 +112,7 @@ class NodeTable:
 
     @cached_property
     def counts_memory(self) -> tuple[bool, ...]:
-        """For each node whether its memory is counted."""
+        """Whether the memory of each node is counted."""
         return tuple(self.machine.kinds[place].memory is not None for place in self.machine.kind_of_nodes)
 
     @cached_property
@@ -129,19 +129,19 @@ class NodeTable:
         return {partition.name: place for place, partition in enumerate(self.machine.partitions)}
 
     def needs(self, request: ResourceRequest, walltime: float) -> tuple[Need, ...]:
-        """The resources that a job needs, for each of its partitions that it fits.
+        """The resources that a job needs in each of its partitions in which it fits.
 
         Parameters
         ----------
         request
             Resource request of the job.
         walltime
-            [s].
+            Walltime of the job [s].
 
         Raises
         ------
         UnfitError
-            If it fits none of them, even on the empty machine; the reason is that of the first.
+            If the job fits in none of its partitions, even on the empty machine; the reason is that for the first.
         """
         found: list[Need] = []
         reasons = []
@@ -162,7 +162,7 @@ class NodeTable:
         partition = self.machine.partitions[place]
         if partition.max_time is not None and walltime > partition.max_time:
             return "a walltime above the max_time of its partition"
-        # Jobs that ask for the same are many.
+        # Many jobs have equal requests.
         key = (
             place, request.nodes, request.tasks, request.tasks_per_node, request.cores, request.memory,
             request.memory_per_core, tuple(request.gpus.items()), request.features, request.exclusive,
@@ -196,7 +196,7 @@ class NodeTable:
     def _shape(
         self, request: ResourceRequest, partition: Partition
     ) -> tuple[int, tuple[int, ...], tuple[int, ...], tuple[int, ...], int] | str:
-        """Number of nodes, their vectors and that of the last, what each node needs besides its tasks, tasks."""
+        """The fields ``nodes``, ``vector``, ``last``, ``base`` and ``tasks`` of a need, or why there is none."""
         tasks, per_node, nodes = request.tasks, request.tasks_per_node, request.nodes
         if any(value is not None and value < 1 for value in (tasks, per_node, nodes, request.cores)):
             return "no nodes, tasks or cores"
@@ -219,14 +219,14 @@ class NodeTable:
         return count, _sum(_times(per_node, task), base), _sum(_times(rest, task), base), none, 0
 
     def _task(self, request: ResourceRequest, partition: Partition, cores: int) -> tuple[int, ...]:
-        """Cores, and the memory that comes with them."""
+        """Cores of a task, and the memory that is requested or granted per core."""
         each = request.memory if request.memory_per_core else None
         if request.memory is None:
             each = partition.memory_per_core
         return (cores, (each or 0) * cores, 0, *(0 for _ in self.gpu_kinds))
 
     def _base(self, request: ResourceRequest) -> tuple[int, ...]:
-        """Resources per node that do not depend on its cores: memory requested per node, and GPUs."""
+        """Resources on each node that do not depend on the job's cores there: memory requested per node, and GPUs."""
         memory = 0 if request.memory_per_core else request.memory or 0
         kinds = (request.gpus.get(kind, 0) for kind in self.gpu_kinds)
         return (0, memory, sum(request.gpus.values()), *kinds)
@@ -240,7 +240,7 @@ class NodeTable:
         base: tuple[int, ...],
         tasks: int,
     ) -> int | str:
-        """Fewest nodes of the empty machine, or why they do not suffice."""
+        """Smallest number of nodes that suffices on the empty machine, or why none does."""
         vectors = [self.capacities[node] for node in eligible]
         if tasks:
             most = sorted((_tasks_on(capacity, vector, base, tasks) for capacity in vectors), reverse=True)
@@ -258,7 +258,7 @@ class NodeTable:
         return self._reason(vectors, vector, "more nodes of this size than its partition has")
 
     def _reason(self, vectors: Sequence[tuple[int, ...]], vector: tuple[int, ...], otherwise: str) -> str:
-        """Of which resource no node has enough."""
+        """The resource of which no node has enough, as a reason; ``otherwise`` if there is no such resource."""
         for place, name in enumerate(self.resources):
             if all(capacity[place] < vector[place] for capacity in vectors):
                 return f"more {name} than a node of its partition has"
@@ -268,7 +268,7 @@ class NodeTable:
 def needs_of_jobs(
     table: NodeTable, requests: Iterable[ResourceRequest], walltimes: Iterable[float]
 ) -> tuple[list[tuple[Need, ...] | None], Counter[str]]:
-    """The resources of each job, None for jobs that do not fit; and the number of these by reason."""
+    """The resources that each job needs (None: it does not fit), and the number of jobs that do not fit by reason."""
     found: list[tuple[Need, ...] | None] = []
     unfit: Counter[str] = Counter()
     for request, walltime in zip(requests, walltimes, strict=True):

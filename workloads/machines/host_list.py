@@ -9,9 +9,9 @@ from workloads.ground.errors import format_value
 
 __all__ = ["MOST_NODES", "expand", "fold"]
 
-#: Nodes that a machine may have. The largest of the Top500 lists have 160,000.
+#: Maximum number of nodes of a machine. The largest in the Top500 lists have 160,000.
 MOST_NODES = 200_000
-#: A name with numbers in brackets, at any place: ``rack[1-4]n[01-16,20]``.
+#: A name in which brackets with numbers stand anywhere: ``rack[1-4]n[01-16,20]``.
 _PART = re.compile(r"[^,\[\]\s]*(?:\[[0-9,-]{1,100000}\][^,\[\]\s]*)*")
 _BRACKETS = re.compile(r"\[([0-9,-]+)\]")
 _LAST_NUMBER = re.compile(r"(.*?)([0-9]{1,12})([^0-9]*)", re.DOTALL)
@@ -23,19 +23,19 @@ def expand(text: str, most: int = MOST_NODES) -> tuple[str, ...]:
     Parameters
     ----------
     text
-        Names separated by commas, each perhaps with numbers in brackets.
+        Names separated by commas, with or without numbers in brackets.
     most
         Maximum number of names.
 
     Returns
     -------
     tuple of str
-        In the order of the text. A name that occurs twice is there twice.
+        Names in the order of the text; repeated names are kept.
 
     Raises
     ------
     ValueError
-        If the text is not such a list, or contains more names.
+        If the text is not such a list, or has more than ``most`` names.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def _names(part: str, left: int, text: str, most: int) -> list[str]:
 
 
 def _range(word: str, text: str) -> tuple[int, int, int]:
-    """First and last number of ``08-11``, and how many digits they have at least."""
+    """First and last number of a range such as ``08-11``, and their smallest number of digits."""
     first, dash, last = word.partition("-")
     last = last if dash else first
     if not (first.isdecimal() and last.isdecimal() and len(first) <= 12 and len(last) <= 12):
@@ -96,7 +96,7 @@ def fold(names: Iterable[str]) -> str:
     Returns
     -------
     str
-        :func:`expand` gives the same names in the same order.
+        Host list from which :func:`expand` returns the same names in the same order.
 
     Examples
     --------
@@ -116,7 +116,7 @@ def fold(names: Iterable[str]) -> str:
 
 
 def _runs(names: Iterable[str]) -> Iterator[tuple[tuple[str, str] | None, list[tuple[str, str]]]]:
-    """Text before and after the last number (None: there is none), and the ranges of numbers between them."""
+    """Text before and after the last number of a name (None: no number), and the ranges of numbers between."""
     frame: tuple[str, str] | None = None
     numbers: list[tuple[str, str]] = []
     for name in names:

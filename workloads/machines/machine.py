@@ -17,31 +17,31 @@ __all__ = ["LARGEST_COUNT", "SCOPES", "Limit", "Machine", "NodeKind", "Partition
 
 #: Subjects of limits, in the order in which limits are checked.
 SCOPES = ("qos", "account", "user", "partition")
-#: Kinds of nodes, partitions and limits that a machine may have.
+#: Maximum number of kinds of nodes, of partitions, and of limits of a machine.
 _MOST_ENTRIES = 10_000
-#: Names of partitions, features, accounts and users: what Slurm separates lists and conditions with is not in them.
+#: Names of partitions, features, accounts and users: without the separators of Slurm's lists and conditions.
 _NAME = re.compile(r"[^\s,&|\[\]()=#\"']{1,100}")
 _HEAVIEST = 2**32 - 1
-#: The largest amount of a limit: whole numbers of the tables have 64 bits.
+#: The largest amount of a limit: integers in the tables have 64 bits.
 LARGEST_COUNT = 2**62
 
 
 @dataclass(frozen=True, slots=True)
 class NodeKind:
-    """Nodes that are alike.
+    """Nodes with equal resources and features.
 
     Attributes
     ----------
     names
-        Their names, in order.
+        Names of the nodes, in order.
     cores
-        Of each node; what Slurm counts as CPUs.
+        Cores of each node (what Slurm calls CPUs).
     memory
-        Of each node [MiB]; None: memory is not counted on them.
+        Memory of each node [MiB]; None: memory is not counted.
     gpus
-        Number of GPUs of each node, by kind; the kind is ``gpu`` if it is not known.
+        Number of GPUs of each node, by kind; an unknown kind is ``gpu``.
     features
-        Words that jobs may ask for.
+        Features that jobs may request.
     weight
         Nodes of lower weight are used first.
     """
@@ -69,24 +69,24 @@ class NodeKind:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Nodes that jobs are submitted to under one name.
+    """A named set of nodes to which jobs are submitted.
 
     Attributes
     ----------
     name
-        The name.
+        Name of the partition.
     nodes
-        Names of its nodes; those of other partitions may be among them.
+        Names of its nodes; partitions may overlap.
     priority
-        Tier: in every queue order, jobs of a higher tier come first.
+        Priority tier: in every queue order, jobs of a higher tier come first.
     exclusive
         Whether each job gets whole nodes.
     max_time
-        Longest walltime of a job [s]; None: any.
+        Longest walltime of a job [s]; None: no limit.
     default
-        Whether it is that of jobs that name none.
+        Whether jobs that name no partition run in this one.
     memory_per_core
-        Memory per core of a job that does not request memory [MiB]; None: no memory.
+        Memory per core for jobs that do not request memory [MiB]; None: such jobs get no memory.
     """
 
     name: str
@@ -113,16 +113,17 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """The most that jobs may have at once; None: any number.
+    """Limits on the resources that jobs hold at the same time; None: no limit.
 
     Attributes
     ----------
     running
-        Running jobs.
+        Number of running jobs.
     submitted
-        Jobs that wait or run. It is kept and shown, and a replay does not apply it: the log's jobs were admitted.
+        Number of jobs that wait or run. It is stored and shown; a replay does not apply it, because the jobs of a log
+        were admitted.
     nodes, cores, memory, gpus
-        Nodes, cores, MiB and GPUs of running jobs.
+        Nodes, cores, memory [MiB] and GPUs of running jobs.
     """
 
     running: int | None = None
@@ -137,7 +138,7 @@ class Quota:
             _check_whole(name, value, 0, LARGEST_COUNT)
 
     def amounts(self) -> dict[str, int]:
-        """The subject and the amounts of the limit."""
+        """Amount of each limit that is set, by field name."""
         names = ("running", "submitted", "nodes", "cores", "memory", "gpus")
         return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
@@ -153,9 +154,9 @@ class Limit:
     name
         Name of the QOS, account, user or partition.
     per_user
-        For the jobs of each user.
+        Limits on the jobs of each user.
     together
-        For all of the jobs.
+        Limits on all jobs in the scope together.
     """
 
     scope: str
@@ -178,17 +179,18 @@ class Machine:
     Attributes
     ----------
     kinds
-        Kinds of nodes; their order, and that of the names in each, is the order of the nodes.
+        Kinds of nodes. The order of the kinds, and of the names in each kind, is the order of the nodes.
     partitions
-        At least one; nodes that are in none run no jobs. The default is the one that says so, else the first.
+        At least one partition; nodes in no partition run no jobs. Without a partition marked ``default``, the first one
+        is the default.
     limits
         Limits on running jobs.
     qos
         All QOS of the site; empty: not known.
     origin
-        Where the description comes from; for people.
+        Source of the description, as a text for users.
     estimated
-        Whether it is an estimate from a log, in which what was never used is missing.
+        Whether the machine is estimated from a log, so that resources which no job used are missing.
 
     Raises
     ------
@@ -278,7 +280,7 @@ class Machine:
 
     @cached_property
     def kind_of_nodes(self) -> tuple[int, ...]:
-        """For each node the place of its kind."""
+        """Index of the kind of each node."""
         return tuple(place for place, kind in enumerate(self.kinds) for _ in kind.names)
 
     @cached_property
@@ -287,7 +289,7 @@ class Machine:
 
     @cached_property
     def default(self) -> Partition:
-        """The partition of jobs that name none."""
+        """The partition of jobs that do not name a partition."""
         return next((partition for partition in self.partitions if partition.default), self.partitions[0])
 
     def partition(self, name: str) -> Partition:
@@ -304,18 +306,18 @@ class Machine:
         raise UnknownNameError("partition", name, [partition.name for partition in self.partitions])
 
     def places(self, partition: Partition) -> tuple[int, ...]:
-        """Places of a partition's nodes among all nodes, in order."""
+        """Indices of a partition's nodes among all nodes, ascending."""
         return tuple(sorted(self._places[name] for name in partition.nodes))
 
     def total(self, resource: str, nodes: Sequence[str] | None = None) -> int:
-        """How much of a resource some nodes have together.
+        """Total amount of a resource on some nodes.
 
         Parameters
         ----------
         resource
             ``cores``, ``memory`` [MiB] or ``gpus``.
         nodes
-            Their names; None: all nodes.
+            Names of the nodes; None: all nodes.
         """
         chosen = None if nodes is None else set(nodes)
         total = 0
@@ -327,7 +329,7 @@ class Machine:
 
     @cached_property
     def is_one_pool(self) -> bool:
-        """Whether it is nothing but one partition of equal nodes that jobs have exclusively."""
+        """Whether the machine is one partition of equal nodes, used exclusively, without other properties."""
         partition = self.partitions[0]
         alike = len(self.partitions) == 1 and not self.limits and len(self.kinds) == 1
         return alike and partition.exclusive and len(partition.nodes) == self.size

@@ -28,12 +28,13 @@ def read_machine(path: str | Path) -> Machine:
     Parameters
     ----------
     path
-        The file; docs/reference/machines.md has its keys.
+        TOML file; docs/reference/machines.md describes its keys.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or its machine is not legal; gives the file, the key and what is legal.
+        If the file cannot be read, or its machine is not legal; the message names the file, the key and the legal
+        values.
     """
     raw = read_toml(path)
     try:
@@ -43,13 +44,13 @@ def read_machine(path: str | Path) -> Machine:
 
 
 def make_machine(**tables: Any) -> Machine:
-    """The machine of keywords that are as the TOML file has them.
+    """The machine that keyword arguments describe, with the keys of the TOML file.
 
     Parameters
     ----------
     **tables
-        ``nodes``, ``partitions`` and ``limits``, lists of tables; ``qos``, a list of all QOS; ``origin`` and
-        ``estimated``, where the description comes from. Without ``partitions`` all nodes are in one, ``all``.
+        ``nodes``, ``partitions`` and ``limits``: lists of tables; ``qos``: list of all QOS; ``origin`` and
+        ``estimated``: source of the description. Without ``partitions``, all nodes are in one, named ``all``.
 
     Raises
     ------
@@ -85,14 +86,14 @@ memory, gpus, features, weight
 
 
 def one_pool(nodes: int, cores: int = 1) -> Machine:
-    """A machine of equal nodes that jobs have exclusively, as without a description.
+    """A machine of equal nodes that jobs use exclusively; equivalent to a simulation without a description.
 
     Parameters
     ----------
     nodes
-        How many.
+        Number of nodes.
     cores
-        Of each.
+        Cores of each node.
 
     Examples
     --------
@@ -104,12 +105,12 @@ def one_pool(nodes: int, cores: int = 1) -> Machine:
 
 
 def write_machine(machine: Machine, path: str | Path) -> None:
-    """Write a machine as TOML; :func:`read_machine` gives the same machine.
+    """Write a machine as TOML; :func:`read_machine` returns the same machine.
 
     Raises
     ------
     OutputError
-        If it cannot be written; then there is no part of the file.
+        If the file cannot be written; no partial file remains.
     """
     with atomic_open(path) as file:
         file.write(machine_text(machine))
@@ -142,7 +143,7 @@ def machine_text(machine: Machine) -> str:
 
 
 class _Keys:
-    """A table of the file: its keys are known, and each value is read by a function of its own."""
+    """A table of the file: refuses unknown keys, and reads each value with the function for its key."""
 
     def __init__(self, where: str, raw: object, known: Sequence[str]) -> None:
         if not isinstance(raw, Mapping):
@@ -154,7 +155,7 @@ class _Keys:
                 raise InputError(f"{where}: {UnknownNameError('key', str(key), known)}".removeprefix(": "))
 
     def get(self, key: str, read: Callable[[Any], _Made], *default: _Made) -> _Made:
-        """The value of a key; without a default it must be there."""
+        """The value of a key; the key is required if no default is given."""
         if key not in self.raw:
             if default:
                 return default[0]
@@ -185,7 +186,7 @@ class _Keys:
         return f"{self.where}.{key}" if self.where else key
 
     def _error_with_place(self, key: str, error: ParameterError) -> str:
-        """The sentence of an error with the place of its key in front."""
+        """The message of an error, with the full path of the key in place of the parameter."""
         sentence = str(error)
         begin = f"{error.parameter} must be"
         path = error.parameter if error.parameter.startswith(f"{key}.") else key
@@ -270,7 +271,7 @@ def _words(raw: Any) -> tuple[str, ...]:
 
 
 def _node_names(raw: Any) -> tuple[str, ...]:
-    """Names as a list in Slurm's syntax, or a list of such."""
+    """Node names from a host list in Slurm's syntax, or from several of them."""
     parts = [raw] if isinstance(raw, str) else raw
     if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
         raise ParameterError("", 'names in Slurm\'s syntax, such as "n[1-4],login"', raw)
@@ -350,6 +351,6 @@ def _key(name: str) -> str:
 
 
 def _quote(text: str) -> str:
-    """A text as TOML has it."""
+    """Format a text as a TOML string."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return '"' + re.sub(r"[\x00-\x1f\x7f]", lambda found: f"\\u{ord(found[0]):04x}", escaped) + '"'

@@ -1,4 +1,4 @@
-"""A machine together with what each job of a table requests of it."""
+"""A machine together with the resource requests of the jobs of a table."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class MachineWorkload:
     machine
         The machine.
     requests
-        One for each job, in the order of the table.
+        Request of each job, in the order of the table.
     placement
-        How nodes are chosen among those that fit: ``pack``, ``spread`` or ``slurm``.
+        Rule for the choice among nodes that fit: ``pack``, ``spread`` or ``slurm``.
     """
 
     machine: Machine
@@ -32,12 +32,12 @@ class MachineWorkload:
 
     @cached_property
     def table(self) -> NodeTable:
-        """The nodes as vectors, with the kinds of GPUs that the requests name."""
+        """Table of the nodes, with a component for each kind of GPUs that the requests name."""
         return NodeTable.for_requests(self.machine, self.requests)
 
 
 def machine_unit(machine: Machine) -> str:
-    """Unit of job sizes: ``nodes`` if every job gets whole nodes, else ``processors``, the cores of nodes.
+    """Unit of job sizes: ``nodes`` if every job gets whole nodes, else ``processors``, which are cores.
 
     >>> from workloads.machines.machine_file import one_pool
     >>> machine_unit(one_pool(4))
@@ -52,7 +52,7 @@ def machine_size(machine: Machine) -> int:
 
 
 def least_use(table: NodeTable, need: Need) -> tuple[int, int, int, int, int]:
-    """The least that a job holds: 1 running job, nodes, cores, memory [MiB] and GPUs; of whole nodes the smallest."""
+    """Smallest amounts that a job counts towards limits: 1 running job, nodes, cores, memory [MiB] and GPUs."""
     amounts = list(need.total[:3])
     if need.exclusive:
         for place in range(3):
@@ -65,5 +65,5 @@ def least_use(table: NodeTable, need: Need) -> tuple[int, int, int, int, int]:
 
 
 def size_on_machine(table: NodeTable, need: Need) -> int:
-    """The size of a request in the unit of the machine: nodes, or cores, where whole nodes count all of theirs."""
+    """The size of a request in the unit of the machine: nodes or cores; an exclusive job counts all cores of nodes."""
     return least_use(table, need)[1 if machine_unit(table.machine) == "nodes" else 2]

@@ -12,34 +12,35 @@ __all__ = ["ResourceRequest"]
 class ResourceRequest:
     """Resources that a job requests.
 
-    ``nodes`` without ``tasks`` needs ``cores``, ``memory`` and ``gpus`` on each node. ``tasks`` with ``tasks_per_node``
-    (or with ``nodes``) needs as many nodes as hold them, of which the last may hold fewer. ``tasks`` alone fills nodes
-    in the order of placement. (Specification: docs/reference/machines.md, "Requests".)
+    A job with ``nodes`` and without ``tasks`` needs ``cores``, ``memory`` and ``gpus`` on each node. A job with
+    ``tasks`` and ``tasks_per_node`` (or ``nodes``) needs as many nodes as its tasks take; the last node may have fewer
+    tasks. The tasks of a job with ``tasks`` alone fill nodes in the order of placement. (Specification:
+    docs/reference/machines.md, "Requests".)
 
     Attributes
     ----------
     nodes
-        Number of nodes; None: what the tasks need, and 1 without tasks.
+        Number of nodes; None: as many as the tasks need, or 1 without tasks.
     tasks, tasks_per_node
-        Number of tasks, and how many of them a node takes; None: not given.
+        Number of tasks, and number of tasks on a node; None: not given.
     cores
-        Of each task; without tasks of each node.
+        Cores of each task, or on each node without tasks.
     memory
-        [MiB] of each node, or of each core if ``memory_per_core``; None: not asked for.
+        Memory on each node, or for each core if ``memory_per_core`` [MiB]; None: not requested.
     memory_per_core
-        Whether ``memory`` is that of a core.
+        Whether ``memory`` is an amount per core.
     gpus
-        Of each node, by kind; those of any kind under ``gpu``.
+        Number of GPUs on each node, by kind; ``gpu`` for GPUs of any kind.
     features
         Condition on the nodes (:func:`workloads.machines.features.parse_features`); empty: any node.
     partitions
-        Partitions; the job uses the first in which it can start. Empty: the default.
+        Names of partitions; the job uses the first in which it can start. Empty: the default partition.
     exclusive
         Whether the job gets whole nodes wherever it runs.
     qos, account
-        Of the job; empty: none.
+        QOS and account of the job; empty: none.
     begin
-        Time before which it must not start [s of the clock of submits]; None: any.
+        Earliest start of the job [s on the clock of submit times]; None: no bound.
     """
 
     nodes: int | None = None

@@ -13,15 +13,15 @@ from workloads.machines.host_list import expand
 
 __all__ = ["SiteConfiguration", "is_set", "read_configuration"]
 
-#: Values that say that a parameter is not set.
+#: Values of parameters that are not set.
 _NOTHING = ("", "(null)", "n/a", "none", "(null type)")
 _NAME = re.compile(r"[A-Za-z_][\w.]*(\[\d+\])?")
-#: A word of a line of nodes or partitions; what follows without a name, as in ``OS=Linux 6.1``, is skipped.
+#: A pair in a line of nodes or partitions; text without a name, such as ``6.1`` in ``OS=Linux 6.1``, is skipped.
 _PAIR = re.compile(r"(?:^|(?<=\s))([A-Za-z][\w:/]*)=(\"[^\"]*\"|\S*)")
 
 
 def is_set(value: str) -> bool:
-    """Whether a value says anything.
+    """Whether the value of a parameter is set.
 
     >>> is_set("(null)"), is_set("0")
     (False, True)
@@ -36,12 +36,12 @@ class SiteConfiguration:
     Attributes
     ----------
     settings
-        Values of parameters by their names in small letters.
+        Values of parameters, by name in lower case.
     names
-        The same names as the file writes them.
+        Spelling of the names in the file, by name in lower case.
     nodes, partitions
-        For each line, or each record of ``scontrol show``, its words by their names in small letters; the values of
-        ``DEFAULT`` are filled in.
+        Values of each line, or of each record of ``scontrol show``, by name in lower case; the values of ``DEFAULT``
+        are filled in.
     """
 
     settings: dict[str, str] = field(default_factory=dict)
@@ -50,12 +50,12 @@ class SiteConfiguration:
     partitions: list[dict[str, str]] = field(default_factory=list)
 
     def value(self, name: str, default: str = "") -> str:
-        """A parameter that is set, else its default."""
+        """The value of a parameter, or a default if it is not set."""
         value = self.settings.get(name, "")
         return value if is_set(value) else default
 
     def node_count(self, lines: Sequence[Mapping[str, str]] | None = None) -> int:
-        """Number of different nodes that some lines name (default: all); 0 if it is not known."""
+        """Number of different nodes in some lines (default: all lines); 0 if it is not known."""
         names: set[str] = set()
         try:
             for line in self.nodes if lines is None else lines:
@@ -66,17 +66,17 @@ class SiteConfiguration:
 
 
 def read_configuration(paths: Sequence[str | Path]) -> SiteConfiguration:
-    """Read slurm.conf, or what ``scontrol show config``, ``show node`` and ``show partition`` print.
+    """Read slurm.conf, or the output of ``scontrol show config``, ``show node`` and ``show partition``.
 
     Parameters
     ----------
     paths
-        One or several files. Nodes and partitions that ``scontrol`` prints take the place of those of a slurm.conf.
+        One or several files. Nodes and partitions in the output of ``scontrol`` replace those in a slurm.conf.
 
     Raises
     ------
     TraceError
-        If a file cannot be read, a line is no parameter, or there is nothing of this kind.
+        If a file cannot be read, has a line that is not a parameter, or has no parameter.
     """
     found = SiteConfiguration()
     printed: dict[str, list[dict[str, str]]] = {"nodename": [], "partitionname": []}
@@ -107,19 +107,19 @@ def read_configuration(paths: Sequence[str | Path]) -> SiteConfiguration:
 
 
 def _parameter(path: str | Path, number: int, line: str) -> tuple[str, str]:
-    """Name and value of a line."""
+    """Name and value of the parameter in a line."""
     if line.lower().startswith("include "):
         return "Include", line[8:]
     name, between, value = line.partition("=")
     if not between or not _NAME.fullmatch(name.strip()):
-        raise TraceError(path, number, f"is no parameter of slurm.conf: {format_value(line)}")
+        raise TraceError(path, number, f"is not a parameter of slurm.conf: {format_value(line)}")
     if value.startswith("="):
         raise TraceError(path, number, f"must have one '=' between name and value: {format_value(line)}")
     return name.strip(), value
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines of a slurm.conf, or of ``scontrol show config``, which have a name and a value, with their numbers."""
+    """Number and text of each line with a parameter, in a slurm.conf or the output of ``scontrol show config``."""
     is_output = text.startswith("Configuration data as of")
     begun, first = "", 0
     for number, raw in enumerate(text.splitlines(), 1):
@@ -136,7 +136,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _is_records(text: str) -> bool:
-    """Whether a text consists of records, with an indented second line or in one line each (``scontrol -o``)."""
+    """Whether a text consists of records: with indented further lines, or one record per line (``scontrol -o``)."""
     lines = [line for line in text.splitlines() if line.strip()]
     if not lines or not lines[0].lower().startswith(("nodename=", "partitionname=")):
         return False
@@ -146,7 +146,7 @@ def _is_records(text: str) -> bool:
 
 
 def _records(text: str) -> Iterator[tuple[int, str]]:
-    """Records of ``scontrol show node`` or ``show partition`` in a line each."""
+    """Line number and joined lines of each record of ``scontrol show node`` or ``show partition``."""
     begun, first = "", 1
     for number, line in enumerate(text.splitlines(), 1):
         if line[:1].strip():

@@ -1,7 +1,7 @@
 """Parsers of Slurm's output about nodes and partitions: JSON of ``scontrol`` and ``sinfo``, and tables of ``sinfo``.
 
-Each record gets the keys of a line in slurm.conf. Source: the manual pages of sinfo and scontrol. The JSON format was
-observed with Slurm 22.05 (``sinfo --json``); the formats of later releases follow the published OpenAPI of slurmrestd.
+Each record has the keys of a line in slurm.conf. Source: the manual pages of sinfo and scontrol. The JSON format was
+observed with Slurm 22.05 (``sinfo --json``); formats of later releases follow the published OpenAPI of slurmrestd.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from workloads.ground.errors import TraceError, format_value
 
 __all__ = ["Records", "is_sinfo", "json_records", "sinfo_records"]
 
-#: Words of each node and of each partition, by their names in small letters.
+#: Values of each node and of each partition, by name in lower case.
 Records = tuple[list[dict[str, str]], list[dict[str, str]]]
-#: Headings of sinfo's columns, by ``-o`` and by ``-O``, and what they hold.
+#: Headings of sinfo's columns, with ``-o`` and with ``-O``, and their content.
 _HEADINGS = {
     **dict.fromkeys(("nodelist", "node_list", "hostnames", "nodehost"), "nodename"),
     **dict.fromkeys(("cpus", "cpu"), "cpus"),
@@ -38,7 +38,7 @@ _INFINITE = 2**32 - 1
 
 
 def is_sinfo(text: str) -> bool:
-    """Whether a text is a table of sinfo, perhaps below the time that ``-l`` prints.
+    """Whether a text is a table of sinfo, with or without the time that ``-l`` prints first.
 
     >>> is_sinfo("PARTITION AVAIL  TIMELIMIT  NODES  STATE NODELIST"), is_sinfo("NodeName=n1")
     (True, False)
@@ -47,7 +47,7 @@ def is_sinfo(text: str) -> bool:
 
 
 def _heading(text: str) -> tuple[int, list[str], str | None]:
-    """Number of the line with the headings (0: there is none), these in small letters, and what separates them."""
+    """Number of the line with the headings (0: none), the headings in lower case, and their separator."""
     for number, line in enumerate(text.splitlines()[:3], 1):
         mark = "|" if "|" in line else None
         words = [word.strip().lower() for word in line.split(mark)]
@@ -64,19 +64,19 @@ def sinfo_records(text: str, path: str | Path) -> Records:
     Parameters
     ----------
     text
-        Of ``sinfo -N -l``, or of ``-o`` or ``-O`` with headings; columns in blanks, or separated by ``|``.
+        Output of ``sinfo -N -l``, or of ``sinfo -o`` or ``-O`` with headings; columns separated by blanks or by ``|``.
     path
-        Its file, for the message.
+        Path of the file in messages.
 
     Raises
     ------
     TraceError
-        If it has no column of nodes or cores, or a row sums up nodes that differ.
+        If the table has no column of nodes or of cores, or a row combines nodes that differ.
     """
     first, headings, mark = _heading(text)
     kinds = [_HEADINGS.get(heading, "") for heading in headings]
     if "cpus" not in kinds:
-        raise TraceError(path, first, "has no column CPUS, so that it does not say how many cores a node has", _ADVICE)
+        raise TraceError(path, first, "has no column CPUS, so that the cores of a node are unknown", _ADVICE)
     nodes: dict[str, dict[str, str]] = {}
     partitions: dict[str, dict[str, str]] = {}
     for number, line in enumerate(text.splitlines()[first:], first + 1):
@@ -102,7 +102,7 @@ def sinfo_records(text: str, path: str | Path) -> Records:
         where = {kind: words.pop(kind) for kind in _OF_PARTITIONS if kind in words}
         node = nodes.setdefault(names, words)
         if (node["cpus"], node.get("gres")) != (words["cpus"], words.get("gres")):
-            raise TraceError(path, number, f"describes {format_value(names)} otherwise than a row above")
+            raise TraceError(path, number, f"describes {format_value(names)} differently from a row above")
         if partition:
             found = partitions.setdefault(partition, {"partitionname": partition, "nodes": names, **where})
             if found["nodes"] != names and names not in found["nodes"].split(";"):
@@ -122,7 +122,7 @@ def json_records(text: str, path: str | Path) -> Records:
     Raises
     ------
     TraceError
-        If it is not JSON, or holds neither.
+        If the text is not JSON, or has neither nodes nor partitions.
     """
     document = parse_json(text, path)
     if not isinstance(document, Mapping):
@@ -133,7 +133,7 @@ def json_records(text: str, path: str | Path) -> Records:
         found: Records = ([], [])
         for item in _objects(document, "sinfo", path):
             _take_summary(item, path, *found)
-        # A node appears in an item for each of its partitions.
+        # sinfo lists a node once for each of its partitions.
         nodes += list({node["nodename"]: node for node in found[0]}.values())
         partitions += _join(found[1])
     if not nodes and not partitions:
@@ -184,7 +184,7 @@ def _partition(item: Mapping[str, Any]) -> dict[str, str]:
 def _take_summary(
     item: Mapping[str, Any], path: str | Path, nodes: list[dict[str, str]], partitions: list[dict[str, str]]
 ) -> None:
-    """Take an item of ``sinfo --json`` of Slurm 23.02 and later: nodes of one partition that are alike."""
+    """Add an item of ``sinfo --json`` of Slurm 23.02 and later: equal nodes of one partition."""
     names = _text(_table(item.get("nodes")).get("nodes"))
     partition = _table(item.get("partition"))
     amounts = {}
@@ -210,7 +210,7 @@ def _take_summary(
 
 
 def _join(partitions: Iterable[dict[str, str]]) -> list[dict[str, str]]:
-    """One record for each partition, with the nodes of all of its records."""
+    """Join the records of each partition into one with all of their nodes."""
     found: dict[str, dict[str, str]] = {}
     for record in partitions:
         own = found.setdefault(record["partitionname"], record)
@@ -224,7 +224,7 @@ def _table(value: Any) -> Mapping[str, Any]:
 
 
 def _number(value: Any) -> int | None:
-    """A number of JSON, also as ``{"set": true, "infinite": false, "number": 60}``; None: none is set."""
+    """A number in JSON, plain or as ``{"set": true, "infinite": false, "number": 60}``; None: not set."""
     if isinstance(value, Mapping):
         if value.get("infinite") or value.get("set") is False:
             return None

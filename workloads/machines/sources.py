@@ -24,14 +24,14 @@ _TIME = re.compile(r"(?:(\d{1,6})-)?(\d{1,9})(?::(\d{1,4}))?(?::(\d{1,4}))?")
 
 @dataclass
 class FoundMachine:
-    """A machine, and what could not be taken as it is.
+    """A machine, and remarks on how its source was read.
 
     Attributes
     ----------
     machine
         The machine.
     remarks
-        Sentences about what of the source is read in some way, or left out.
+        Sentences about parts of the source that are interpreted or left out.
     """
 
     machine: Machine
@@ -39,7 +39,7 @@ class FoundMachine:
 
 
 def machine_from_files(paths: Sequence[str | Path]) -> FoundMachine:
-    """The machine that files of a site describe.
+    """The machine that configuration files of a site describe.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def machine_from_files(paths: Sequence[str | Path]) -> FoundMachine:
     Raises
     ------
     InputError
-        If a file cannot be read, or together they do not describe a machine.
+        If a file cannot be read, or the files do not describe a machine.
     """
     texts = {path: read_text(path) for path in paths}
     clusters = [path for path, text in texts.items() if _is_clusters(text)]
@@ -79,7 +79,7 @@ def machine_from_files(paths: Sequence[str | Path]) -> FoundMachine:
 
 
 def is_machine_source(text: str) -> bool:
-    """Whether a text describes nodes or partitions, as against a log of jobs.
+    """Whether a text describes nodes or partitions, and is not a log of jobs.
 
     >>> is_machine_source("NodeName=n1 CPUs=4"), is_machine_source("1 0 5 100 4 -1 -1 4 200 -1 1 7 7 -1 1 -1 -1 -1")
     (True, False)
@@ -104,14 +104,14 @@ def configured_machine(site: SiteConfiguration, origin: str) -> FoundMachine:
     Parameters
     ----------
     site
-        Its nodes and partitions, and the parameters that say what jobs share.
+        Nodes and partitions, and the parameters that define which resources jobs share.
     origin
         Names of the files.
 
     Raises
     ------
     InputError
-        If it names no nodes, or a value is none.
+        If the configuration names no nodes, or a value is not legal.
     """
     if not site.nodes:
         raise InputError("names no nodes: add the output of 'scontrol show node'")
@@ -164,7 +164,7 @@ class _Kind(NamedTuple):
 def _kind(line: Mapping[str, str], memory: bool) -> _Kind:
     features = next((line[key] for key in ("features", "feature", "availablefeatures", "activefeatures")
                      if is_set(line.get(key, ""))), "")  # fmt: skip
-    # Slurm's "&" joins features of one mode; each of them can be asked for.
+    # Slurm's "&" joins features of one mode; jobs can request each of them.
     words = tuple(dict.fromkeys(word.strip() for word in re.split("[,&]", features) if word.strip()))
     amount = line.get("realmemory", "")
     return _Kind(
@@ -197,7 +197,7 @@ def _whole(line: Mapping[str, str], key: str, default: int) -> int:
 
 
 def _counts_memory(site: SiteConfiguration, remarks: list[str]) -> bool:
-    """Whether jobs share the memory of nodes by their requests; what commands print of nodes does not say."""
+    """Whether jobs share node memory by their requests; true if the files have no parameters that decide it."""
     if not site.settings:
         return True
     words = site.value("selecttypeparameters").upper()
@@ -259,7 +259,9 @@ def _partitions(
 
 
 def _seconds(text: str, name: str) -> float | None:
-    """Slurm's minutes, minutes:seconds, hours:minutes:seconds, days-hours and so on; None: no limit.
+    """Seconds of a time in Slurm's notation: minutes, minutes:seconds, hours:minutes:seconds, days-hours and others.
+
+    None: no limit.
 
     >>> _seconds("60", "a"), _seconds("1:30", "a"), _seconds("2:00:00", "a"), _seconds("1-12", "a")
     (3600.0, 90.0, 7200.0, 129600.0)
@@ -290,7 +292,7 @@ def _is_clusters(text: str) -> bool:
 
 
 def _clusters(text: str, path: str | Path) -> FoundMachine:
-    """The machine of a list of clusters: id, name, nodes, cores, speed, and memory of a node [KB]."""
+    """The machine of a list of clusters; a line has id, name, nodes, cores, speed, and memory of a node [KB]."""
     kinds, partitions = [], []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
@@ -326,7 +328,7 @@ def _is_alibaba(text: str) -> bool:
 
 
 def _alibaba(text: str, path: str | Path) -> FoundMachine:
-    """The machine of a list of nodes: name, thousandths of cores, MiB, GPUs and their model."""
+    """The machine of a list of nodes; a line has name, thousandths of cores, memory [MiB], GPUs and their model."""
     kinds: dict[_Kind, list[str]] = {}
     for number, line in enumerate(text.splitlines()[1:], 2):
         if not line.strip():
@@ -337,7 +339,7 @@ def _alibaba(text: str, path: str | Path) -> FoundMachine:
                 path, number, f"a node must have a name, cores, memory, GPUs and a model, not {format_value(line)}"
             )
         name, cores, memory, gpus, model = cells
-        # Pods request a GPU model in capitals, which is a feature here.
+        # The model is a feature in capitals, because pods request it in capitals.
         held = ((model.lower(), int(gpus)),) if int(gpus) and model else ()
         kind = _Kind(int(cores) // 1000, int(memory), held, (model,) if model else (), 1)
         kinds.setdefault(kind, []).append(name)

@@ -10,7 +10,7 @@ from workloads.machines.machine import Limit, Machine, NodeKind, Partition, Quot
 
 __all__ = ["machine_summary"]
 
-#: Rows of each table, so that all of them fit one screen; the rest is counted.
+#: Maximum number of rows of a table, so that all tables fit on one screen; a last line has the number of the others.
 _MOST_ROWS = 10
 _WIDEST = 30
 
@@ -26,7 +26,7 @@ def machine_summary(machine: Machine) -> str:
     Returns
     -------
     str
-        Its size, and tables of its kinds of nodes, its partitions and its limits, each of at most ten rows.
+        The size of the machine, and tables of kinds of nodes, partitions and limits with at most ten rows each.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def _round_memory(amount: int) -> str:
 
 
 def _table(heads: Sequence[str], rows: list[Sequence[str]]) -> str:
-    """Columns side by side, the first aligned left and the others right."""
+    """Format rows as columns, the first aligned left and the others right."""
     shown = [
         [cell if len(cell) <= _WIDEST else f"{cell[: _WIDEST - 3]}..." for cell in row] for row in rows[:_MOST_ROWS]
     ]

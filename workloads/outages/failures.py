@@ -20,14 +20,14 @@ from workloads.outages.outage import Outage, OutageKind
 
 __all__ = ["FailureRate", "place_failures"]
 
-#: Failures that are drawn together. It is part of the meaning of a seed, since each stream is read in order.
+#: Number of failures that are drawn together. The results for a seed depend on it, since each stream is read in order.
 _BLOCK = 256
 
 
 @dataclass(frozen=True)
 @legal(variation=Range(0, 1000))
 class FailureRate:
-    """Failures of single nodes.
+    """Rate of failures of single nodes, and their repair times.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class FailureRate:
     repair
         Mean time to repair [s].
     variation
-        Its standard deviation over its mean; 0: all take the same time, else they are lognormal.
+        Coefficient of variation of the repair time; 0: constant, else lognormal.
     seed
         Seed of the streams ``failures/...``.
 
@@ -59,18 +59,17 @@ class FailureRate:
         check_whole("seed", self.seed, 0, "a whole number >= 0")
 
     def draw(self, nodes: int, start: float) -> Iterator[Outage]:
-        """The failures of a machine from ``start`` [s] on, one after the other without end.
+        """Iterate over the failures of a machine from ``start`` on, in order of time, without end.
 
         Parameters
         ----------
         nodes
-            Size of the machine. Nodes that are down do not fail: such a failure strikes a place where nothing is to
-            fail, which the simulation decides.
+            Number of nodes of the machine. The simulation ignores failures of nodes that are down.
         start
-            Beginning of the observed time.
+            Start of the observed time [s].
         """
         gaps, repairs, places = (stream(self.seed, "failures", what) for what in ("gaps", "repairs", "places"))
-        # A lognormal law with that mean and variation.
+        # Parameter of the lognormal distribution with this mean and variation.
         spread = math.sqrt(math.log1p(self.variation**2))
         center = math.log(self.repair) - spread**2 / 2
         at = to_ticks(start)

@@ -6,12 +6,13 @@ import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from workloads.ground.dates import is_date
 from workloads.ground.errors import TraceError, UnknownNameError
 from workloads.ground.fields import number, whole
 from workloads.ground.files import atomic_open, csv_rows, read_text
 from workloads.ground.job_ids import parse_job_id
 from workloads.ground.units import format_seconds, to_ticks
-from workloads.logs.clock import LogClock, is_date
+from workloads.logs.clock import LogClock
 from workloads.outages.failures import place_failures
 from workloads.outages.outage import Outage, OutageKind, first_outage_fault
 
@@ -34,25 +35,25 @@ def read_outages(
     Parameters
     ----------
     path
-        CSV (plain or gzip) with a header row; kind, start, end and nodes are needed, all others may be missing or
-        empty. Several jobs, users or projects stand in one cell with semicolons between them. Times are seconds on the
-        clock of the log, or dates; ``all`` nodes are those of the machine.
+        CSV file (plain or gzip) with a header row. The columns kind, start, end and nodes are required; others may be
+        missing or empty. Semicolons separate several jobs, users or projects in a cell. Times are seconds on the clock
+        of the log, or dates; ``all`` in the column nodes means the whole machine.
     nodes
-        Size of the machine; None: not checked.
+        Number of nodes of the machine; None: not checked.
     seed
-        For the places of failures that have none.
+        Seed for the places of failures without a place.
     clock
         Clock of the log, for dates; None: dates are refused.
 
     Returns
     -------
     list of Outage
-        In file order.
+        Outages in file order.
 
     Raises
     ------
     TraceError
-        With file and line, if the file cannot be read or an outage makes no sense.
+        If the file cannot be read or an outage is invalid; names file and line.
     """
     outages: list[Outage] = []
     lines: list[int] = []
@@ -77,12 +78,12 @@ def read_outages(
 
 
 def write_outages(outages: Iterable[Outage], path: str | Path) -> None:
-    """Write outages as :func:`read_outages` reads them: times exact to a tick, places to their last digit.
+    """Write outages in the format of :func:`read_outages`; times are exact to a tick, places to the last digit.
 
     Raises
     ------
     OutputError
-        If it cannot be written.
+        If the file cannot be written.
     """
     with atomic_open(path) as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -107,7 +108,7 @@ def _header(path: str | Path, line: int, row: Sequence[str]) -> list[str]:
                 path, line, f"a file of outages must have a column {name}, not only {', '.join(names)[:200]}"
             )
     for name in names:
-        # A misspelt column would silently leave an outage without what it says.
+        # The values of a misspelt column would be ignored without notice.
         if name not in OUTAGE_COLUMNS:
             raise TraceError(path, line, str(UnknownNameError("column", name, OUTAGE_COLUMNS)))
         if names.count(name) > 1:

@@ -1,7 +1,7 @@
 """Outages: time windows in which nodes are unavailable, or available only to certain jobs.
 
-Maintenance is a window that is known in advance. A failure is not known in advance: it strikes nodes at a place in the
-machine, and lasts until they are repaired. An advance reservation sets nodes aside for certain jobs.
+Maintenance is a window that is known in advance. A failure is not known in advance: it affects nodes at one place of
+the machine and lasts until they are repaired. An advance reservation keeps nodes free for certain jobs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from workloads.table.job import Job
 
 __all__ = ["Outage", "OutageKind", "check_outages", "first_outage_fault"]
 
-#: Treatments of jobs that still run when a window begins.
+#: Legal treatments of jobs that still run when a window begins.
 _RUNNING = ("preempt", "wait")
 
 
@@ -32,28 +32,28 @@ class OutageKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """One outage. Times are those of the job table's clock.
+    """One outage. Times are on the clock of the job table.
 
     Attributes
     ----------
     kind
-        Maintenance, failure or (advance) reservation.
+        Kind: maintenance, failure or advance reservation.
     start, end
-        Time span in which nodes are unavailable or set aside [s]; a failure ends with the repair.
+        Time span in which nodes are unavailable or reserved [s]; a failure ends with the repair.
     nodes
-        Number of nodes. Nodes have no names, so a window may take any of them.
+        Number of nodes. Nodes have no names, so that a window may use any of them.
     announced
-        Windows: time since which the scheduler knows [s]; None: from the beginning.
+        Windows: time at which the scheduler learns of the window [s]; None: from the beginning.
     running
-        Windows, where jobs still run on nodes that it needs: ``preempt`` them, in the order of what they lose, or
-        ``wait`` for nodes that they give up.
+        Windows: treatment of jobs that still run on needed nodes. ``preempt``: preempt jobs, smallest loss first;
+        ``wait``: wait for nodes that jobs release.
     place
-        Failures: where it strikes, from 0 to below 1; the nodes of the machine in a fixed order, the ``nodes`` that
-        stand from that share of them on (and, after the last, from the first on).
+        Failures: position of the first failed node as a share of the machine, in [0, 1). The failure affects ``nodes``
+        consecutive nodes in a fixed order, in which the first node follows the last.
     name
-        For people.
+        Name of the outage in messages and tables.
     jobs, users, projects
-        Reservations: the owners of the nodes; a job needs to be in one of the three.
+        Reservations: jobs, users and projects that may use the nodes; a job must be in one of the three.
     """
 
     kind: OutageKind
@@ -83,16 +83,16 @@ def check_outages(outages: Sequence[Outage], nodes: int | None = None, jobs: Ite
     Parameters
     ----------
     outages
-        In any order.
+        Outages in any order.
     nodes
-        Size of the machine; None: not checked.
+        Number of nodes of the machine; None: not checked.
     jobs
         Jobs of the workload; None: not checked.
 
     Raises
     ------
     InputError
-        For the first invalid outage; gives the outage, the legal values and the value.
+        If an outage is invalid; names the first such outage, the legal values and the value.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def first_outage_fault(outages: Sequence[Outage], nodes: int | None = None) -> t
     most = math.inf if nodes is None else nodes
     for index, outage in enumerate(outages):
         try:
-            broken = _broken_law(outage, most)
+            broken = _broken_rule(outage, most)
         except (TypeError, AttributeError) as error:
             return index, f"outage {index + 1} holds a value of the wrong kind ({error})"
         if broken is not None:
@@ -128,8 +128,8 @@ def first_outage_fault(outages: Sequence[Outage], nodes: int | None = None) -> t
     return _find_overload(outages, most)
 
 
-def _broken_law(outage: Outage, most: float) -> tuple[str, str] | None:
-    """Field and law that the outage breaks. Comparisons are written so that NaN fails them."""
+def _broken_rule(outage: Outage, most: float) -> tuple[str, str] | None:
+    """Field and rule that the outage breaks. Comparisons are written so that NaN fails them."""
     kind, start, end, size = outage.kind, outage.start, outage.end, outage.nodes
     if type(kind) is not OutageKind:
         return "kind", f"an OutageKind ({', '.join(OutageKind)})"
@@ -173,7 +173,7 @@ def _find_overload(outages: Sequence[Outage], most: float) -> tuple[int, str] | 
     steps: list[tuple[int, int, int, int]] = []
     for index, outage in enumerate(outages):
         if outage.kind is not OutageKind.FAILURE:
-            # At one instant what ends makes room for what begins.
+            # At equal times, windows that end release nodes before others begin.
             steps += [(to_ticks(outage.start), 1, index, outage.nodes), (to_ticks(outage.end), 0, index, -outage.nodes)]
     used = 0
     for at, begins, index, nodes in sorted(steps):

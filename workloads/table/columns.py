@@ -38,15 +38,15 @@ COLUMNS = (
     *("checkpoint_interval", "checkpoint_cost", "notice", "estimated_arrival"),
     *("trace_runtime", "trace_walltime", "user", "project", "killed"),
 )
-#: Further columns, which are written where any job is stochastic.
+#: Further columns, written if any job is stochastic.
 STOCHASTIC_COLUMNS = ("application", "true_runtime", "plan", "restart_cost", "memory_profile")
-#: Further columns, each of which is written where any job is cancelled, depends on another, runs already, or is held.
+#: Further columns, each written if a job uses it: cancellations, dependencies, running jobs and holds.
 LIFE_COLUMNS = ("cancelled_at", "preceding", "think_time", "running_since", "eligible")
-#: Further columns of texts, each of which is written where any job has one.
+#: Further columns of texts, each written if a job has such a text.
 PARTITION = "partition"
 CARRIED = (PARTITION, "qos")
 ALL_COLUMNS = (*COLUMNS, *STOCHASTIC_COLUMNS, *LIFE_COLUMNS, *CARRIED)
-#: Required columns, and those of them without empty cells.
+#: Required columns, and required columns without empty cells.
 NEEDED_COLUMNS = ("job_id", "type", "submit", "nodes", "runtime", "walltime")
 _VALUED = ("job_id", "type", "nodes", "runtime", "walltime")
 _TEXTS = ("user", "project", "application", "plan", "memory_profile", *CARRIED)
@@ -54,13 +54,13 @@ _TYPES = {kind.value: kind for kind in JobType}
 
 
 def table_columns(jobs: Jobs) -> tuple[str, ...]:
-    """The columns of a table of these jobs."""
+    """Columns that a table of these jobs needs."""
     stochastic = STOCHASTIC_COLUMNS if jobs.are(JobType.STOCHASTIC).any() else ()
     return (*COLUMNS, *stochastic, *filter(jobs.has, (*LIFE_COLUMNS, *CARRIED)))
 
 
 def csv_lines(jobs: Jobs, columns: Sequence[str]) -> str:
-    """Jobs as lines of CSV with these columns (of :func:`table_columns`)."""
+    """Format jobs as lines of CSV with some of the columns of :func:`table_columns`."""
     cells = [_cells(jobs, name) for name in columns]
     return "".join(map("%s\n".__mod__, map(",".join, zip(*cells, strict=True))))
 
@@ -93,12 +93,12 @@ def _times(seconds: NDArray[np.float64]) -> list[str]:
 
 
 def _quote(text: str) -> str:
-    # Not csv.writer: with a line end of \n it leaves a lone \r unquoted, which csv.reader takes for a line end.
+    # csv.writer with line ends of \n does not quote a lone \r, which csv.reader reads as a line end.
     return '"' + text.replace('"', '""') + '"' if set(text) & set(',"\r\n') else text
 
 
 def parse_cells(name: str, cells: Sequence[str], refuse: Callable[[int, str], TraceError]) -> Sequence[Any]:
-    """The cells of a column as values; a whole column at once, and one by one only to find a fault."""
+    """Parse the cells of a column: all at once if possible, else one by one to find the fault."""
     convert, at_once = _KINDS[name]
     if at_once is not None:
         needed, default = name in _VALUED, DEFAULTS.get(name)
@@ -156,7 +156,7 @@ DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(_TEXTS, ""),
     "killed": False,
 }
-#: For each column how to read a cell, and how to read one of which nothing is wrong, fast.
+#: For each column the parser of a cell, and a fast parser for legal cells (None: there is none).
 _KINDS: dict[str, tuple[Callable[[str, str], Any], Callable[[str], float] | None]] = {
     **dict.fromkeys(ALL_COLUMNS, (_optional_number, float)),
     "nodes": (whole, int),

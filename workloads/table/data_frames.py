@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 
 __all__ = ["jobs_of_frame"]
 
-#: Columns that a trace must have, and those that it may have beside the job table's.
+#: Columns that a trace must have, and further columns that it may have besides those of the job table.
 _TRACE = ("submit", "nodes", "runtime")
 _RECORDED = ("wait", "node_list")
 _WHOLE = frozenset({"job_id", "nodes", "min_nodes", "preceding"})
-#: What stands for the file in a message.
+#: Words for the source in messages, in place of a file name.
 _NAME = "the DataFrame"
 
 
 def jobs_of_frame(frame: pd.DataFrame, ignored: Collection[str] = ()) -> Jobs:
-    """The jobs of a DataFrame, one for each row.
+    """Convert the rows of a DataFrame to jobs.
 
     Parameters
     ----------
     frame
-        With the columns of the job table (docs/commands.md, "holdfast prepare"); or, without ``type``, those of a
-        trace: ``submit``, ``nodes`` and ``runtime``, and if known ``job_id`` (else 1, 2, ...), ``walltime`` (else the
-        runtime, which is cut to it), ``user``, ``project`` and others of the job table. Then all jobs are rigid.
-        Times are in seconds, or datetimes and timedeltas.
+        DataFrame with the columns of the job table (docs/commands.md, "holdfast prepare"). Without ``type``, it is a
+        trace of rigid jobs with ``submit``, ``nodes`` and ``runtime``, and optionally ``job_id`` (else 1, 2, ...),
+        ``walltime`` (else the runtime; longer runtimes are cut to the walltime), ``user``, ``project`` and other
+        columns of the job table. Times are in seconds, or datetimes and timedeltas.
     ignored
-        Further columns that there may be, and are not read.
+        Names of further columns that are skipped.
 
     Raises
     ------
     InputError
-        If a column is missing or unknown, or a row is not a job.
+        If a column is missing or unknown, or a row is not a legal job.
     """
     names = [str(name).strip().lower() for name in frame.columns]
     traced = "type" not in names
@@ -74,7 +74,7 @@ def jobs_of_frame(frame: pd.DataFrame, ignored: Collection[str] = ()) -> Jobs:
 def _as_rigid(
     names: Sequence[str], columns: Sequence[Sequence[str]], count: int
 ) -> tuple[list[str], list[Sequence[str]]]:
-    """The columns of a trace with those that make each job rigid; a runtime is at most the walltime."""
+    """Add the columns that make each job of a trace rigid, and cut runtimes to the walltime."""
     table = dict(zip(names, columns, strict=True))
     table.setdefault("job_id", [str(number) for number in range(1, count + 1)])
     table["type"] = list(repeat(JobType.RIGID.value, count))
@@ -97,7 +97,7 @@ def _longer(one: str, other: str) -> bool:
 
 
 def _cells(column: pd.Series, name: str) -> list[str]:
-    """A column as cells of a job table; what is missing is empty."""
+    """Format a column as cells of a job table; missing values are empty."""
     import pandas as pd
 
     if isinstance(column.dtype, pd.DatetimeTZDtype):
@@ -116,6 +116,6 @@ def _cell(value: Any, name: str) -> str:
     if isinstance(value, bool):
         return str(int(value))
     if isinstance(value, float):
-        # A column of whole numbers with missing ones is one of floats.
+        # pandas stores whole numbers as floats if some are missing.
         return str(int(value)) if name in _WHOLE and value.is_integer() else repr(value)
     return str(value)

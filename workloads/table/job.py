@@ -22,7 +22,7 @@ class JobType(StrEnum):
     STOCHASTIC = "stochastic"
 
 
-# For hot loops of the simulation: access to a member of an enumeration costs as much as a call.
+# Constants for hot loops of the simulation, because access to a member of an enumeration costs as much as a call.
 RIGID, ON_DEMAND, MALLEABLE, STOCHASTIC = JobType
 
 
@@ -33,55 +33,56 @@ class Job:
     Attributes
     ----------
     job_id
-        Unique.
+        Unique id.
     type
         Rigid, on-demand, malleable or stochastic.
     submit
-        First submit [s]; of an on-demand job its *actual arrival*; None if it never arrives (no-show).
+        First submit [s]; for an on-demand job its *actual arrival*. None: it never arrives (no-show).
     nodes
-        Requested size, the maximum of a malleable job.
+        Requested size [nodes], the maximum for a malleable job.
     runtime
         Undisturbed wall time at ``nodes`` [s], setup and checkpoints included; at most ``walltime``.
     walltime
-        Requested wall time at ``nodes`` [s]; a stochastic job asks for it while too little is known for a plan.
+        Requested wall time at ``nodes`` [s]; a stochastic job requests it while there are too few past runs for a plan.
     min_nodes
-        Smallest size of a malleable job; None or ``nodes`` for the others.
+        Smallest size of a malleable job; None or ``nodes`` for other jobs.
     setup
         Time at the start of each run that is lost when the run is preempted [s]; 0 for on-demand jobs.
     checkpoint_interval
-        Compute time between two checkpoints of a rigid job [s]; None: it takes none.
+        Compute time between two checkpoints of a rigid job [s]; None: no checkpoints.
     checkpoint_cost
         Duration of one checkpoint of a rigid or stochastic job [s].
     notice, estimated_arrival
         On-demand job with advance notice: time of the notice, and the arrival that it announces [s].
     trace_runtime, trace_walltime
-        What the baseline uses where overheads were added to the trace's times [s]; None: ``runtime``, ``walltime``.
+        Runtime and walltime in the baseline if overheads were added to them [s]; None: ``runtime`` and ``walltime``.
     user, project
-        Carried through; empty if unknown.
+        User and project in the trace; empty if unknown.
     killed
-        Whether the trace's job ran into its walltime, so that ``runtime`` was clipped to it.
+        Whether the job reached its walltime in the trace, so that ``runtime`` is only a lower bound.
     application
-        Stochastic job: its application; plans are made from the distribution of its runtimes.
+        Stochastic job: name of its application; plans are made from the distribution of the application's runtimes.
     true_runtime
-        Stochastic job: its computing time [s], hidden from all decisions; None: ``runtime``.
+        Stochastic job: its compute time [s], hidden from all decisions; None: ``runtime``.
     plan
         Stochastic job: a planning strategy with its parameters, or the name of a plan.
     restart_cost
         Stochastic job: time to read a checkpoint [s].
     memory_profile
-        Stochastic job: the memory that it needs over time, as ``SECONDS:GB`` one after the other; empty: unknown.
+        Stochastic job: memory over time, as a sequence of ``SECONDS:GB``; empty: unknown.
     cancelled_at
-        Time at which its user cancels it unless it has finished [s]; it shifts with the submit if a dependency moves
-        that. None: never.
+        Time at which the user cancels the job unless it has finished [s]. If a dependency delays the submit, this time
+        is delayed equally. None: never.
     preceding, think_time
-        The job that must terminate before its submit, and the time between the two [s]. Without a think time it is
-        submitted when recorded, or at that termination if that is later (SWF 2.2, fields 17 and 18).
+        Job that must terminate before this one is submitted, and time between the two [s]. Without a think time, the
+        job is submitted at its ``submit``, or at that termination if it is later (SWF 2.2, fields 17 and 18).
     running_since
         Start time of a job that is running when the replay begins [s]; None: the job is not running then.
     partition, qos
-        Partition or queue, and quality of service, carried through; empty if unknown.
+        Partition or queue, and quality of service, in the trace; empty if unknown.
     eligible
-        Earliest possible start [s]; the job enters the queue then. None or earlier: it enters at its submit.
+        Earliest possible start, at which the job enters the queue [s]. None or before ``submit``: it enters at its
+        submit.
     """
 
     job_id: int

@@ -21,7 +21,7 @@ _TICK = 1.5e-6
 
 
 def has_life(job: Job) -> bool:
-    """Whether a job has life-cycle data: a cancellation, a dependency, a hold, or a run at the start of the replay."""
+    """Whether a job has a cancellation, a dependency or a hold, or runs at the start of the replay."""
     return (
         job.cancelled_at is not None
         or job.preceding is not None
@@ -41,7 +41,7 @@ def replay_start(jobs: Sequence[Job]) -> float | None:
 def broken_life(job: Job) -> tuple[str, str] | None:
     """Field and rule that a job breaks by itself. Comparisons are written so that NaN fails them."""
     if job.cancelled_at is not None:
-        # A job that never arrives has its notice withdrawn.
+        # If the job never arrives, the cancellation withdraws its notice.
         name, since = ("submit", job.submit) if job.submit is not None else ("notice", job.notice)
         if since is None or not since - _TICK <= job.cancelled_at <= LARGEST_TIME:
             return "cancelled_at", f"missing, or from its {name} of {since} s to {LARGEST_TIME:,.0f} s"
@@ -79,14 +79,14 @@ def _is_whole(value: object) -> bool:
 
 
 def cross_job_violation(jobs: Sequence[Job], nodes: int | None) -> tuple[int, str, str] | None:
-    """The first rule that jobs with legal columns break together: index, field and sentence.
+    """The first violation of a rule about several jobs: index of a job, field and sentence.
 
     Parameters
     ----------
     jobs
-        A workload of unique job ids.
+        Jobs that are legal by themselves, with unique ids.
     nodes
-        Size of the machine; None: not checked.
+        Number of nodes of the machine; None: not checked.
     """
     return _broken_dependency(jobs) or _broken_start(jobs, nodes)
 
@@ -98,7 +98,7 @@ def _broken_dependency(jobs: Sequence[Job]) -> tuple[int, str, str] | None:
         job = jobs[index]
         return index, "preceding", f"preceding of job {job.job_id} must be {legal}, not {job.preceding}"
 
-    #: Jobs of which it is known that no circle leads through them.
+    #: Jobs that are known to be in no cycle of dependencies.
     sound: set[int] = set()
     for index, job in enumerate(jobs):
         if job.preceding is None:

@@ -2,8 +2,8 @@
 
 The columns are listed in docs/commands.md, "holdfast prepare".
 
-The file is CSV, or Parquet if pyarrow is installed. The file name decides the format of output, the content that of
-input.
+The file is CSV, or Parquet if pyarrow is installed. The format of an output depends on its name, that of an input on
+its content.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = [
     "write_job_table",
 ]
 
-#: Rows that are converted together: column by column is fast, and not all cells are in memory at once.
+#: Rows of a block. Conversion by columns is fast, and blocks limit the number of cells in memory.
 _BLOCK = 4096
 #: First bytes of a Parquet file.
 PARQUET_MAGIC = b"PAR1"
@@ -50,7 +50,7 @@ class JobTable:
     Attributes
     ----------
     jobs
-        In file order. Any jobs may be given.
+        Jobs in file order; the constructor accepts any iterable.
     source
         Origin of the table.
     """
@@ -75,30 +75,29 @@ def read_job_table(path: str | Path, *, nodes: int | None = None) -> JobTable:
     Parameters
     ----------
     path
-        CSV (plain or gzip) or Parquet.
+        CSV file (plain or gzip) or Parquet file.
     nodes
-        Size of the machine; a larger job is an error. None: not checked.
+        Number of nodes of the machine, which no job may exceed; None: not checked.
 
     Returns
     -------
     JobTable
-        Columns that may be missing or empty: min_nodes (unless malleable), setup, checkpoint_cost, restart_cost and
-        killed (0), all others but job_id, type, nodes, runtime and walltime (none).
+        The workload. The columns job_id, type, nodes, runtime and walltime are required, and min_nodes for malleable
+        jobs. Others may be missing or empty: setup, checkpoint_cost, restart_cost and killed are then 0, the rest None.
 
     Raises
     ------
     TraceError
-        With file and line (CSV) or row (Parquet), if the file cannot be read, has a column that a job table has not, a
-        row breaks a rule of the table, or names code as its plan and is not trusted
-        (:func:`workloads.ground.trust.trust`).
+        If the file cannot be read, has an unknown column, has a row that breaks a rule of the table, or names code as a
+        plan without trust (:func:`workloads.ground.trust.trust`). Names the file, and the line (CSV) or row (Parquet).
     """
     return parse_job_table(read_bytes(path), path, nodes=nodes)
 
 
 def parse_job_table(data: bytes, path: str | Path, *, nodes: int | None = None) -> JobTable:
-    """Read a table from the content of its file; see :func:`read_job_table`. ``path`` is for messages."""
+    """Parse the content of a job table; see :func:`read_job_table`. ``path`` appears in messages."""
     if data.startswith(PARQUET_MAGIC):
-        # Only a run with such a file pays for the import.
+        # The import is slow, and needed only for Parquet files.
         from workloads.table.parquet import parquet_blocks
 
         names, blocks = parquet_blocks(data, path, _BLOCK)
@@ -119,9 +118,9 @@ def build_table(
     Parameters
     ----------
     names
-        Of the columns.
+        Names of the columns.
     blocks
-        Rows, column by column, each block with the lines of its rows, which a table without lines leaves out.
+        Blocks of rows, each as a list of columns with the line number of each row (empty if the table has no lines).
     path, nodes
         As in :func:`parse_job_table`.
     """
@@ -154,20 +153,20 @@ def looks_like_job_table(text: str) -> bool:
 
 
 def write_job_table(jobs: Iterable[Job], path: str | Path) -> None:
-    """Write a job table with all its columns; those of stochastic jobs and of the life of jobs where any uses them.
+    """Write a job table; columns of stochastic jobs and of the life cycle only if a job uses them.
 
     Parameters
     ----------
     jobs
         A workload. Times are written as the shortest decimals that are exact to a tick (one microsecond).
     path
-        Parquet if the name ends in ``.parquet``, else CSV, compressed if it ends in ``.gz``. Equal jobs make equal
-        bytes.
+        File to write: Parquet if the name ends in ``.parquet``, else CSV, compressed if it ends in ``.gz``. Equal jobs
+        give equal bytes.
 
     Raises
     ------
     OutputError
-        If it cannot be written, or pyarrow is missing for Parquet.
+        If the file cannot be written, or it is Parquet and pyarrow is missing.
     """
     table = Jobs.of(jobs)
     columns = table_columns(table)
@@ -182,7 +181,7 @@ def write_job_table(jobs: Iterable[Job], path: str | Path) -> None:
 
 
 def _csv_blocks(text: str, path: str | Path) -> tuple[list[str], Iterator[tuple[Sequence[Sequence[str]], list[int]]]]:
-    """Names of the columns; blocks of rows, column by column, with the line of each row."""
+    """Names of the columns, and blocks of rows as lists of columns with the line number of each row."""
     if '"' not in text and "\r" not in text:
         return _plain_blocks(text, path)
     rows = csv_rows(text, path)
@@ -200,7 +199,7 @@ def _csv_blocks(text: str, path: str | Path) -> tuple[list[str], Iterator[tuple[
 
 
 def _plain_blocks(text: str, path: str | Path) -> tuple[list[str], Iterator[tuple[Sequence[Sequence[str]], list[int]]]]:
-    """The same of a text without quotation marks, of which a line is a row."""
+    """Like :func:`_csv_blocks`, for a text without quotation marks, in which each line is a row."""
     rows = ((line, row) for line, row in numbered_lines(text) if row)
     _, first = next(rows, (1, ""))
     names = _names(first.split(",")) if first else []
@@ -231,7 +230,7 @@ def _admit_plans(plans: Sequence[Any], path: str | Path, lines: Sequence[int], b
 
 def _refusal(path: str | Path, lines: Sequence[int], before: int, index: int, sentence: str) -> TraceError:
     index += before
-    # Parquet has rows without lines.
+    # Parquet files have no lines.
     if not lines:
         return TraceError(path, None, f"row {index + 1}: {sentence}")
     return TraceError(path, lines[index], sentence)
@@ -242,9 +241,9 @@ def _names(row: Sequence[str]) -> list[str]:
 
 
 def _places(names: Sequence[str], path: str | Path) -> dict[str, int]:
-    """Where the columns of the table are."""
+    """Index of each column of the table."""
     for name in names:
-        # A misspelt column would silently leave the jobs without what it says.
+        # The values of a misspelt column would be ignored without notice.
         if name not in ALL_COLUMNS:
             raise TraceError(path, 1, str(UnknownNameError("column", name, ALL_COLUMNS)))
         if names.count(name) > 1:

@@ -18,7 +18,7 @@ _WHOLE, _TIME, _TEXT, _NUMBER, _FLAG = "whole", "time", "text", "number", "flag"
 
 
 class Jobs(Rows[Job]):
-    """Jobs of a workload; a year of them is too long to be printed."""
+    """Jobs of a workload; ``repr`` has only their numbers by type."""
 
     row = Job
     kinds: ClassVar[Mapping[str, Any]] = {
@@ -31,16 +31,16 @@ class Jobs(Rows[Job]):
     }
 
     def ticks(self, name: str) -> NDArray[np.int64]:
-        """A column of times without None [ticks], shape (n,)."""
+        """A column of times, none of them None, in ticks, shape (n,)."""
         return in_ticks(self.column(name))
 
     @property
     def lively(self) -> bool:
-        """Whether any job may be withdrawn, depends on another, is held, or runs already when the replay begins."""
+        """Whether any job is cancelled, depends on another, is held, or runs when the replay begins."""
         return any(map(self.has, ("cancelled_at", "preceding", "think_time", "running_since", "eligible")))
 
     def are(self, kind: JobType) -> NDArray[np.bool_]:
-        """Which jobs are of a type, shape (n,)."""
+        """Mask of the jobs of a type, shape (n,)."""
         found: NDArray[np.bool_] = self.column("type") == list(JobType).index(kind)
         return found
 
@@ -62,7 +62,7 @@ def composition(jobs: Iterable[Job]) -> str:
 
 
 def _counts(jobs: Iterable[Job]) -> dict[str, int]:
-    """Jobs by type, in the order of their first appearance."""
+    """Number of jobs of each type, in order of first appearance."""
     count: dict[str, int] = {}
     if isinstance(jobs, Jobs) and jobs.is_columns:
         found: tuple[Any, Any, Any] = np.unique(jobs.column("type"), return_index=True, return_counts=True)

@@ -10,7 +10,7 @@ __all__ = ["memory_profile"]
 
 
 def memory_profile(text: str) -> list[tuple[float, float]]:
-    """What memory a job needs, task after task.
+    """Parse the memory profile of a job.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def memory_profile(text: str) -> list[tuple[float, float]]:
     Raises
     ------
     ValueError
-        With what is legal, if the text is no profile.
+        If the text is not a profile; the message states the legal form.
 
     Examples
     --------

@@ -20,7 +20,8 @@ from workloads.table.jobs import Jobs
 __all__ = ["parquet_blocks", "write_parquet"]
 
 _WHOLE = ("job_id", "nodes", "min_nodes", "killed", "preceding")
-#: This many rows are harmless even if they are highly compressed: each job has its own id.
+#: Number of rows that is accepted for any file size. A larger number in a small file is implausible, because each job
+#: has its own id, which limits compression.
 _HARMLESS = 1_000_000
 _TEXT = ("type", "user", "project", "application", "plan", "memory_profile", "partition", "qos")
 
@@ -28,19 +29,19 @@ _TEXT = ("type", "user", "project", "application", "plan", "memory_profile", "pa
 def parquet_blocks(
     data: bytes, path: str | Path, rows: int, used: Sequence[int] | None = None
 ) -> tuple[list[str], Iterator[tuple[Sequence[Sequence[str]], list[int]]]]:
-    """Column names, and blocks of rows, column by column, as text, so that one parser serves both formats.
+    """Column names, and blocks of rows as lists of columns of text, so that both formats have the same parser.
 
-    Floats become the shortest text that reads as the same float, times of day ISO dates, and durations seconds; a null
-    becomes an empty cell.
+    Floats become the shortest text that parses to the same float, timestamps ISO dates, durations seconds, and nulls
+    empty cells.
 
     Parameters
     ----------
     data, path
-        Content of the file; its name for messages.
+        Content of the file, and its name in messages.
     rows
-        Of a block.
+        Number of rows of a block.
     used
-        Places of the columns that the blocks have; None: all.
+        Indices of the columns to read; None: all.
 
     Raises
     ------
@@ -54,7 +55,7 @@ def parquet_blocks(
         fault = f"a Parquet file can only be read where pyarrow is installed ({installation('parquet')})"
         raise TraceError(path, None, fault) from None
 
-    # Whatever pyarrow makes of damaged bytes, it is they that are damaged.
+    # pyarrow raises various errors for damaged bytes.
     unreadable = (pa.ArrowException, OSError, ValueError, TypeError, LookupError, OverflowError)
     try:
         file = pq.ParquetFile(io.BytesIO(data))
@@ -63,7 +64,7 @@ def parquet_blocks(
     except unreadable:
         raise TraceError(path, None, "is a damaged Parquet file") from None
     if held > max(_HARMLESS, len(data)):
-        raise TraceError(path, None, f"says that it holds {held:,} rows in {len(data):,} bytes, which no table does")
+        raise TraceError(path, None, f"declares {held:,} rows in {len(data):,} bytes, which is not possible")
 
     def blocks() -> Iterator[tuple[Sequence[Sequence[str]], list[int]]]:
         wanted = None if used is None else [file.schema_arrow.names[place] for place in used]
@@ -106,7 +107,7 @@ def write_parquet(jobs: Jobs, path: str | Path, columns: Sequence[str]) -> None:
 
 
 def _in_microseconds(column: Any) -> Any:
-    """Times that Python has: nanoseconds are cut off."""
+    """Truncate times to microseconds, the resolution of Python's times."""
     import pyarrow as pa
 
     kind = column.type
@@ -116,7 +117,7 @@ def _in_microseconds(column: Any) -> Any:
 
 
 def _texts(column: Any) -> list[str]:
-    """Its cells as text; arrow writes whole numbers and times as Python reads them, and much faster."""
+    """Cells of a column as text; arrow formats integers and times as Python parses them, much faster than Python."""
     import pyarrow as pa
 
     kind = column.type
@@ -136,7 +137,7 @@ def _cell(value: Any) -> str:
 
 
 def _array(jobs: Jobs, name: str, kind: Any) -> Any:
-    """A column as arrow has it."""
+    """Convert a column to an array of arrow."""
     import pyarrow as pa
 
     column = jobs.column(name)
@@ -146,6 +147,6 @@ def _array(jobs: Jobs, name: str, kind: Any) -> Any:
         return pa.array(jobs.texts(name), kind)
     if name in _WHOLE:
         return pa.array(column.tolist() if column.dtype == object else column.astype(np.int64), kind)
-    # To the tick, as in the CSV: both files of one workload make the same simulation.
+    # Times are rounded to ticks as in CSV files, so that both formats give the same simulation.
     missing = np.isnan(column)
     return pa.array(in_ticks(np.where(missing, 0.0, column)) / SECOND, kind, mask=missing)

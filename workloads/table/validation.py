@@ -27,24 +27,24 @@ __all__ = ["Fault", "check_jobs", "first_fault"]
 #: Times within a tick of the simulated clock are equal [s]; the margin covers the rounding of large floats.
 _TICK = 1.5e-6
 
-#: Columns of the life of a job, but the job on which it depends.
+#: Columns of the life cycle, except the job id ``preceding``.
 _LIFE = ("cancelled_at", "think_time", "running_since", "eligible")
-#: What only stochastic jobs have.
+#: Fields that only stochastic jobs have.
 _OF_STOCHASTIC = ("application", "true_runtime", "plan", "restart_cost", "memory_profile")
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What is wrong with a list of jobs.
+    """A violation of a rule by a job in a list.
 
     Attributes
     ----------
     index
-        Place of the job in the list.
+        Index of the job in the list.
     field
         Name of the field, as in the job table.
     sentence
-        Which job and field, what is legal, what came.
+        Message with the job, the field, the legal values and the value.
     """
 
     index: int
@@ -60,14 +60,14 @@ def check_jobs(jobs: Sequence[Job], nodes: int | None = None, *, where: str = ""
     jobs
         A workload.
     nodes
-        Size of the machine; None: not checked.
+        Number of nodes of the machine; None: not checked.
     where
-        Where the jobs come from, for the message.
+        Origin of the jobs, for the message.
 
     Raises
     ------
     InputError
-        For the first job that breaks a rule; names its id, the field, what is legal and what came.
+        If a job breaks a rule; names the id of the first such job, the field, the legal values and the value.
 
     Examples
     --------
@@ -81,12 +81,12 @@ def check_jobs(jobs: Sequence[Job], nodes: int | None = None, *, where: str = ""
 
 
 def first_fault(jobs: Sequence[Job], nodes: int | None = None) -> Fault | None:
-    """The first job that breaks a law of the job table, None if all hold; see :func:`check_jobs`."""
+    """The first violation of a rule of the job table, or None; see :func:`check_jobs`."""
     most = math.inf if nodes is None else nodes
     lively = False
     for index, job in _doubtful_rows(jobs, most):
         try:
-            broken = _broken_law(job, most)
+            broken = _broken_rule(job, most)
             if broken is None and has_life(job):
                 lively = True
                 broken = broken_life(job)
@@ -110,7 +110,7 @@ def first_fault(jobs: Sequence[Job], nodes: int | None = None) -> Fault | None:
 
 
 def _doubtful_rows(jobs: Sequence[Job], most: float) -> Iterable[tuple[int, Job]]:
-    """The jobs that may break a rule, with their places: of columns, those that do not obviously hold all."""
+    """Jobs that may break a rule, with their indices; jobs in columns that certainly obey all rules are skipped."""
     if not (isinstance(jobs, Jobs) and jobs.is_columns):
         return enumerate(jobs)
     places = np.flatnonzero(~_legal_rows(jobs, most))
@@ -118,9 +118,9 @@ def _doubtful_rows(jobs: Sequence[Job], most: float) -> Iterable[tuple[int, Job]
 
 
 def _legal_rows(jobs: Jobs, most: float) -> NDArray[np.bool_]:
-    """Which jobs certainly obey all rules, judged by whole columns; shape (n,).
+    """Mask of the jobs that certainly obey all rules, computed by columns, shape (n,).
 
-    Stochastic jobs and jobs with life-cycle columns are left to :func:`_broken_law`.
+    Stochastic jobs and jobs with life-cycle columns are left to :func:`_broken_rule`.
     """
     legal = ~jobs.are(JobType.STOCHASTIC)
     for name in (*_LIFE, "true_runtime"):
@@ -184,7 +184,7 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, Integral)
 
 
-def _broken_law(job: Job, most: float) -> tuple[str, str] | None:
+def _broken_rule(job: Job, most: float) -> tuple[str, str] | None:
     """Field and rule that the job breaks. Comparisons are written so that NaN fails them."""
     kind, runtime, walltime, size = job.type, job.runtime, job.walltime, job.nodes
     if type(kind) is not JobType:
@@ -235,7 +235,7 @@ def _broken_law(job: Job, most: float) -> tuple[str, str] | None:
         if broken is not None:
             return broken
     elif job.application or job.true_runtime is not None or job.plan or job.restart_cost or job.memory_profile:
-        # A true runtime of 0 is there, too.
+        # A true runtime of 0 is given, although it is false in Python.
         field = next((name for name in _OF_STOCHASTIC if getattr(job, name)), "true_runtime")
         return field, f"missing for a {kind.value} job"
     if kind is JobType.ON_DEMAND or job.notice is not None or job.estimated_arrival is not None:
@@ -283,7 +283,7 @@ def _broken_trace_times(job: Job) -> tuple[str, str] | None:
 
 
 def _broken_arrival(job: Job) -> tuple[str, str] | None:
-    """The rules of an on-demand job, or of one that has a notice like one."""
+    """Field and rule that an on-demand job, or another job with a notice, breaks."""
     if job.type is not JobType.ON_DEMAND:
         field = "notice" if job.notice is not None else "estimated_arrival"
         return field, f"missing for a {job.type.value} job"
@@ -296,7 +296,7 @@ def _broken_arrival(job: Job) -> tuple[str, str] | None:
         if submit is None or not 0 <= submit <= LARGEST_TIME:
             return "submit", COSTS
         return None
-    # A job at the very start of a trace may get its notice, and arrive early, before time 0.
+    # A job at the start of a trace may have its notice, or arrive early, before time 0.
     if not -LARGEST_TIME <= notice <= LARGEST_TIME:
         return "notice", f"{TIMES}, or missing"
     if estimated is None:

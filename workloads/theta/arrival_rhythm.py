@@ -16,29 +16,29 @@ from workloads.theta.year import ThetaYear
 __all__ = ["Rhythm"]
 
 _HOUR = 3600.0
-#: Steps of activity time in which submitted work is looked up.
+#: Number of equal steps of activity time in the table of submitted work.
 _GRID = 1 << 15
 
 
 class Rhythm:
-    """Activity over a trace.
+    """Activity over a trace, and the clock times that belong to activity times.
 
     Parameters
     ----------
     parameters
         Parameters of the year.
     place
-        Activity times at which work is submitted, in [0, 1).
+        Activity times at which work is submitted, in [0, 1), shape (b,).
     work
-        How much, in hours of the whole machine.
+        Work submitted at each of these times, in hours of the whole machine, shape (b,).
     rng
-        Draws the levels of weeks and days.
+        Generator for the levels of weeks, days and hours.
 
     Notes
     -----
-    Users see the queue: the longer it is, the less they submit (Zakay and Feitelson, on workloads with feedback). The
-    queue is seen as a fluid, drained by the machine at a constant rate; activity falls by a factor e for each
-    ``patience`` hours of it. Without that, an open arrival process near saturation waits for whole weeks.
+    Users submit less when the queue is long (Zakay and Feitelson, on workloads with feedback). The queue is modelled
+    as a fluid that the machine drains at a constant rate; activity falls by a factor e for each ``patience`` hours of
+    queued work. Without this feedback, jobs near saturation would wait for weeks.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Rhythm:
 
 
 def _rates(parameters: ThetaYear, hours: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Activity of each hour as it would be if the queue were always empty."""
+    """Relative activity of each hour if the queue were always empty, shape (hours,)."""
     hour = np.arange(hours)
     day = hour // 24
     # Weeks are counted from the Monday before the first day.
@@ -78,7 +78,7 @@ def _rates(parameters: ThetaYear, hours: int, rng: np.random.Generator) -> NDArr
     rate = level * np.array(parameters.hours)[hour % 24] * np.array(parameters.weekdays)[weekday]
     since = hour % 24 - 8
     closed = (weekday == 0) & (week % 2 == 1) & (since >= 0) & (since < parameters.maintenance)
-    # One lull in each equal part of the trace, at any time of it.
+    # The trace is divided into equal parts; each has one lull at a random time.
     lulls = round(parameters.lulls * parameters.span / parameters.year)
     for first in ((np.arange(lulls) + rng.random(lulls)) / max(1, lulls) * hours).astype(np.int64):
         closed[first : first + round(parameters.lull)] = True
@@ -88,16 +88,16 @@ def _rates(parameters: ThetaYear, hours: int, rng: np.random.Generator) -> NDArr
 def _activity_times(
     rate: list[float], submitted: list[float], drain: list[float], patience: float
 ) -> NDArray[np.float64]:
-    """Activity time at the edges of the steps, with users that submit less while the queue is long.
+    """Activity time at the edges of the steps, where activity falls while the queue is long.
 
-    The rates are scaled by the factor with which all work is submitted at the end, found by the secant method on a
-    logarithm; plain floats, because each step depends on the previous one.
+    The rates are scaled by the smallest factor with which all work is submitted by the end; doubling and bisection
+    find it. The loop uses plain floats, because each step depends on the previous one.
     """
 
     exp = math.exp
 
     def run(factor: float, *, whole: bool = False) -> tuple[float, list[float]]:
-        # Without calls but one, because this is the longest loop of a short trace.
+        # The loop makes one call per step only: it takes most of the time of a short trace.
         place = queue = total = 0.0
         end, before = len(submitted) - 1, submitted[0]
         path = [place]
@@ -105,7 +105,7 @@ def _activity_times(
             move = factor * step * exp(-queue / patience)
             total += move
             if total >= 1 and not whole:
-                # It is only asked whether all is submitted.
+                # The search needs to know only that all work is submitted.
                 break
             place += move
             if place > 1:
@@ -132,10 +132,10 @@ def _activity_times(
 
 
 def _levels(count: int, memory: float, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Normal scores with a correlation between neighbours, the same set of values for every seed.
+    """Normal scores with a correlation between neighbours; every seed has the same values in another order.
 
-    Queueing near saturation answers to a little more or less variation with a lot of waiting. The *order* of good and
-    bad weeks is drawn, their distribution is not.
+    Near saturation, waits react strongly to small changes in variation. Therefore the order of busy and quiet weeks is
+    random, and their distribution is fixed.
     """
     noise = rng.standard_normal(count)
     series = np.empty(count)
@@ -154,7 +154,7 @@ def _normal_scores(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _normal_quantile(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Quantiles of the normal distribution (Abramowitz & Stegun 26.2.23, error below 4.5e-4); spares scipy's import."""
+    """Quantiles of the normal distribution (Abramowitz & Stegun 26.2.23, error below 4.5e-4), without scipy."""
     tail = np.sqrt(-2 * np.log(np.minimum(p, 1 - p)))
     size = tail - (2.515517 + 0.802853 * tail + 0.010328 * tail**2) / (
         1 + 1.432788 * tail + 0.189269 * tail**2 + 0.001308 * tail**3

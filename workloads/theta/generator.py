@@ -1,8 +1,8 @@
 """The generator of a year on a machine like Theta, for use without a real log.
 
-hybrid-workload-scheduling, section IV-A, uses Theta's log of 2019, which is not published with project names in one
-piece. This generator makes a trace with the same totals (Table I), the marginal distributions of the public records and
-the FCFS/EASY baseline of Table II.
+hybrid-workload-scheduling, section IV-A, uses Theta's log of 2019. That log is not published as one file with project
+names. This generator makes a trace with the same totals (Table I), the marginal distributions of the public records
+and the FCFS/EASY baseline of Table II.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 
 #: 1 January 2019, 0 h in Chicago.
 _NEW_YEAR = 1546322400
-#: Size of the groups in which campaigns of like work are spread over the year.
+#: Number of campaigns of similar work in a group that is spread evenly over the year.
 _STRATUM = 52
 
 
@@ -44,8 +44,8 @@ def generate(parameters: ThetaYear | None = None, seed: int = 0) -> Trace:
     Returns
     -------
     Trace
-        Exactly ``parameters.jobs`` jobs sorted by submit, ids from 1, times in whole seconds from the start of the
-        year, users and projects as numbers. The same bytes for the same arguments.
+        Exactly ``parameters.jobs`` jobs sorted by submit, with ids from 1, times in whole seconds from the start of
+        the year, and users and projects as numbers. The same arguments give the same bytes.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def generate(parameters: ThetaYear | None = None, seed: int = 0) -> Trace:
 
 
 def _batches(year: ThetaYear, rng: np.random.Generator) -> Ints:
-    """Batch of each job, numbered in ascending order, exactly ``year.jobs`` of them."""
+    """Batch number of each of the ``year.jobs`` jobs, ascending."""
     lengths = np.arange(1, year.batch_limit + 1)
     weights = lengths**-year.batch_exponent
     drawn = rng.choice(lengths, size=year.jobs, p=weights / weights.sum())
@@ -121,14 +121,14 @@ def _batches(year: ThetaYear, rng: np.random.Generator) -> Ints:
 
 
 def _campaigns(year: ThetaYear, batches: int, rng: np.random.Generator) -> Ints:
-    """Campaign of each batch: consecutive ones, their number geometric."""
+    """Campaign of each batch; the number of consecutive batches in a campaign has a geometric distribution."""
     opens = rng.random(batches) < 1 / year.campaign_batches
     opens[0] = True
     return np.cumsum(opens) - 1
 
 
 def _units(year: ThetaYear, campaign: Ints, rng: np.random.Generator) -> Ints:
-    """Unit of equal jobs that each job belongs to: its campaign, or in a mixed campaign the job alone."""
+    """Unit of equal jobs that each job belongs to: its campaign, or the job alone if the campaign is mixed."""
     mixed = (rng.random(int(campaign[-1]) + 1) < year.mixed_share)[campaign]
     opens = mixed | np.concatenate(([True], campaign[1:] != campaign[:-1]))
     return np.cumsum(opens) - 1
@@ -137,8 +137,8 @@ def _units(year: ThetaYear, campaign: Ints, rng: np.random.Generator) -> Ints:
 def _starts(year: ThetaYear, work: Floats, rng: np.random.Generator) -> Floats:
     """Start of each campaign in activity time.
 
-    Campaigns are taken in the order of their work and spread evenly in groups: the work submitted follows the rhythm,
-    with a variation that is a parameter, and not the accident of a few campaigns of capability jobs.
+    Campaigns are sorted by work, and each group of similar ones is spread evenly. Submitted work thus follows the
+    rhythm, and its variation is a parameter that does not depend on when a few campaigns of capability jobs start.
     """
     count = len(work)
     by_work = np.argsort(-work, kind="stable")
@@ -158,21 +158,21 @@ def _places(year: ThetaYear, start: Floats, campaign_of_batch: Ints, seed: int) 
     rng = stream(seed, "theta", "places")
     gaps = rng.exponential(year.campaign_gap * 3600.0 / year.span, len(campaign_of_batch))
     opens = np.concatenate(([True], campaign_of_batch[1:] != campaign_of_batch[:-1]))
-    elapsed = _since_reset(np.where(opens, 0.0, gaps), opens)
+    elapsed = _sum_since_reset(np.where(opens, 0.0, gaps), opens)
     # Jobs that would begin after the end wrap around to the start: a year has no edges.
     return np.asarray((start[campaign_of_batch] + elapsed) % 1.0)
 
 
 def _submits(year: ThetaYear, when: Floats, batch: Ints, rng: np.random.Generator) -> Ints:
-    """Submit time of each job [s], from that of its batch."""
+    """Submit time of each job [s], from the clock time of its batch."""
     first = np.concatenate(([True], batch[1:] != batch[:-1]))
     within = np.exp(np.log(year.batch_gap) + rng.standard_normal(len(batch)))
-    submit = when[batch] + _since_reset(np.where(first, 0.0, within), first)
+    submit = when[batch] + _sum_since_reset(np.where(first, 0.0, within), first)
     return np.minimum(submit, year.span).astype(np.int64)
 
 
-def _since_reset(steps: Floats, reset: NDArray[np.bool_]) -> Floats:
-    """Cumulative sum that starts anew where ``reset`` is set (the first must be)."""
+def _sum_since_reset(steps: Floats, reset: NDArray[np.bool_]) -> Floats:
+    """Cumulative sum that restarts where ``reset`` is true; the first element of ``reset`` must be true."""
     total = np.cumsum(steps)
     origin = np.flatnonzero(reset)
     return np.asarray(total - total[origin][np.cumsum(reset) - 1])

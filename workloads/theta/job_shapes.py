@@ -1,8 +1,8 @@
 """Sizes, requested walltimes and runtimes of generated jobs.
 
-Quantiles are drawn by *stratified sampling*: a random order of the jobs, cut at the cumulative shares of a table. Every
-seed thus has the distribution of the table to within one campaign, and years differ in their order but not in their
-work.
+Quantiles are drawn by *stratified sampling*: the jobs are put in a random order, which is cut at the cumulative shares
+of a table. Every seed thus has the distribution of the table to within one campaign; years differ in the order of
+their jobs and not in their work.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["draw_requests", "draw_runtimes", "draw_sizes"]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-#: Capability jobs: from here on a job may ask for a day.
+#: Size of the smallest capability jobs [nodes]; their walltime may be up to a day.
 _LARGE = 802
 
 
 def _quantiles(order: Floats, counts: Ints) -> Floats:
-    """Place of each unit of ``counts`` jobs in the jobs sorted by ``order``, as a number in (0, 1)."""
+    """Quantile in (0, 1) of the middle job of each unit of ``counts`` jobs, with units sorted by ``order``."""
     sorted_units = np.argsort(order, kind="stable")
     ends = np.cumsum(counts[sorted_units])
     result = np.empty(len(counts))
@@ -42,7 +42,7 @@ def draw_sizes(parameters: ThetaYear, counts: Ints, campaign_jobs: Ints, rng: np
     campaign_jobs
         Jobs of the campaign that each unit belongs to, shape (u,).
     rng
-        Draws.
+        Generator of random numbers.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def draw_sizes(parameters: ThetaYear, counts: Ints, campaign_jobs: Ints, rng: np
     table.sort()
     weights = np.array([weight for _, _, weight in table])
     order = rng.random(len(counts))
-    # Long campaigns keep to the lower sizes: no campaign has fifty jobs of half the machine.
+    # Long campaigns get smaller sizes, because no campaign has fifty jobs of half the machine.
     order = np.where(campaign_jobs > parameters.large_campaign, 0.9 * order, order)
     place = np.searchsorted(np.cumsum(weights) / weights.sum(), _quantiles(order, counts), side="right")
     place = np.minimum(place, len(table) - 1)
@@ -73,14 +73,14 @@ def draw_requests(parameters: ThetaYear, nodes: Ints, counts: Ints, rng: np.rand
     parameters
         Parameters of the year.
     nodes, counts
-        Size of each unit and its jobs, shape (u,).
+        Nodes of the jobs of each unit, and number of its jobs, shape (u,).
     rng
-        Draws.
+        Generator of random numbers.
 
     Returns
     -------
     ndarray of int, shape (u,)
-        Seconds, at most what the bracket of the size allows.
+        Walltimes [s], at most the longest request of the bracket of the size.
     """
     minutes = np.zeros(len(nodes), dtype=np.int64)
     order, spread = rng.random(len(nodes)), rng.random(len(nodes))
@@ -97,27 +97,28 @@ def draw_requests(parameters: ThetaYear, nodes: Ints, counts: Ints, rng: np.rand
 
 
 def draw_runtimes(parameters: ThetaYear, nodes: Ints, requests: Ints, campaign: Ints, rng: np.random.Generator) -> Ints:
-    """Runtimes of jobs [s]: early failures, jobs that end on their own, jobs at the limit.
+    """Runtimes of jobs [s]: early failures, jobs that end before their walltime, and jobs that reach it.
 
     Parameters
     ----------
     parameters
         Parameters of the year.
     nodes, requests, campaign
-        Nodes of each job, shape (n,).
+        Nodes, walltime request [s] and campaign of each job, shape (n,).
     rng
-        Draws.
+        Generator of random numbers.
 
     Returns
     -------
     ndarray of int, shape (n,)
-        Seconds, between 1 and the request; the total work is ``work_per_job`` for each job.
+        Runtimes [s], between 1 and the request; mean work of a job is ``work_per_job``.
     """
     together = rng.standard_normal(int(campaign.max()) + 1)[campaign]
     alone = rng.standard_normal(len(nodes))
     score = np.sqrt(parameters.resemblance) * together + np.sqrt(1 - parameters.resemblance) * alone
     u = np.empty(len(nodes))
-    # Ranked apart for small and large jobs: the few that carry most of the work have the whole distribution too.
+    # Small and large jobs are ranked separately, so that the few large jobs, which have most of the work, follow the
+    # whole distribution too.
     for members in (nodes < 256, (nodes >= 256) & (nodes < _LARGE), nodes >= _LARGE):
         u[members] = _ranks(score[members])
     short_edge = parameters.short_share
@@ -127,7 +128,7 @@ def draw_runtimes(parameters: ThetaYear, nodes: Ints, requests: Ints, campaign: 
     near = (u >= near_edge) & (u < limit_edge)
     runtime[near] *= 0.9 + 0.09 * (u[near] - near_edge) / max(parameters.near_share, 1e-12)
     short = u < short_edge
-    # Early failures: log-uniform from 20 s, many at their batch system's start-up time of a minute or two.
+    # Early failures: log-uniform from 20 s; many fail after the start-up time of a minute or two.
     runtime[short] = 20 * (parameters.short_limit / 20) ** np.sqrt(u[short] / max(short_edge, 1e-12))
     middle = (u >= short_edge) & (u < near_edge)
     share = (u[middle] - short_edge) / max(near_edge - short_edge, 1e-12)
@@ -144,9 +145,9 @@ def _ranks(values: Floats) -> Floats:
 
 
 def _scaled_middle(share: Floats, requests: Ints, nodes: Ints, work: float, shape: float) -> Floats:
-    """Runtimes ``request * 0.9 * share ** g`` with the exponent g that makes their work what is left of the total.
+    """Runtimes ``request * 0.9 * share ** g`` with the exponent g for which their work is ``work``.
 
-    The exponent is sought between a fifth and five times ``shape``; a trace of a few jobs may miss its total.
+    The search covers exponents from a fifth to five times ``shape``; a trace of a few jobs may miss its total.
     """
     full = 0.9 * requests.astype(float)
     low, high = shape / 5, shape * 5

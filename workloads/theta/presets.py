@@ -16,9 +16,9 @@ from workloads.theta.year import ThetaYear
 
 __all__ = ["PRESETS", "preset_year"]
 
-#: Changed parameters of each preset. Backfilling by runtimes fills the machine better; Table II then requires users
-#: that tolerate a longer queue. Projects with more even activity give shares of on-demand jobs of 3 to 15 %, as in Fig.
-#: 4; the default concentration is that of the public records, with shares of up to a quarter.
+#: Parameters that each preset changes. Backfilling by runtimes fills the machine better; to meet Table II, users must
+#: then tolerate a longer queue. Projects with more even activity give 3 to 15 % of on-demand jobs, as in Fig. 4; the
+#: default follows the public records, in which the share reaches a quarter.
 PRESETS: Mapping[str, Mapping[str, Any]] = {
     "default": {},
     "runtime-backfilling": {"patience": 480.0},
@@ -34,12 +34,12 @@ def preset_year(name: str, year: ThetaYear | None = None) -> ThetaYear:
     name
         A name of :data:`PRESETS`, or several joined by ``+``.
     year
-        The other parameters; by default those of :class:`workloads.theta.year.ThetaYear`.
+        Year with the other parameters; by default :class:`workloads.theta.year.ThetaYear`.
 
     Raises
     ------
     UnknownNameError
-        If there is no such preset; the message offers the nearest.
+        If there is no such preset; the message names the most similar one.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Projects and users of generated jobs, and the project of each campaign.
 
-Jobs of a project resemble each other because a project owns neighbouring places in a fixed arrangement of job shapes.
-The number of its places changes from month to month.
+Campaigns are sorted by a key that depends on their job shape, and each project owns a contiguous range of keys; thus
+jobs of a project resemble each other. The length of the range changes from month to month.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def draw_projects(parameters: ThetaYear, shape: Ints, start: Floats, counts: Int
     parameters
         Parameters of the year.
     shape
-        A number that equal campaigns share (size and request), shape (k,).
+        Number that identifies the job shape of each campaign (size and request), shape (k,).
     start
         Submit time of each campaign [s], shape (k,).
     counts
-        Jobs of each campaign, shape (k,).
+        Number of jobs of each campaign, shape (k,).
     rng
-        Draws.
+        Generator of random numbers.
 
     Returns
     -------
@@ -47,14 +47,14 @@ def draw_projects(parameters: ThetaYear, shape: Ints, start: Floats, counts: Int
     count = parameters.projects
     _, cell = np.unique(shape, return_inverse=True)
     cells = rng.random(int(cell.max()) + 1)
-    # Neighbours in the arrangement are equal campaigns first, and any others by chance.
+    # Campaigns of equal shape get neighbouring keys; different shapes are in random order.
     key = cells[cell] + 1e-3 * rng.random(len(shape))
     stray = rng.random(len(shape)) < parameters.stray_share
     key = np.where(stray, rng.random(len(shape)), key)
     month = np.minimum(start // _MONTH, math.ceil(parameters.span / _MONTH) - 1).astype(np.int64)
     owner = np.empty(len(shape), dtype=np.int64)
     base = rng.standard_normal(count)
-    # The same concentration every month, whichever projects hold the ranks.
+    # Every month has the same shares by rank; the projects that hold the ranks change.
     weights = (np.arange(count) + parameters.rank_offset) ** -parameters.rank_exponent
     lasting, passing = math.sqrt(parameters.project_memory), math.sqrt(1 - parameters.project_memory)
     for number in range(int(month.max()) + 1):
@@ -66,11 +66,11 @@ def draw_projects(parameters: ThetaYear, shape: Ints, start: Floats, counts: Int
         jobs = np.cumsum(counts[members]) - counts[members] / 2
         total = counts[members].sum()
         owner[members] = np.minimum(np.searchsorted(np.cumsum(weight) / weight.sum() * total, jobs), count - 1)
-    return _everybody(parameters, owner, counts, rng)
+    return _fill_empty_projects(parameters, owner, counts, rng)
 
 
-def _everybody(parameters: ThetaYear, owner: Ints, counts: Ints, rng: np.random.Generator) -> Ints:
-    """Give each project that came away empty one small campaign of another: the year counts projects that ran."""
+def _fill_empty_projects(parameters: ThetaYear, owner: Ints, counts: Ints, rng: np.random.Generator) -> Ints:
+    """Move one small campaign to each project without any, because ``projects`` counts projects with jobs."""
     expected = min(parameters.projects, round(parameters.projects * parameters.jobs / parameters.jobs_per_year))
     missing = np.setdiff1d(np.arange(parameters.projects), owner)
     missing = missing[: max(0, expected - (parameters.projects - len(missing)))]
@@ -83,7 +83,7 @@ def _everybody(parameters: ThetaYear, owner: Ints, counts: Ints, rng: np.random.
 
 
 def draw_users(parameters: ThetaYear, owner: Ints, rng: np.random.Generator) -> Ints:
-    """User of each campaign, numbered from 0 through all projects; the larger a project the more users.
+    """User of each campaign, numbered from 0 over all projects; larger projects tend to have more users.
 
     Parameters
     ----------
@@ -92,12 +92,12 @@ def draw_users(parameters: ThetaYear, owner: Ints, rng: np.random.Generator) -> 
     owner
         Project of each campaign, shape (k,).
     rng
-        Draws.
+        Generator of random numbers.
 
     Returns
     -------
     ndarray of int, shape (k,)
-        Users.
+        User of each campaign.
     """
     held = np.bincount(owner, minlength=parameters.projects)
     rank = np.empty(parameters.projects)
@@ -108,5 +108,5 @@ def draw_users(parameters: ThetaYear, owner: Ints, rng: np.random.Generator) -> 
     place = np.minimum(np.searchsorted(edges, (rank + 0.5) / parameters.projects), len(_USERS) - 1)
     users = np.array([number for number, _ in _USERS])[place]
     first = np.concatenate(([0], np.cumsum(users)))[:-1]
-    # The first user of a project submits most: u squared leans to 0.
+    # The square of a uniform number favours small values: the first user of a project submits most.
     return (first[owner] + np.floor(users[owner] * rng.random(len(owner)) ** 2)).astype(np.int64)

@@ -1,7 +1,7 @@
 """Parameters of a year on a machine like Theta.
 
 Totals are those of Table I and Table II of Fan et al., IPDPS 2022 (the year 2019). The shapes of the distributions are
-calibrated on ALCF's public records of 2018, 2021 and 2022, rounded. This module contains no records of these logs.
+calibrated on ALCF's public records of 2018, 2021 and 2022 and rounded. This module contains no records of these logs.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from workloads.ground.errors import ParameterError
 
 __all__ = ["FAVOURITE_SIZES", "LARGEST", "OTHER_SIZES", "REQUESTS", "ThetaYear"]
 
-#: Jobs, nodes and projects at most: 27 years of Theta, which take about a gigabyte.
+#: Maximum of jobs, nodes and projects each: 27 years of Theta, which take about a gigabyte.
 LARGEST = 10_000_000
 
-#: Sizes that users like: (nodes, weight).
+#: Frequent job sizes: (nodes, weight).
 FAVOURITE_SIZES: tuple[tuple[int, float], ...] = (
     (128, 0.564), (136, 0.002), (144, 0.003), (150, 0.0025), (192, 0.0145), (216, 0.003), (256, 0.185), (300, 0.005),
     (384, 0.008), (400, 0.0055), (480, 0.002), (500, 0.0025), (504, 0.003), (512, 0.043), (540, 0.0035),
@@ -31,8 +31,9 @@ OTHER_SIZES: tuple[tuple[int, int, float], ...] = (
     (1025, 2047, 0.0085), (2049, 4000, 0.0040),
 )  # fmt: skip
 
-#: For each bracket of the queue rules, the last one in two: (smallest size [nodes], longest request [minutes],
-#: favourites as (minutes, weight)); what the weights leave is log-uniform between the shortest and longest request.
+#: Requests for each bracket of the queue rules (the last bracket in two parts): (smallest size [nodes], longest request
+#: [minutes], frequent requests as (minutes, weight)). The remaining weight is log-uniform between the shortest and the
+#: longest request.
 REQUESTS: tuple[tuple[int, int, tuple[tuple[int, float], ...]], ...] = (
     (1, 180, (
         (180, 0.455), (60, 0.155), (30, 0.115), (40, 0.085), (120, 0.060), (179, 0.025), (45, 0.018), (90, 0.015),
@@ -68,24 +69,24 @@ _HOURS = (
 
 @dataclass(frozen=True, kw_only=True)
 class ThetaYear:
-    """Everything that :func:`workloads.theta.generator.generate` does not draw.
+    """Parameters of :func:`workloads.theta.generator.generate`.
 
     Attributes
     ----------
     jobs
-        Jobs to generate. The length of the trace goes with them: ``year * jobs / jobs_per_year``.
+        Number of jobs. The trace is ``year * jobs / jobs_per_year`` long.
     jobs_per_year
         Intensity of the submissions [jobs per ``year``].
     year
         Length of a year [s].
     nodes
-        Size of the machine.
+        Number of nodes of the machine.
     projects
-        Projects of a whole year.
+        Number of projects in a whole year.
     work_per_job
         Mean work of a job [node-hours]; the total is met exactly up to rounding to seconds.
     batch_exponent, batch_limit
-        Jobs submitted at once: P(L) ~ L ** -exponent for L = 1 .. limit (20 queued jobs per user).
+        Number L of jobs submitted at once: P(L) ~ L ** -exponent for L = 1 .. limit (20 queued jobs per user).
     batch_gap
         Median time between two jobs submitted at once [s].
     campaign_batches
@@ -95,33 +96,33 @@ class ThetaYear:
     mixed_share
         Share of the campaigns with jobs that differ in shape (scaling studies).
     large_campaign
-        Most jobs of a campaign of capability jobs (802 nodes and more).
+        Largest number of jobs in a campaign of capability jobs (802 nodes and more).
     shortest_request
         Shortest walltime request [minutes].
     short_share, near_share, limit_share
-        Shares of jobs that end within ``short_limit``, that end shortly before their walltime (0.9 .. 0.99), and that
-        run into it.
+        Shares of jobs that end within ``short_limit``, that end shortly before their walltime (at 0.9 .. 0.99 of it),
+        and that reach it.
     short_limit
         Longest runtime of a job that fails early [s].
     middle_shape
-        The runtime of all other jobs is ``request * U ** shape`` of a uniform number, before the work is scaled.
+        Exponent of the runtimes of all other jobs, ``request * U ** shape`` with a uniform U, before work is scaled.
     resemblance
         Correlation of the runtimes (normal scores) within a campaign.
     week_sigma, day_sigma, hour_sigma
-        Burstiness: standard deviation of the logarithm of the weekly, daily and hourly level of activity.
+        Standard deviation of the logarithm of the weekly, daily and hourly level of activity (burstiness).
     week_memory
         Correlation of the levels of consecutive weeks.
     lulls, lull
-        Times in a year without submissions (holidays, outages), and the length of one [h].
+        Number of periods without submissions in a year (holidays, outages), and length of each [h].
     unevenness
-        Share of the campaigns that come at any time at all; the others are spread so that the work that is submitted
-        follows the levels of activity.
+        Share of the campaigns that start at a random time; the others are spread so that submitted work follows the
+        levels of activity.
     drain
-        Share of the machine that serves the queue which users see.
+        Share of the machine that drains the queue in the model of feedback.
     patience
-        Queue at which users submit a factor e less than at an empty machine, in hours of the whole machine [h].
+        Queued work that reduces submissions by a factor e, in hours of the whole machine [h].
     hours, weekdays
-        Relative activity by hour of the day, and by weekday from Monday.
+        Relative activity by hour of the day, and by weekday, Monday first.
     first_weekday
         Weekday of the first day, 0 = Monday (1 January 2019 was a Tuesday).
     rank_offset, rank_exponent
@@ -129,9 +130,9 @@ class ThetaYear:
     project_memory
         Correlation of a project's activity (normal scores) between months.
     stray_share
-        Share of the campaigns that do not resemble the others of their project.
+        Share of the campaigns that do not resemble the other campaigns of their project.
     maintenance
-        Length of the maintenance on alternate Mondays from 8 h on, without submissions [h]; 0 = none.
+        Length of the maintenance from 8 h on every second Monday, without submissions [h]; 0: none.
 
     Raises
     ------

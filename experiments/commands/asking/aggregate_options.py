@@ -31,7 +31,7 @@ AGAINST = Parameter(
 #: Metrics to show; empty: the default ones.
 METRICS = Parameter(
     "metrics to show, separated by commas, as wait_h,wait_p95_h",
-    default="wait_h, bounded_slowdown, instant_start_ratio, utilization",
+    default="wait_h, wait_p99_h, bounded_slowdown, instant_start_ratio, utilization_to_last_submit",
 )
 Metrics = Annotated[tuple[str, ...], Values("NAME", _metrics)]
 

@@ -28,6 +28,7 @@ __all__ = [
     "check_plan",
     "choose_machine_size",
     "chosen_run",
+    "json_file",
     "machine_size",
     "new_directory",
     "read_log",
@@ -49,6 +50,11 @@ def chosen_run(place: str = "DIR") -> Parameter:
         default=f"the only one in {place}",
         names=("--run", "--mechanism"),
     )
+
+
+def json_file(group: str = "") -> Parameter:
+    """The option of commands that write a JSON document; ``-`` is standard output, and then nothing else is printed."""
+    return Parameter("print only JSON, or write it into FILE", default="text", metavar="FILE", group=group, bare="-")
 
 
 #: Groups of options in the help.

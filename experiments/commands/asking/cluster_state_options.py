@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,7 @@ from workloads.ground.units import LARGEST_SIZE
 if TYPE_CHECKING:
     from experiments.forecast.machine_state import MachineState
     from experiments.forecast.track_record import TrackRecord
+    from workloads.logs.clock import LogClock
     from workloads.logs.trace import Trace
     from workloads.outages.failures import FailureRate
     from workloads.outages.outage import Outage
@@ -41,7 +43,9 @@ class Present:
     Attributes
     ----------
     trace
-        The past; later jobs are ignored.
+        The past as it was known at that time.
+    log_clock
+        The clock of the log, for dates.
     at
         The time, on the clock of the log [s].
     state
@@ -55,6 +59,7 @@ class Present:
     """
 
     trace: Trace
+    log_clock: LogClock
     at: float
     state: MachineState
     clock: str
@@ -68,9 +73,7 @@ class Present:
 
     def moment(self, time: float) -> str:
         """Format a time of the log."""
-        from experiments.forecast.time_parsing import format_moment
-
-        return format_moment(time, self.trace)
+        return self.log_clock.show(time)
 
     @property
     def now(self) -> str:
@@ -165,7 +168,9 @@ class RuleOptions:
         machine_size("number of nodes of the machine, or the output of 'scontrol show nodes'"),
     ] = None
     reading: LogReading
-    order: Annotated[str | None, Parameter("queue order", default="fcfs, or the snapshot's", group=_MACHINE)] = None
+    order: Annotated[
+        str | None, Parameter("order, or rule file", default="fcfs, or the snapshot's", group=_MACHINE)
+    ] = None
     backfilling: Annotated[
         str | None, Parameter("backfilling rule", default="easy, or the snapshot's", group=_MACHINE)
     ] = None
@@ -224,7 +229,7 @@ class DrawingOptions:
         int,
         wholes(0, 10_000),
         Parameter("past moments at which to test such forecasts", group=_DRAWING),
-    ] = 80
+    ] = 160
     fit: Annotated[str, Parameter("fit of the runtimes", group=_DRAWING)] = "discrete"
     least: Annotated[int, wholes(1), Parameter("fewest runs of a group to draw from", group=_DRAWING)] = 10
     workers: Annotated[
@@ -273,9 +278,11 @@ def read_present(question: Question) -> Present:
         If a file or an option is not usable.
     """
     asked, rules = question.present, question.rules
+    from experiments.forecast.known_past import known_at
     from experiments.forecast.machine_state import state_at
     from experiments.forecast.sources import read_log
     from experiments.forecast.time_parsing import parse_moment
+    from workloads.logs.clock import LogClock
 
     trace = read_log(asked.log, asked.mechanism, **read_options(rules.reading))
     if asked.queue is not None:
@@ -285,10 +292,11 @@ def read_present(question: Question) -> Present:
     at = parse_moment(asked.at, trace, "--at")
     if asked.usage is not None:
         raise InputError("--usage is current usage: give the current jobs with --queue")
-    nodes = _machine(question, trace, at)
-    warnings = _warn_of_caveats(question, trace, nodes)
+    known = known_at(trace, at)
+    nodes = _machine(question, known, at)
+    warnings = _warn_of_caveats(question, known, nodes)
     state = state_at(trace, at, nodes, _outages(question, nodes, trace))
-    return _with_gaps(question, Present(trace, at, state, f"--at {asked.at}", warnings))
+    return _with_gaps(question, Present(known, LogClock.of_trace(trace), at, state, f"--at {asked.at}", warnings))
 
 
 def read_record(question: Question, present: Present, drawing: DrawingOptions, runtimes: str) -> TrackRecord:
@@ -309,21 +317,21 @@ def read_record(question: Question, present: Present, drawing: DrawingOptions, r
     return record
 
 
-def write_document(path: str, facts: object) -> None:
-    """Write facts as JSON and print a message."""
-    import json
+def write_document(path: str, facts: Mapping[str, Any]) -> None:
+    """Write facts as JSON and print a message; ``-`` is standard output, without a message."""
+    from experiments.planning.plan_document import write_json
 
-    from workloads.ground.files import atomic_open
-
-    with atomic_open(path) as file:
-        file.write(json.dumps(facts, indent=2, allow_nan=False) + "\n")
-    print(f"written to {path}")
+    write_json(path, facts)
+    if path != "-":
+        print(f"written to {path}")
 
 
 def _queue(question: Question, queue: str, trace: Trace) -> Present:
     """The state of a Slurm site."""
     from experiments.commands.asking.snapshots import queue_clock, sshare_usage
+    from experiments.forecast.known_past import known_at
     from experiments.forecast.machine_state import state_of_queue
+    from workloads.logs.clock import LogClock
     from workloads.logs.node_list import read_node_names
     from workloads.logs.squeue import read_queue
     from workloads.logs.trace import trace_epoch
@@ -339,13 +347,15 @@ def _queue(question: Question, queue: str, trace: Trace) -> Present:
     assumptions: list[str] = []
     clock = queue_clock(queue, question.present.at, trace, rows, assumptions)
     at = clock.at
-    nodes = _machine(question, trace, at)
-    warnings = _warn_of_caveats(question, trace, nodes)
+    known = known_at(trace, at)
+    nodes = _machine(question, known, at)
+    warnings = _warn_of_caveats(question, known, nodes)
     totals = None if usage is None else sshare_usage(usage, machine, rows, assumptions)
     names = read_node_names(machine) if isinstance(machine, Path) else []
     outages = _outages(question, nodes, trace)
-    state = state_of_queue(rows, at, nodes, outages, past=trace.jobs, totals=totals, names=names)
-    present = Present(trace, at, state, clock.source, warnings=warnings, assumptions=tuple(assumptions))
+    state = state_of_queue(rows, at, nodes, outages, past=known.jobs, totals=totals, names=names)
+    log_clock = LogClock.of_trace(trace)
+    present = Present(known, log_clock, at, state, clock.source, warnings, tuple(assumptions))
     return _with_gaps(question, present)
 
 
@@ -360,14 +370,18 @@ def _warn_of_caveats(question: Question, trace: Trace, nodes: int) -> tuple[str,
 
 
 def _with_gaps(question: Question, present: Present) -> Present:
-    """Add assumptions for past information that the order or the backfilling rule needs but the state lacks."""
+    """Add assumptions: jobs left out, and past information that the order or the backfilling rule needs but lacks."""
     from experiments.forecast.missing_history import find_gaps
     from simulator.options import Options
 
+    state = present.state
+    left_out = [state.describe_left_out()] if state.left_out else []
+    if left_out and not state.jobs:
+        raise InputError(f"{state.source}: no job remains; {left_out[0]}")
     options = Options(order=question.rules.order or "fcfs", backfilling=question.rules.backfilling or "easy")
-    running = [job.job_id for job in present.state.running]
-    gaps = find_gaps(present.state.prior, options, present.at, running)
-    return replace(present, assumptions=(*question.notes, *present.assumptions, *gaps))
+    running = [job.job_id for job in state.running]
+    gaps = find_gaps(state.prior, options, present.at, running)
+    return replace(present, assumptions=(*question.notes, *left_out, *present.assumptions, *gaps))
 
 
 def _machine(question: Question, trace: Trace, at: float) -> int:
@@ -380,10 +394,11 @@ def _machine(question: Question, trace: Trace, at: float) -> int:
         return read_node_count(question.rules.machine)
     if question.rules.machine is not None:
         return question.rules.machine
-    from workloads.logs.trace import TraceJobs
-
-    past = TraceJobs(job for job in trace.jobs if job.start is not None and job.start + job.runtime <= at)
-    nodes = with_assumed_size(replace(trace, jobs=past)).nodes
+    nodes = trace.nodes
+    if nodes is None:
+        jobs = trace.jobs
+        ended = jobs.select(jobs.starts + jobs.column("runtime") <= at)
+        nodes = with_assumed_size(replace(trace, jobs=ended)).nodes
     if nodes is None:
         raise InputError(f"{question.present.log} does not say how many nodes the machine has: give --machine")
     return nodes

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from workloads.ground.dates import TIME_OR_DATE
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
-from workloads.ground.parameters import Parameter, Values, choices, duration
+from workloads.ground.parameters import Parameter, choices
 
 if TYPE_CHECKING:
     from workloads.logs.trace import Trace
@@ -16,17 +17,6 @@ __all__ = ["Life"]
 
 #: Group of the options in the help.
 _GROUP = "life of jobs"
-
-
-def _parse_cut_time(text: str) -> float | str:
-    """Parse a duration, or a date, which is checked once the log is known."""
-    # Imported here, because it knows all readers, which the help of a command does not need.
-    from workloads.logs.clock import is_date
-
-    return text if is_date(text) else duration(text)
-
-
-_BOUND = Values("TIME", _parse_cut_time, unit="s")
 
 
 @dataclass(frozen=True)
@@ -52,7 +42,7 @@ class Life:
     ] = False
     starting_state: Annotated[
         float | str | None,
-        _BOUND,
+        TIME_OR_DATE,
         Parameter(
             "start of the replay, with the jobs then running and queued [s after the first submit, or a date in UTC]",
             default="0",
@@ -61,7 +51,7 @@ class Life:
     ] = None
     until: Annotated[
         float | str | None,
-        _BOUND,
+        TIME_OR_DATE,
         Parameter(
             "end of the submits to replay [s after the first submit, or a date in UTC]",
             default="the last",

@@ -134,13 +134,14 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
         If any of it is not usable, or not modelled on such a machine.
     """
     from experiments.commands.asking.lifecycle_options import Life
-    from experiments.recordings.run_file import LOCAL, UNIT
-    from experiments.traces.calendar import find_zone
-    from experiments.traces.description import describe_reading, need_jobs
+    from experiments.recordings.run_file import UNIT
+    from experiments.traces.description import composition, describe_reading, need_jobs
     from simulator.machine_simulation import check_machine_replay
+    from simulator.partitioned_simulation import check_partitions
     from workloads.ground.files import file_sha256
-    from workloads.hybrid.assignment import as_rigid
-    from workloads.logs.readers import read_workload
+    from workloads.hybrid.assignment import as_rigid, assign
+    from workloads.hybrid.type_balance import imbalance
+    from workloads.logs.readers import read_workload, records_local_time
     from workloads.logs.trace import trace_epoch
     from workloads.machines.machine_file import read_machine
     from workloads.machines.machine_workload import machine_size, machine_unit
@@ -150,19 +151,20 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
 
     check_reading(asked.nodes, asked.reading)
     options = asked.operation
-    check_machine_replay(options)
-    if list(mechanisms) != [BASELINE]:
-        other = next(name for name in mechanisms if name != BASELINE)
-        raise ParameterError("--mechanism", f"{BASELINE} with --machine", other)
+    drawn = list(mechanisms) != [BASELINE]
     if asked.assignment.stochastic_share:
         raise ParameterError("--stochastic-share", "0 with --machine", asked.assignment.stochastic_share)
     if asked.life != Life():
         raise InputError("--cancelled, --dependencies, --starting-state and --until must be left out with --machine")
     described = read_machine(str(machine.machine))
+    if drawn:
+        check_partitions(described)
+    else:
+        check_machine_replay(options)
     size, unit = machine_size(described), machine_unit(described)
     configuration: dict[str, Any] = {
         "input": {"path": asked.input, "sha256": file_sha256(asked.input)},
-        "mechanisms": [BASELINE],
+        "mechanisms": list(mechanisms),
         "options": asdict(options),
         "nodes": size,
         "machine": {
@@ -174,7 +176,7 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
     if unit != "nodes":
         configuration[UNIT] = unit
     configuration |= told_reading(asked.paper)
-    local, about = False, ""
+    local, about, types, lopsided = False, "", "", ""
     header: Mapping[str, str] = {}
     workload: MachineWorkload
     jobs: Jobs
@@ -183,13 +185,17 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
         table: Any = read_workload(asked.input, format="job-table", where=list(asked.reading.where) or None)
         rows, workload = fit_jobs_to_machine(Jobs.of(table.jobs), described, placement=machine.placement)
         jobs = Jobs.of(rows)
+        types = composition(jobs)
     else:
         log = read_machine_log(asked.input, asked.reading)
         trace, workload = fit_log_to_machine(log, described, placement=machine.placement)
         need_jobs(trace, asked.input)
-        jobs = as_rigid(trace)
+        jobs = assign(trace, asked.assignment, seed=asked.seed) if drawn else as_rigid(trace)
+        if drawn:
+            configuration["preparation"] = {"seed": asked.seed, **asdict(asked.assignment)}
+            types, lopsided = composition(jobs, trace.unit), imbalance(trace, jobs, asked.assignment)
         about, header = describe_reading(trace), trace.header
-        local = find_zone(trace.format, trace.header)[1] == LOCAL
+        local = records_local_time(trace.format, trace.header)
         reading = asked.reading
         how = {"lenient": reading.lenient, "where": list(reading.where) or None, "columns": reading.columns}
         entry = told_options({**how, "format": trace.format, "procs_per_node": None})
@@ -205,6 +211,8 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
         epoch=trace_epoch(header, float(jobs.column("submit").min())),
         local=local,
         prepared=True,
+        types=types,
+        lopsided=lopsided,
         caveats=machine_remarks(described, asked.reading),
         unit=unit,
         on_machine=workload,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -16,6 +16,8 @@ from experiments.recordings.replay import parse_mechanisms
 from experiments.recordings.variants import in_label_order, make_label
 from policies.mechanism import BASELINE
 from workloads.ground.errors import InputError
+from workloads.ground.parameters import declared_parameters
+from workloads.hybrid.type_mix import Assignment
 
 __all__ = ["Variation", "variations"]
 
@@ -25,6 +27,12 @@ _OF_THE_MACHINE = frozenset(
         *("order", "backfilling", "backfill_length", "passes", "engine", "nodes", "machine", "placement"),
         *("outages", "failure_mtbf", "repair"),
     }
+)
+#: Options that draw types and notices, or that only a mechanism obeys: each of them asks for all mechanisms.
+_OF_MECHANISMS = (
+    *(item.name for item in declared_parameters(Assignment)),
+    *("reading", "tenants", "malleable_start", "malleable_resume", "malleable_head", "arrival_takes"),
+    *("shrunk_lenders", "preempted_lenders", "expansion", "warning", "timeout"),
 )
 
 
@@ -56,8 +64,15 @@ class Variation:
         return tuple((name, value) for name, value in self.values.items() if name not in ("mechanism", *without))
 
 
-def variations(arguments: RunOptions) -> list[Variation]:
+def variations(arguments: RunOptions, has_types: Callable[[], bool]) -> list[Variation]:
     """All runs of the arguments, one for each combination of values, with seeds innermost.
+
+    Parameters
+    ----------
+    arguments
+        The options.
+    has_types
+        Whether the input is a job table with types of jobs; asked only if the options leave the mechanisms open.
 
     Raises
     ------
@@ -69,7 +84,9 @@ def variations(arguments: RunOptions) -> list[Variation]:
     asked = arguments.mechanism
     if asked is None:
         alone = arguments.machine.machine is not None or (lists and _OF_THE_MACHINE.issuperset(lists))
-        asked = BASELINE if alone else "all"
+        # A log is replayed as recorded: types and notices would be invented.
+        typed = not alone and (any(given[name] is not None for name in _OF_MECHANISMS) or has_types())
+        asked = "all" if typed else BASELINE
     reading = find_reading(arguments.simulation.paper.reading or "default")
     mechanisms = [reading.mechanism(name) for name in parse_mechanisms(asked)]
     axes: dict[str, list[str]] = {**{name: list(words) for name, words in lists.items()}, "mechanism": mechanisms}

@@ -102,7 +102,7 @@ class OutageOptions:
 
 
 def load_outages(
-    options: OutageOptions, nodes: int, clock: LogClock, *, seed: int, node_mtbf: float, output: str
+    options: OutageOptions, nodes: int, clock: LogClock, *, seed: int, node_mtbf: float, output: str | None
 ) -> AskedOutages:
     """Read and check the outages of the options.
 
@@ -119,7 +119,7 @@ def load_outages(
     node_mtbf
         Mean time between failures of a node that Daly's interval assumes [s].
     output
-        Directory of the results.
+        Directory of the results; None: there is none.
 
     Raises
     ------
@@ -150,8 +150,8 @@ def load_outages(
             **{name: value for name, value in given.items() if value is not None},
         )
         configuration["failures"] = asdict(failures)
-        target = Path(output) / OUTAGE_FILE
-        if options.outages is not None and target.resolve() == Path(options.outages).resolve():
+        target = None if output is None else (Path(output) / OUTAGE_FILE).resolve()
+        if options.outages is not None and target == Path(options.outages).resolve():
             raise InputError(f"--outages {options.outages} would be overwritten by the failures of --failure-mtbf")
     return AskedOutages(outages, failures, configuration)
 
@@ -180,7 +180,9 @@ def unused_outages_warning(outages: Sequence[Outage], results: Sequence[Recordin
         begin, end, since, until = (
             clock.show(time, seconds=True) for time in (first / SECOND, last / SECOND, one.start, one.end)
         )
-        span, own = f"{begin} to {end}", f"{since} to {until}"
+        zone = f" {clock.zone}"  # named once
+        span = f"{begin.removesuffix(zone)} to {end}"
+        own = f"{since.removesuffix(zone)} to {until.removesuffix(zone)}"
     span = f"the simulated time, {span}"
     first_of = f"outage {apart[0]} ({one.kind}, {own})"
     if len(apart) == 1:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated, Literal, get_origin
 
 from experiments.commands.asking.aggregate_options import AGAINST, METRICS, Metrics
+from experiments.commands.asking.arguments import json_file
 from experiments.commands.asking.machine_options import MachineOptions
 from experiments.commands.asking.outage_options import AskedOutages, OutageOptions, load_outages
 from experiments.commands.asking.simulation_options import Simulation, SimulationOptions
@@ -95,15 +96,18 @@ class RunOptions:
         The parsed words, including all values of lists.
     """
 
-    output: Annotated[str, Parameter("directory of the results", metavar="DIR", short="-o")]
+    output: Annotated[
+        str | None, Parameter("directory of the results", default="nothing is stored", metavar="DIR", short="-o")
+    ] = None
     force: Annotated[bool, Parameter("replace the results of an earlier run in DIR")] = False
     stream: Annotated[bool, Parameter("replay a long SWF log, and write its jobs as they end")] = False
+    json: Annotated[str | None, json_file()] = None
     mechanism: Annotated[
         str | None,
         Parameter(
             "mechanisms, separated by commas: baseline, N-PAA, N-SPAA, CUA-PAA, CUA-SPAA, CUP-PAA, CUP-SPAA, or all "
             "of them",
-            default="all; baseline with --machine, or to compare orders, backfilling rules, machine sizes or outages",
+            default="baseline, a log as recorded; all where a job table or other options ask for types",
         ),
     ] = None
     simulation: SimulationOptions

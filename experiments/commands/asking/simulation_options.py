@@ -24,14 +24,16 @@ from workloads.ground.parameters import Group, Nodes, NonNegative, Parameter, Se
 from workloads.hybrid.type_mix import PREPARING, Assignment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from policies.planning.plan import ReservationPlan
     from policies.planning.plan_book import Planner
     from simulator.machine.prior_state import PriorState
     from workloads.logs.clock import LogClock
+    from workloads.logs.trace import Trace
     from workloads.machines.machine_workload import MachineWorkload
     from workloads.table.job import Job
+    from workloads.table.job_table import JobTable
     from workloads.table.jobs import Jobs
 
 __all__ = ["Simulation", "SimulationOptions", "prepare_simulation"]
@@ -170,7 +172,12 @@ class SimulationOptions:
         return replace(self.options, seed=self.seed)
 
 
-def prepare_simulation(asked: SimulationOptions, mechanisms: Sequence[str], command: str) -> Simulation:
+def prepare_simulation(
+    asked: SimulationOptions,
+    mechanisms: Sequence[str],
+    command: str,
+    read: Callable[[], Trace | JobTable] | None = None,
+) -> Simulation:
     """Read and check the inputs of a simulation.
 
     Parameters
@@ -181,6 +188,8 @@ def prepare_simulation(asked: SimulationOptions, mechanisms: Sequence[str], comm
         Names of the mechanisms.
     command
         The command, for warnings.
+    read
+        Function that reads the input, for simulations that share it; None: it is read here.
 
     Raises
     ------
@@ -189,8 +198,7 @@ def prepare_simulation(asked: SimulationOptions, mechanisms: Sequence[str], comm
     """
     import numpy as np
 
-    from experiments.recordings.run_file import LOCAL, UNIT
-    from experiments.traces.calendar import find_zone
+    from experiments.recordings.run_file import UNIT
     from experiments.traces.description import composition, describe_reading, need_jobs
     from policies.mechanism import BASELINE
     from workloads.ground.errors import TraceError
@@ -198,13 +206,13 @@ def prepare_simulation(asked: SimulationOptions, mechanisms: Sequence[str], comm
     from workloads.hybrid.assignment import as_rigid, assign
     from workloads.hybrid.type_balance import imbalance
     from workloads.logs.one_pool import caveats
-    from workloads.logs.readers import read_workload
+    from workloads.logs.readers import read_workload, records_local_time
     from workloads.logs.trace import Trace, trace_epoch
     from workloads.table.validation import check_jobs
 
     assignment, seed, options, life = asked.assignment, asked.seed, asked.operation, asked.life
     check_plan(assignment)
-    workload = read_workload(asked.input, **read_options(asked.reading))
+    workload = read_workload(asked.input, **read_options(asked.reading)) if read is None else read()
     configuration: dict[str, Any] = {
         "input": {"path": asked.input, "sha256": file_sha256(asked.input)},
         "mechanisms": list(mechanisms),
@@ -249,7 +257,7 @@ def prepare_simulation(asked: SimulationOptions, mechanisms: Sequence[str], comm
     planner, plans = _planning(asked, jobs, configuration, command)
     first = float(np.nanmin(jobs.column("submit"), initial=np.inf))
     first = first if first < np.inf else 0.0
-    local = isinstance(workload, Trace) and find_zone(workload.format, workload.header)[1] == LOCAL
+    local = isinstance(workload, Trace) and records_local_time(workload.format, workload.header)
     epoch = trace_epoch(workload.header if isinstance(workload, Trace) else {}, first)
     return Simulation(
         jobs,

@@ -6,6 +6,7 @@ import shlex
 from dataclasses import replace
 
 from experiments.commands.asking.cluster_state_options import PresentOptions, Question, RuleOptions
+from workloads.ground.errors import InputError
 
 __all__ = ["site_question"]
 
@@ -27,9 +28,10 @@ def site_question(command: str, present: PresentOptions, rules: RuleOptions) -> 
     """
     from experiments.slurm.site_snapshot import is_snapshot, read_snapshot
 
+    rules, fitted = _fitted_rules(rules)
     place = next((path for path in (present.queue, present.log) if path is not None and is_snapshot(path)), None)
     if place is None:
-        return Question(command, present, _with_rules(rules, {}))
+        return Question(command, present, _with_rules(rules, {}), fitted)
     snapshot = read_snapshot(place)
     queue = present.queue
     if queue == place or (queue is None and present.at is None):
@@ -44,7 +46,19 @@ def site_question(command: str, present: PresentOptions, rules: RuleOptions) -> 
     usage = present.usage
     if usage is None and queue is not None and "fairshare" in str(filled.order):
         usage = snapshot.find("sshare.txt")
-    return Question(command, replace(present, log=log, queue=queue, usage=usage), filled, notes)
+    return Question(command, replace(present, log=log, queue=queue, usage=usage), filled, (*fitted, *notes))
+
+
+def _fitted_rules(rules: RuleOptions) -> tuple[RuleOptions, tuple[str, ...]]:
+    """Rules of a file of ``holdfast calibrate`` that ``--order`` names, and a sentence that states their error."""
+    from experiments.forecast.rule_file import is_rule_file, read_rule
+
+    if rules.order is None or not is_rule_file(rules.order):
+        return rules, ()
+    if rules.backfilling is not None:
+        raise InputError(f"--order {rules.order} gives the backfilling rule, too: leave out --backfilling")
+    found = read_rule(rules.order)
+    return replace(rules, order=found.order, backfilling=found.backfilling), (found.sentence(rules.order),)
 
 
 def _with_rules(rules: RuleOptions, options: dict[str, str]) -> RuleOptions:

@@ -41,7 +41,7 @@ def queue_clock(queue: str, at: str | None, trace: Trace, rows: Sequence[QueueRo
         if latest > clock.at:
             assumptions.append(
                 f"{name} has a submit or start {format_duration(latest - clock.at)} after its time ({clock.source}): "
-                "the later time counts; times must be UTC, as TZ=UTC squeue writes them"
+                "the later time counts; times must be UTC, or seconds as SLURM_TIME_FORMAT=%s squeue writes them"
             )
             clock = Clock(latest, f"last event in {name}, later than the {clock.source}")
     running = [row for row in rows if row.start is not None and row.start <= clock.at]

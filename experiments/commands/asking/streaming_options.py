@@ -27,7 +27,7 @@ _HEAD = 50
 #: Options that a streamed replay supports.
 _OPTIONS = frozenset(
     (
-        *("input", "output", "force", "stream", "stream_format", "mechanism", "verbose", "warmup", "cooldown"),
+        *("input", "output", "json", "force", "stream", "stream_format", "mechanism", "verbose", "warmup", "cooldown"),
         *("nodes", "where", "unit", "format", "procs_per_node", "lenient"),
         *("order", "backfilling", "backfill_length", "passes", "engine"),
     )
@@ -70,7 +70,6 @@ def long_run(arguments: RunOptions) -> PlannedRun:
     trace = trace.on_machine(nodes)
     need_jobs(trace, asked.input)
     jobs = as_rigid(trace)
-    measurement.window.bounds(jobs.ticks("submit"))
     configuration = {
         "input": {
             "path": asked.input,
@@ -88,6 +87,9 @@ def long_run(arguments: RunOptions) -> PlannedRun:
     simulation = Simulation(
         jobs, nodes, options, None, {}, configuration, describe_reading(trace), epoch, caveats=about_pool, unit=unit
     )
+    submits = jobs.column("submit")
+    measurement = measurement.on(simulation.clock, float(submits.min()), float(submits.max()))
+    measurement.window.bounds(jobs.ticks("submit"))
     variation = Variation({}, BASELINE, arguments)
     return PlannedRun(variation, simulation, arguments.outages_on(simulation), measurement)
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from experiments.commands.asking.arguments import check_outputs
 from workloads.ground.parameters import Nodes, Parameter, Seconds
+
+if TYPE_CHECKING:
+    from experiments.slurm.queue_limits import QueueLimits
 
 __all__ = ["Arguments", "main"]
 
@@ -38,6 +41,10 @@ class Arguments:
             repeated=True,
         ),
     ] = ()
+    order: Annotated[
+        str | None,
+        Parameter("order of the queue", default="that of --config, else fcfs", names_in="policies.order:ORDERS"),
+    ] = None
     tolerance: Annotated[Seconds, Parameter("difference of two starts that counts as none")] = 60.0
     lag: Annotated[
         Seconds | None, Parameter("longest time that Slurm takes to decide", default="5s, and bf_interval of --config")
@@ -81,23 +88,30 @@ def main(arguments: Arguments) -> None:
     from experiments.slurm.site_snapshot import expand_snapshots
     from experiments.tables import write_csv
     from policies.backfilling import BACKFILLING
+    from policies.order import ORDERS
 
     site = None if arguments.config is None else _site(arguments.config)
     rules = list(dict.fromkeys(arguments.backfilling or (RULES if site is None else [site.rule])))
     lag = arguments.lag if arguments.lag is not None else 5.0 if site is None else site.lag
     size = arguments.nodes if arguments.nodes is not None or site is None else site.nodes
+    order = arguments.order or ("fcfs" if site is None else site.order)
+    _ = ORDERS[order]
     for rule in rules:
         _ = BACKFILLING[rule]
     table = None if arguments.output is None else f"{arguments.output}.csv"
     check_outputs(table, arguments.output)
-    replays = [read_replay(path, size) for path in expand_snapshots(arguments.replay, "sacct.txt")]
+    replays = [
+        read_replay(path, size, _limits(place))
+        for place in arguments.replay
+        for path in expand_snapshots([place], "sacct.txt")
+    ]
     if site is not None:
         options = " ".join(f"--backfilling {shlex.quote(rule)}" for rule in rules)
-        print(f"{arguments.config}: {options} --lag {lag:g}s; {site.remark}")
+        print(f"{arguments.config}: {options} --order {shlex.quote(order)} --lag {lag:g}s")
     rows, differences, starts = [], [], []
     for number, replay in enumerate(replays):
         some, wrong, simulated = agreement(
-            replay, rules, tolerance=arguments.tolerance, lag=lag, completing=arguments.completing
+            replay, rules, tolerance=arguments.tolerance, lag=lag, completing=arguments.completing, order=order
         )
         rows += some
         differences += wrong
@@ -115,14 +129,26 @@ def main(arguments: Arguments) -> None:
         print(f"written to {table}, {arguments.output}-decisions.csv, {png}, {pdf}")
 
 
+def _limits(path: str) -> QueueLimits:
+    """Limits that a snapshot has."""
+    from experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, read_qos_limits, read_throttles
+    from experiments.slurm.site_snapshot import is_snapshot, read_snapshot
+
+    if not is_snapshot(path):
+        return NO_LIMITS
+    snapshot = read_snapshot(path)
+    submits, qos = snapshot.find("submits.txt"), snapshot.find("qos.txt")
+    return QueueLimits({} if submits is None else read_throttles(submits), {} if qos is None else read_qos_limits(qos))
+
+
 @dataclass(frozen=True)
 class _Site:
-    """Rule, lag [s] and size of a configuration, and a sentence on its order; a size of None is not known."""
+    """Rule, order, lag [s] and size of a configuration; a size of None is not known."""
 
     rule: str
+    order: str
     lag: float
     nodes: int | None
-    remark: str
 
 
 def _site(path: str) -> _Site:
@@ -139,10 +165,5 @@ def _site(path: str) -> _Site:
         raise InputError(f"{path}: bf_interval must be a whole number of seconds, not {words[-1]}")
     # By default Slurm plans every 30 s; without backfilling each event is followed by a decision.
     interval = 0.0 if options["backfilling"] == "none" else float(words[-1]) if words else 30.0
-    order = options["order"]
-    remark = (
-        "jobs are in the order of their submits"
-        if order == "fcfs"
-        else f"its order {order} is not modelled here: jobs are in the order of their submits"
-    )
-    return _Site(options["backfilling"], 5.0 + interval, int(options["nodes"]) if "nodes" in options else None, remark)
+    size = int(options["nodes"]) if "nodes" in options else None
+    return _Site(options["backfilling"], options["order"], 5.0 + interval, size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -50,6 +51,15 @@ class Arguments:
             repeated=True,
         ),
     ] = ()
+    setting: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "further line of slurm.conf, such as PriorityType=priority/multifactor; may be repeated",
+            default="none",
+            metavar="NAME=VALUE",
+            repeated=True,
+        ),
+    ] = ()
     port: Annotated[int, wholes(1024, 64_000), Parameter("first of 4 + N ports on loopback")] = 17000
 
 
@@ -62,6 +72,8 @@ def main(arguments: Arguments) -> None:
         raise UnknownNameError("scheduler", arguments.scheduler, SCHEDULERS)
     if any(not word.isprintable() or " " in word or "#" in word for word in arguments.parameters):
         raise InputError("--parameters must be words of slurm.conf without blanks")
+    if any(not re.fullmatch(r"[A-Za-z]+=[^#\x00-\x1f]*", line) for line in arguments.setting):
+        raise InputError("--setting must be a line of slurm.conf, as PriorityType=priority/multifactor")
     if arguments.action == "start":
         given = {word.partition("=")[0] for word in arguments.parameters}
         kept = [word for word in PARAMETERS.split(",") if word.partition("=")[0] not in given]
@@ -73,6 +85,7 @@ def main(arguments: Arguments) -> None:
             accounting=arguments.accounting,
             scheduler=arguments.scheduler,
             parameters=",".join([*kept, *arguments.parameters]),
+            settings=arguments.setting,
         )
         print(
             f"{lab.nodes} nodes are idle on a clock {lab.speed:g} times as fast; "

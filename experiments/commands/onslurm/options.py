@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from experiments.commands.asking.arguments import check_outputs
+from experiments.commands.asking.arguments import check_outputs, json_file
 from workloads.ground.parameters import Parameter
 
 __all__ = ["Arguments", "main"]
@@ -33,14 +33,7 @@ class Arguments:
             metavar="FILE",
         ),
     ] = None
-    json: Annotated[
-        str | None,
-        Parameter(
-            "write them as JSON; '-' is standard output, and then nothing else is printed",
-            default="not written",
-            metavar="FILE",
-        ),
-    ] = None
+    json: Annotated[str | None, json_file()] = None
 
 
 def main(arguments: Arguments) -> None:

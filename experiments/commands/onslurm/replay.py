@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 from experiments.commands.asking.arguments import TrustOption, new_directory
-from workloads.ground.errors import InputError
+from experiments.terminal import note
+from workloads.ground.errors import InputError, UnknownNameError
 from workloads.ground.parameters import Nodes, Parameter
 
 __all__ = ["Arguments", "main"]
@@ -38,6 +39,15 @@ class Arguments:
             repeated=True,
         ),
     ] = ()
+    owner: Annotated[
+        str,
+        Parameter(
+            "what each job is submitted with as the workload has it: account, qos, partition, user (needs root); a lab "
+            "gets the accounts and QOS that it lacks",
+            default="none",
+            metavar="NAME,...",
+        ),
+    ] = ""
     yes: Annotated[bool, Parameter("do not ask before submitting to the Slurm of this machine")] = False
     trust: TrustOption = False
 
@@ -45,11 +55,11 @@ class Arguments:
 def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.slurm.agreement import RULES, agreement, agreement_table, replay_summary
-    from experiments.slurm.lab import open_lab
+    from experiments.slurm.lab import add_owners, open_lab
     from experiments.slurm.live_replay import LabSlurm, SiteSlurm, replay_on
     from experiments.slurm.recorded_replay import ACTUAL, read_replay, write_actual
     from experiments.slurm.reservation_sequence import check_options
-    from experiments.slurm.submitted_jobs import make_submits
+    from experiments.slurm.submitted_jobs import OWNERS, make_submits
     from workloads.logs.readers import read_workload
     from workloads.logs.trace import Trace
 
@@ -62,12 +72,18 @@ def main(arguments: Arguments) -> None:
     size = arguments.nodes or (lab.nodes if lab else recorded)
     if size is None:
         raise InputError(f"{arguments.workload}: does not say how large the machine is; give it with --nodes")
-    submits = make_submits(workload.jobs, size)
+    owners = [name.strip() for name in arguments.owner.split(",") if name.strip()]
+    unknown = [name for name in owners if name not in OWNERS]
+    if unknown:
+        raise UnknownNameError("property of a job", unknown[0], tuple(OWNERS))
+    submits = make_submits(workload.jobs, size, owners)
     if len(submits) > _MOST:
         raise InputError(f"{arguments.workload}: has {len(submits):,} jobs; a replay takes at most {_MOST:,}")
     if lab is None and not arguments.yes:
         _ask(len(submits), sum(one.nodes * one.runtime for one in submits) / 3600)
-    rows = replay_on(LabSlurm(lab) if lab else SiteSlurm(), submits, options, _tell)
+    if lab is not None and lab.accounting:
+        add_owners(lab, *({one.owner[name] for one in submits if name in one.owner} for name in ("account", "qos")))
+    rows = replay_on(LabSlurm(lab) if lab else SiteSlurm(), submits, options, note)
     out.mkdir(exist_ok=True)
     write_actual(out, rows)
     replay = read_replay(out, size)
@@ -89,7 +105,3 @@ def _ask(jobs: int, hours: float) -> None:
     )
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise InputError("nothing was submitted")
-
-
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr)

@@ -6,17 +6,20 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from experiments.commands.asking.arguments import TrustOption, new_directory
+from experiments.terminal import note
 from workloads.ground.errors import InputError
 from workloads.ground.parameters import Parameter, Seconds
 from workloads.table.job import JobType
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simulator.machine.event_log import Entry
     from workloads.table.job import Job
 
 __all__ = ["Arguments", "main"]
@@ -37,7 +40,12 @@ class Arguments:
             positional=True,
         ),
     ]
-    output: Annotated[str, Parameter("directory for what happened", metavar="DIR", short="-o")]
+    output: Annotated[
+        str,
+        Parameter(
+            "directory for what happened; one with a journal of the same replay goes on", metavar="DIR", short="-o"
+        ),
+    ]
     lab: Annotated[str, Parameter("lab to use", metavar="DIR")] = "slurm-lab"
     mechanism: Annotated[str, Parameter("mechanism")] = "CUA-SPAA"
     grace: Annotated[Seconds, Parameter("time that a rigid victim has to save before it is requeued")] = 60.0
@@ -56,8 +64,8 @@ class Arguments:
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
-    from experiments.slurm.actuator import Steering
-    from experiments.slurm.controller import serve
+    from experiments.slurm.actuator import Actuator
+    from experiments.slurm.control_loop import serve
     from experiments.slurm.lab import open_lab
     from experiments.slurm.live_replay import LabSlurm
     from experiments.slurm.outcome_comparison import EVENT_COLUMNS, concurrence, concurrence_summary, concurrence_table
@@ -73,7 +81,7 @@ def main(arguments: Arguments) -> None:
     options = Options(
         tenants=arguments.tenants, backfilling="slurm", warning=arguments.warning, timeout=arguments.timeout
     )
-    out = new_directory(arguments.output)
+    out = _directory(arguments.output)
     lab = open_lab(Path(arguments.lab).absolute())
     table = [_in_minutes(job) for job in checked_table(read_job_table(arguments.jobs).jobs, lab.nodes)]
     if len(table) > _MOST:
@@ -84,24 +92,33 @@ def main(arguments: Arguments) -> None:
         raise InputError("malleable jobs grow only where Slurm has a database; start the lab with --accounting")
     out.mkdir(exist_ok=True)
     slurm = LabSlurm(lab)
-    with (out / "log").open("w") as log:
+    simulated = simulate(table, lab.nodes, mechanism.name, **dataclasses.asdict(options)).entries
+    with (out / "log").open("a") as log:
 
         def tell(line: str) -> None:
             print(line, file=log, flush=True)
             if not line.startswith(" " * 2):
-                print(line, file=sys.stderr)
+                note(line)
 
-        steering = Steering(slurm, out, saves=not arguments.no_save, log=tell)
-        entries = serve(slurm, steering, table, lab.nodes, mechanism, options, grace=arguments.grace, log=tell)
-    named = dataclasses.asdict(options)
-    simulated = simulate(table, lab.nodes, mechanism.name, **named)
-    rows = concurrence(entries, simulated.entries)
-    write_csv(out / "events.csv", rows, EVENT_COLUMNS)
+        def record(entries: Sequence[Entry]) -> None:
+            write_csv(out / "events.csv", concurrence(entries, simulated, arguments.tolerance), EVENT_COLUMNS)
+
+        actuator = Actuator(slurm, out, saves=not arguments.no_save, log=tell)
+        entries = serve(
+            slurm, actuator, table, lab.nodes, mechanism, options, grace=arguments.grace, log=tell, record=record
+        )
+    rows = concurrence(entries, simulated, arguments.tolerance)
     print(concurrence_table(rows))
     print(concurrence_summary(rows, arguments.tolerance))
-    for line in steering.refused:
+    for line in actuator.refused:
         print(f"refused by Slurm: {line}")
     print(f"written to {arguments.output}/events.csv; {arguments.output}/log has each command")
+
+
+def _directory(path: str) -> Path:
+    """A new directory, or that of a replay which goes on."""
+    old = Path(path).absolute()
+    return old if (old / "journal").is_file() else new_directory(path)
 
 
 def _in_minutes(job: Job) -> Job:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from experiments.commands.asking.arguments import new_directory
+from experiments.terminal import note
 from workloads.ground.errors import UnknownNameError
 from workloads.ground.parameters import Parameter, Seed, Values, wholes
 
@@ -69,8 +69,8 @@ def main(arguments: Arguments) -> None:
             ChainedJob(runtime, plan_for(strategy, name, instance.past[name]))
             for name, runtime in zip(instance.applications, instance.runtimes.tolist(), strict=True)
         ]
-        print(f"{STRATEGY_NAMES[strategy]}:", file=sys.stderr)
-        there = run_chains(lab, jobs, folder, spare=arguments.spare, log=lambda line: print(line, file=sys.stderr))
+        note(f"{STRATEGY_NAMES[strategy]}:")
+        there = run_chains(lab, jobs, folder, spare=arguments.spare, log=note)
         here = _simulator_row(run_batch(instance, strategy, lab.nodes))
         minutes = _simulator_row(
             run_batch(instance, strategy, lab.nodes, carried_out=lambda plan: plan_in_minutes(plan, _MARGIN))

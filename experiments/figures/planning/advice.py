@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure, panel_letters
+from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
+from experiments.figures.style import FONT, INK, dress, legend_above, panel_letters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +28,8 @@ _COMPARED = {
 _SIZES = ("#333333", "#777777", "#A6A6A6", "#C8C8C8")
 
 
-def plot_advice(requests: Sequence[Mapping[str, Any]], responses: Floats) -> Figure:
+@plot
+def plot_advice(requests: Sequence[Mapping[str, Any]], responses: Floats, **canvas: Unpack[CanvasOptions]) -> Figure:
     """Draw expected response times over the walltime, and response-time distributions of the compared requests.
 
     Parameters
@@ -37,9 +39,11 @@ def plot_advice(requests: Sequence[Mapping[str, Any]], responses: Floats) -> Fig
         whether it is the ``best``, and the ``names`` of its roles (``own``, ``planner``).
     responses
         Time from now to the completion of the job in each draw [s], shape (draws, requests).
+    **canvas
+        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
     """
     figure = new_figure(PAGE, 3.2)
-    left, right = figure.subplots(1, 2)
+    left, right = subplots(figure, 1, 2)
     compared = _compared_requests(requests)
     _draw_requests(left, requests, compared)
     _draw_distributions(right, requests, responses, compared)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
-from experiments.figures.style import FONT, INK, PAGE, STATE_COLORS, dress, new_figure, panel_letters
+from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
+from experiments.figures.style import FONT, INK, STATE_COLORS, dress, panel_letters
 from experiments.timelines.steps import Floats, TimeUnit, choose_unit
 from policies.planning.waits.fitting import bin_pairs
 from workloads.ground.wording import sizes_in_words
@@ -23,7 +24,15 @@ _MEAN, _HALF, _LINE = STATE_COLORS["compute"], STATE_COLORS["setup"], STATE_COLO
 _COLUMNS = 3
 
 
-def plot_costs(walltimes: Floats, waits: Floats, nodes: np.ndarray, model: WaitModel, title: str = "") -> Figure:
+@plot
+def plot_costs(
+    walltimes: Floats,
+    waits: Floats,
+    nodes: np.ndarray,
+    model: WaitModel,
+    title: str = "",
+    **canvas: Unpack[CanvasOptions],
+) -> Figure:
     """Draw the fits and the waits that they were fitted to.
 
     Parameters
@@ -34,6 +43,8 @@ def plot_costs(walltimes: Floats, waits: Floats, nodes: np.ndarray, model: WaitM
         Fitted to them.
     title
         Origin of the waits.
+    **canvas
+        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------
@@ -50,7 +61,7 @@ def plot_costs(walltimes: Floats, waits: Floats, nodes: np.ndarray, model: WaitM
     rows = -(-len(parts) // columns)
     figure = new_figure(PAGE, 0.6 + 1.95 * rows)
     figure.suptitle(title, fontsize=FONT["title"], color=INK)
-    panels = list(figure.subplots(rows, columns, squeeze=False).flat)
+    panels = list(subplots(figure, rows, columns, squeeze=False).flat)
     unit = choose_unit(max(part.end for part in parts))
     entries: dict[str, Any] = {}
     for place, (axes, part) in enumerate(zip(panels, parts, strict=False)):

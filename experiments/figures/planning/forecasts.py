@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from experiments.figures.style import FONT, INK, dress, new_figure
+from experiments.figures.canvas import CanvasOptions, new_figure, plot, subplots
+from experiments.figures.style import FONT, INK, dress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +25,10 @@ _MOST = 40
 _FAN = ((0.05, 0.95, 0.18), (0.25, 0.75, 0.35))
 
 
-def plot_forecast(jobs: Sequence[Mapping[str, Any]], waits: Floats, queue: Floats) -> Figure:
+@plot
+def plot_forecast(
+    jobs: Sequence[Mapping[str, Any]], waits: Floats, queue: Floats, **canvas: Unpack[CanvasOptions]
+) -> Figure:
     """Draw start times of jobs, and the number of presently waiting jobs over time.
 
     Parameters
@@ -36,9 +40,11 @@ def plot_forecast(jobs: Sequence[Mapping[str, Any]], waits: Floats, queue: Float
         Time from now to the start of each of them in each draw [s], shape (draws, jobs).
     queue
         The same for all waiting jobs, shape (draws, waiting).
+    **canvas
+        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
     """
     figure = new_figure(7.0, 3.0 if len(jobs) == 1 else 3.4)
-    left, right = figure.subplots(1, 2)
+    left, right = subplots(figure, 1, 2)
     if len(jobs) == 1:
         _draw_job(left, jobs[0], waits[:, 0])
     else:

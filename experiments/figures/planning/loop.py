@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.style import FONT, INK, PAGE, dress, new_figure, panel_letters
+from experiments.figures.canvas import PAGE, new_figure, subplots
+from experiments.figures.style import FONT, INK, dress, panel_letters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +27,7 @@ def plot_loop(rows: Sequence[Mapping[str, Any]]) -> Figure:
         Rows of :meth:`experiments.planning.closed_loop.Round.row`, in their order.
     """
     figure = new_figure(PAGE, 2.4)
-    prices, times, counts = figure.subplots(1, 3)
+    prices, times, counts = subplots(figure, 1, 3)
     at = [row["round"] for row in rows]
 
     def line(axes: Axes, name: str, label: str, look: tuple[str, str]) -> None:

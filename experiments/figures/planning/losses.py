@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.style import COLUMN, INK, PAGE, dress, legend_above, new_figure, panel_letters
+from experiments.figures.canvas import COLUMN, PAGE, new_figure, subplots
+from experiments.figures.style import INK, dress, legend_above, panel_letters
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +39,7 @@ def plot_losses(found: Mapping[tuple[str, str, int], Any], titles: Mapping[str, 
     columns = min(len(titles), 3)
     lines = math.ceil(len(titles) / columns)
     figure = new_figure(PAGE if len(titles) > 1 else COLUMN * 1.3, 0.6 + 2.1 * lines)
-    panels = figure.subplots(lines, columns, sharey=True, squeeze=False).ravel()
+    panels = subplots(figure, lines, columns, sharey=True, squeeze=False).ravel()
     for axes in panels[len(titles) :]:
         axes.set_visible(False)
     panels = panels[: len(titles)]

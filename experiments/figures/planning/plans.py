@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from experiments.figures.style import FONT, INK, PAGE, STATE_COLORS, dress, legend_above, new_figure, panel_letters
+from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot
+from experiments.figures.style import FONT, INK, STATE_COLORS, dress, legend_above, panel_letters
 from experiments.timelines.steps import choose_unit
 
 if TYPE_CHECKING:
@@ -30,8 +31,13 @@ _MOST = 24
 _UNLIKELY = 1e-4
 
 
+@plot
 def plot_plan(
-    document: Mapping[str, Any], distribution: Distribution, title: str = "", runs: np.ndarray | None = None
+    document: Mapping[str, Any],
+    distribution: Distribution,
+    title: str = "",
+    runs: np.ndarray | None = None,
+    **canvas: Unpack[CanvasOptions],
 ) -> Figure:
     """Draw a plan.
 
@@ -45,6 +51,8 @@ def plot_plan(
         Title of the figure; empty: the strategy.
     runs
         Past runs [s] that the distribution was fitted to, shape (runs,).
+    **canvas
+        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------

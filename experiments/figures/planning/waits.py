@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Unpack
 
 import numpy as np
 
+from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
 from experiments.figures.recording.time_axis import date_axis
-from experiments.figures.style import FONT, INK, PAGE, STATE_COLORS, TYPE_COLORS, dress, new_figure, panel_letters
+from experiments.figures.style import FONT, INK, STATE_COLORS, TYPE_COLORS, dress, panel_letters
 from experiments.recordings.run_file import LOCAL
 from experiments.timelines.steps import Floats, TimeUnit, choose_bin, choose_unit
-from experiments.traces.calendar import find_zone
 from simulator.results.result import Result
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
+from workloads.logs.readers import records_local_time
 from workloads.logs.trace import Trace, trace_epoch
 from workloads.table.job import JobType
 
@@ -42,7 +43,8 @@ class _Waits(NamedTuple):
     hours: Floats  # shape (n,)
 
 
-def plot_trace(trace: Trace, result: Result | None = None) -> Figure:
+@plot
+def plot_trace(trace: Trace, result: Result | None = None, **canvas: Unpack[CanvasOptions]) -> Figure:
     """Draw a summary of a trace on one page.
 
     Parameters
@@ -51,6 +53,8 @@ def plot_trace(trace: Trace, result: Result | None = None) -> Figure:
         With at least one job.
     result
         A simulation of the same jobs; its waits are drawn with the recorded ones.
+    **canvas
+        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------
@@ -73,7 +77,7 @@ def plot_trace(trace: Trace, result: Result | None = None) -> Figure:
     waits = _waits(trace, result, float(submits.min()))
 
     figure = new_figure(PAGE, 4.4)
-    panels = figure.subplots(2, 3)
+    panels = subplots(figure, 2, 3)
     _draw_sizes(panels[0, 0], nodes, nodes * runtimes, trace.unit)
     _draw_times(panels[0, 1], walltimes, runtimes)
     _draw_accuracy(panels[0, 2], runtimes / walltimes)
@@ -83,7 +87,7 @@ def plot_trace(trace: Trace, result: Result | None = None) -> Figure:
     epoch = trace_epoch(trace.header, float(submits.min()))
     if epoch is not None:
         # Ticks are at midnight UTC, because local times without a zone are read as UTC.
-        zone = LOCAL if find_zone(trace.format, trace.header)[1] == LOCAL else "UTC"
+        zone = LOCAL if records_local_time(trace.format, trace.header) else "UTC"
         _, unit, _ = _bins(float(since.max()))
         for axes in (panels[1, 0], panels[1, 2]):
             label = date_axis(axes, epoch + float(submits.min()), float(since.max()), unit, zone)

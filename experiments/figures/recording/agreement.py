@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure, panel_letters
+from experiments.figures.canvas import PAGE, new_figure, subplots
+from experiments.figures.style import FONT, INK, dress, legend_above, panel_letters
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -37,7 +38,7 @@ def plot_agreement(rows: Sequence[Mapping[str, Any]], waits: Sequence[Mapping[st
 
     rules = list(dict.fromkeys(row["rule"] for row in rows))
     figure = new_figure(PAGE, 2.7)
-    left, right = figure.subplots(1, 2)
+    left, right = subplots(figure, 1, 2)
     for place, rule in enumerate(rules):
         own = [row for row in rows if row["rule"] == rule]
         for height, (color, marker, shares) in zip(

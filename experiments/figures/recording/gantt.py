@@ -4,20 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, set_resolution, subplots, width_inches
 from experiments.figures.recording.job_colors import Tones, ink_on, job_colors
 from experiments.figures.recording.time_axis import TimeAxis
-from experiments.figures.style import (
-    FONT,
-    INK,
-    PAGE,
-    STATE_COLORS,
-    TYPE_COLORS,
-    dress,
-    legend_above,
-    new_figure,
-)
+from experiments.figures.style import FONT, INK, STATE_COLORS, TYPE_COLORS, dress, legend_above
 from experiments.placement.rectangles import Rectangle, cut_rectangles
 from experiments.placement.spans import DOWN, HELD, RUN, WARNED, place_nodes
 from experiments.recordings.time_windows import Window
@@ -39,14 +31,20 @@ _LARGE = 64
 _THIN, _MANY = 400, 4000
 #: Size of a large rectangle, as shares of the window and of the machine.
 _WIDE, _TALL = 0.006, 0.012
-#: Width of a character [share of the window].
+#: Width of a character on the chart of a page [share of the window].
 _LETTER = 0.009
 #: Largest number of notices and arrivals with markers.
 _CALLS = 30
 
 
+@plot
 def plot_gantt(
-    result: Recording, window: Window | None = None, *, labels: Mapping[int, str] | None = None, color: str = "type"
+    result: Recording,
+    window: Window | None = None,
+    *,
+    labels: Mapping[int, str] | None = None,
+    color: str = "type",
+    **canvas: Unpack[CanvasOptions],
 ) -> Figure:
     """Draw the runs in a window of time; warnings are hatched, preemptions end in a dark edge.
 
@@ -60,6 +58,8 @@ def plot_gantt(
         Labels of jobs, by default their ids; they are drawn where they fit.
     color
         Property shown by colour: ``type``, ``user``, ``project`` or ``size``.
+    **canvas
+        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------
@@ -83,8 +83,8 @@ def plot_gantt(
 
     figure = new_figure(PAGE, 2.7 if result.nodes <= _LARGE else 4.2)
     # Pixels in a PDF file are as fine as those of the PNG file.
-    figure.set_dpi(150 if len(shown) <= _MANY else 300)
-    axes = figure.subplots()
+    set_resolution(figure, 150 if len(shown) <= _MANY else 300)
+    axes = subplots(figure)
     handles, texts = _draw(axes, shown, tones, axis, result.nodes)
     axes.set_ylim(0, result.nodes)
     dress(axes, y="Node (number)", grid="none")
@@ -167,6 +167,12 @@ def _collection(items: Sequence[Rectangle], axis: TimeAxis, **look: Any) -> Any:
     return PolyCollection(corners, **look)
 
 
+def _letter(axes: Axes) -> float:
+    """Width of a character [share of the window]."""
+    figure: Any = axes.figure  # or a part of one, which has the same methods
+    return _LETTER * max(1.0, PAGE / width_inches(figure))
+
+
 def _name(
     axes: Axes, shown: Sequence[Rectangle], names: Mapping[int, str], tones: Tones, axis: TimeAxis, nodes: int
 ) -> None:
@@ -176,7 +182,7 @@ def _name(
         start, end = max(axis.opens, item.start), min(axis.closes, item.end)
         name = names[item.job_id] if item.kind == RUN else ""
         tall = item.high - item.low > (0.055 if nodes <= _LARGE else 0.035) * nodes
-        if name and tall and end - start >= 0.011 * len(name) * span:
+        if name and tall and end - start >= (0.002 + _letter(axes)) * len(name) * span:
             axes.text(
                 float(axis((start + end) / 2)), (item.low + item.high) / 2, name, ha="center", va="center",
                 fontsize=FONT["note"], color=ink_on(tones.colors[tones.of[item.job_id]]),
@@ -205,7 +211,7 @@ def _mark_calls(
             markeredgewidth=0.8, clip_on=False, transform=axes.get_xaxis_transform(),
         )  # fmt: skip
         name = names[job_id] if arrival else f"notice {names[job_id]}"
-        half = _LETTER / 2 * len(name) * (axis.closes - axis.opens)
+        half = _letter(axes) / 2 * len(name) * (axis.closes - axis.opens)
         if time - half > free:
             free = time + half
             axes.annotate(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from experiments.figures.style import FONT, INK, PAGE, dress, new_figure, panel_letters
+from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
+from experiments.figures.style import FONT, INK, dress, panel_letters
 from experiments.recordings.time_windows import Window
 from simulator.results.recording import Recording, requested_walltime
 from workloads.ground.errors import InputError, ParameterError
@@ -77,7 +78,10 @@ def _sizes(power: int, first: int, smallest: int, largest: int) -> str:
     return str(high) if low >= high else f"{low}\N{EN DASH}{high}"
 
 
-def plot_wait_map(recording: Recording, window: Window | None = None, *, quantile: float = 0.9) -> Figure:
+@plot
+def plot_wait_map(
+    recording: Recording, window: Window | None = None, *, quantile: float = 0.9, **canvas: Unpack[CanvasOptions]
+) -> Figure:
     """Draw the median and a quantile of the waits, by size and requested walltime.
 
     Parameters
@@ -88,6 +92,8 @@ def plot_wait_map(recording: Recording, window: Window | None = None, *, quantil
         Window of submits; default all. Cancelled jobs are left out.
     quantile
         From 0 to 1.
+    **canvas
+        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------
@@ -122,7 +128,7 @@ def plot_wait_map(recording: Recording, window: Window | None = None, *, quantil
     norm = LogNorm(marks[0][0], max(longest, 1.0), clip=True)
 
     figure = new_figure(PAGE, 1.4 + 0.3 * len(lengths))
-    panels = figure.subplots(1, 2, sharey=True)
+    panels = subplots(figure, 1, 2, sharey=True)
     name = recording.name
     titles = (f"Median wait under {name}", f"{100 * quantile:g} % waited no longer than")
     for axes, level, title in zip(panels, values, titles, strict=True):

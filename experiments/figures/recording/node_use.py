@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
 from experiments.figures.recording.time_axis import TimeAxis
-from experiments.figures.style import (
-    PAGE,
-    STATE_COLORS,
-    dress,
-    legend_above,
-    new_figure,
-    panel_letters,
-)
+from experiments.figures.style import STATE_COLORS, dress, legend_above, panel_letters
 from experiments.recordings.time_windows import Window, accounting_start
 from experiments.timelines.phases import use_of_time
 from simulator.results.integrals import integral
@@ -32,7 +26,8 @@ __all__ = ["plot_use"]
 _LARGE = ("compute", "idle")
 
 
-def plot_use(recording: Recording, window: Window | None = None) -> Figure:
+@plot
+def plot_use(recording: Recording, window: Window | None = None, **canvas: Unpack[CanvasOptions]) -> Figure:
     """Draw the use of the nodes over time.
 
     Parameters
@@ -41,6 +36,8 @@ def plot_use(recording: Recording, window: Window | None = None) -> Figure:
         With its event log.
     window
         What is shown; default everything. Curves with too many steps to be seen are averaged over bins.
+    **canvas
+        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------
@@ -69,7 +66,7 @@ def plot_use(recording: Recording, window: Window | None = None) -> Figure:
     shown = [name for name in use.nodes if shares[name] > 0]
 
     figure = new_figure(PAGE, 4.0)
-    top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=(1.25, 1))
+    top, bottom = subplots(figure, 2, 1, sharex=True, height_ratios=(1.25, 1))
     handles = _stack(top, courses, shown)
     small = [name for name in shown if name not in _LARGE]
     _stack(bottom, courses, small)

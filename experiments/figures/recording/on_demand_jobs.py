@@ -4,21 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from experiments.figures.style import (
-    FONT,
-    INK,
-    PAGE,
-    STATE_COLORS,
-    TYPE_COLORS,
-    dress,
-    legend_above,
-    new_figure,
-    panel_letters,
-)
+from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, set_resolution, subplots
+from experiments.figures.style import FONT, INK, STATE_COLORS, TYPE_COLORS, dress, legend_above, panel_letters
 from experiments.recordings.time_windows import Window, unix_origin
 from experiments.timelines.on_demand_calls import ROOM, Call, calls
 from simulator.results.recording import Recording
@@ -48,7 +39,8 @@ _ROOM = {
 _COLOR = TYPE_COLORS[JobType.ON_DEMAND]
 
 
-def plot_on_demand(recording: Recording, window: Window | None = None) -> Figure:
+@plot
+def plot_on_demand(recording: Recording, window: Window | None = None, **canvas: Unpack[CanvasOptions]) -> Figure:
     """Draw the on-demand jobs expected in a window, one row each.
 
     Parameters
@@ -57,6 +49,8 @@ def plot_on_demand(recording: Recording, window: Window | None = None) -> Figure
         With its event log.
     window
         What is shown; default everything.
+    **canvas
+        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------
@@ -75,8 +69,8 @@ def plot_on_demand(recording: Recording, window: Window | None = None) -> Figure
         raise InputError("no on-demand job is expected in this window")
     figure = new_figure(PAGE, 1.5 + 0.135 * min(len(rows), _NAMED))
     # Use the resolution of the saved file, at which long names are wider than at a coarser one.
-    figure.set_dpi(150)
-    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1.5, 1))
+    set_resolution(figure, 150)
+    left, right = subplots(figure, 1, 2, sharey=True, width_ratios=(1.5, 1))
     size = 3.4 if len(rows) <= _NAMED else max(1.2, 3.4 * (_NAMED / len(rows)) ** 0.5)
     handles, texts = _draw_times(left, rows, size)
     more, names = _draw_room(right, rows)

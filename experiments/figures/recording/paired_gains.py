@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
-from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure
+from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
+from experiments.figures.style import FONT, INK, dress, legend_above
 from experiments.recordings.paired_comparison import Gains, shown_unit
 from simulator.results.catalogue import metric
 
@@ -24,7 +25,8 @@ _MARKS = {
 }
 
 
-def plot_gains(found: Gains, name: str = "wait_h") -> Figure:
+@plot
+def plot_gains(found: Gains, name: str = "wait_h", **canvas: Unpack[CanvasOptions]) -> Figure:
     """Draw means of both results and their difference with its interval, one line for each group.
 
     Parameters
@@ -33,6 +35,8 @@ def plot_gains(found: Gains, name: str = "wait_h") -> Figure:
         Result of :func:`experiments.recordings.paired_comparison.gains`.
     name
         The metric.
+    **canvas
+        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------
@@ -49,7 +53,7 @@ def plot_gains(found: Gains, name: str = "wait_h") -> Figure:
         rows = [*rows[: 1 + _EACH], *rows[-_EACH:]]
     unit, scale = shown_unit(shown, rows)
     figure = new_figure(PAGE, 1.15 + 0.17 * len(rows))
-    left, right = figure.subplots(1, 2, sharey=True)
+    left, right = subplots(figure, 1, 2, sharey=True)
     places = list(range(len(rows)))
     first, second = ([row[side] * scale for row in rows] for side in ("first", "second"))
     left.hlines(places, first, second, color="#B0B0B0", linewidth=1.2, zorder=1)

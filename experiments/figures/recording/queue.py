@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
 from experiments.figures.recording.time_axis import TimeAxis
-from experiments.figures.style import INK, PAGE, TYPE_COLORS, dress, new_figure, panel_letters
+from experiments.figures.style import INK, TYPE_COLORS, dress, panel_letters
 from experiments.recordings.time_windows import Window
 from experiments.timelines.waiting import Stay, heads, levels, stays
 from simulator.results.recording import Recording
@@ -28,7 +29,8 @@ __all__ = ["plot_queue"]
 _HOUR = 3600 * SECOND
 
 
-def plot_queue(recording: Recording, window: Window | None = None) -> Figure:
+@plot
+def plot_queue(recording: Recording, window: Window | None = None, **canvas: Unpack[CanvasOptions]) -> Figure:
     """Draw the queue over time.
 
     Parameters
@@ -37,6 +39,8 @@ def plot_queue(recording: Recording, window: Window | None = None) -> Figure:
         With its event log.
     window
         What is shown; default everything. Curves with too many steps to be seen are averaged over bins.
+    **canvas
+        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------
@@ -57,7 +61,7 @@ def plot_queue(recording: Recording, window: Window | None = None) -> Figure:
     edges, over = axis.bins(inside)
 
     figure = new_figure(PAGE, 5.2)
-    panels = figure.subplots(4, 1, sharex=True)
+    panels = subplots(figure, 4, 1, sharex=True)
     scale, unit = _node_hours(float(work.max()) / _HOUR)
     courses = ((jobs, 1.0), (nodes, 100.0 / recording.nodes), (work, 1.0 / _HOUR / scale))
     for axes, (course, factor) in zip(panels, courses, strict=False):

@@ -104,6 +104,6 @@ def existing_pictures(directory: Path) -> list[Path]:
         directory / f"{kind}{part}.{suffix}"
         for part in parts
         for kind in RECORDING_FIGURES
-        for suffix in ("png", "pdf")
+        for suffix in ("png", "pdf", "svg")
     )
     return [path for path in paths if is_plain_file(path)]

@@ -5,19 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from experiments.figures.style import (
-    FONT,
-    INK,
-    PAGE,
-    dress,
-    legend_above,
-    mechanism_color,
-    mechanism_label,
-    mechanism_marker,
-    new_figure,
-)
+from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
+from experiments.figures.style import FONT, INK, dress, legend_above, mechanism_color, mechanism_label, mechanism_marker
 from simulator.results.catalogue import metric
 from workloads.ground.columns import Better, Metric
 from workloads.ground.errors import InputError, UnknownNameError
@@ -104,7 +95,8 @@ def undrawn(rows: Sequence[Row]) -> str:
     return _layout(rows).left_out if rows else ""
 
 
-def plot_aggregates(rows: Sequence[Row], metrics: Sequence[str] = ()) -> Figure:
+@plot
+def plot_aggregates(rows: Sequence[Row], metrics: Sequence[str] = (), **canvas: Unpack[CanvasOptions]) -> Figure:
     """Mean and 95 % interval of each configuration.
 
     Parameters
@@ -113,6 +105,8 @@ def plot_aggregates(rows: Sequence[Row], metrics: Sequence[str] = ()) -> Figure:
         Rows of :func:`experiments.sweeps.aggregates.aggregate_rows`, or read back.
     metrics
         Their names; by default wait, bounded slowdown, instant starts and utilisation, as far as there are any.
+    **canvas
+        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------
@@ -129,7 +123,8 @@ def plot_aggregates(rows: Sequence[Row], metrics: Sequence[str] = ()) -> Figure:
     return _plot(rows, metrics, "mean")
 
 
-def plot_differences(rows: Sequence[Row], metrics: Sequence[str] = ()) -> Figure:
+@plot
+def plot_differences(rows: Sequence[Row], metrics: Sequence[str] = (), **canvas: Unpack[CanvasOptions]) -> Figure:
     """Differences from the reference, with their 95 % intervals; as :func:`plot_aggregates`.
 
     Parameters
@@ -138,6 +133,8 @@ def plot_differences(rows: Sequence[Row], metrics: Sequence[str] = ()) -> Figure
         Rows of :func:`experiments.sweeps.aggregates.difference_rows`, or read back.
     metrics
         Their names.
+    **canvas
+        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
     """
     return _plot(rows, metrics, "difference")
 
@@ -157,7 +154,7 @@ def _plot(rows: Sequence[Row], names: Sequence[str], value: str) -> Figure:
     places = [] if layout.numeric or not layout.axis else _values(rows, layout.axis)[:_PLACES]
     height = 1.55 if layout.numeric else 0.5 + max(0.17, 0.11 * len(series)) * max(1, len(places))
     figure = new_figure(PAGE, 0.7 + max(height, 0.9) * len(combined))
-    grid = figure.subplots(len(combined), len(chosen), squeeze=False, sharex="col" if not layout.numeric else "all",
+    grid = subplots(figure, len(combined), len(chosen), squeeze=False, sharex="col" if not layout.numeric else "all",
                            sharey="col" if layout.numeric else "all")  # fmt: skip
     for line, (panels, facet) in enumerate(zip(grid, combined, strict=True)):
         own = [row for row in rows if tuple(row[key] for key in layout.facets) == facet]

@@ -8,21 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.style import (
-    FONT,
-    INK,
-    PAGE,
-    dress,
-    mechanism_color,
-    new_figure,
-    panel_letters,
-)
+from experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
+from experiments.figures.style import FONT, INK, dress, mechanism_color, panel_letters
 from simulator.results.catalogue import metric
 from workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import Figure
 
 __all__ = ["plot_datasets"]
 
@@ -59,18 +52,18 @@ def plot_datasets(
     if not rows:
         raise InputError("there are no simulations to draw")
     figure = new_figure(PAGE, 5.9)
-    parts = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.75, 1))
-    _levels(parts[0, 0], rows, datasets, stand_ins)
-    _orders(parts[1, 0], carried, metrics)
+    upper, lower = subfigures(figure, (1.75, 1))
+    _levels(upper, rows, datasets, stand_ins)
+    _orders(lower, carried, metrics)
     if stand_ins:
         figure.supxlabel("generated traces stand in for real ones that were not given", x=0.995, ha="right",
                          fontsize=5.5, color="#777777")  # fmt: skip
     return figure
 
 
-def _levels(figure: SubFigure, rows: Rows, datasets: Mapping[str, str], stand_ins: Sequence[str]) -> None:
+def _levels(figure: Figure, rows: Rows, datasets: Mapping[str, str], stand_ins: Sequence[str]) -> None:
     names = list(dict.fromkeys(row["mechanism"] for row in rows))
-    panels = figure.subplots(2, 3, sharey=True)
+    panels = subplots(figure, 2, 3, sharey=True)
     handles: dict[str, Any] = {}
     for axes, shown in zip(panels.flat, map(metric, _SHOWN), strict=True):
         for place, dataset in enumerate(datasets):
@@ -107,12 +100,12 @@ def _title(name: str, datasets: Mapping[str, str], stand_ins: Sequence[str]) -> 
     return f"{kind}{datasets[name]}"
 
 
-def _orders(figure: SubFigure, rows: Rows, metrics: Mapping[str, str]) -> None:
-    parts = list(dict.fromkeys(row["carried"] for row in rows))
-    if not parts:
+def _orders(figure: Figure, rows: Rows, metrics: Mapping[str, str]) -> None:
+    carriers = list(dict.fromkeys(row["carried"] for row in rows))
+    if not carriers:
         return
-    panels = figure.subplots(1, len(parts), sharey=True, squeeze=False)[0]
-    for axes, part in zip(panels, parts, strict=True):
+    panels = subplots(figure, 1, len(carriers), sharey=True, squeeze=False)[0]
+    for axes, part in zip(panels, carriers, strict=True):
         _stack(axes, [row for row in rows if row["carried"] == part], metrics)
         dress(axes, x="Decided pairs; number: tau", grid="x")
         axes.set_title("\n".join(wrap(part, 30)), fontsize=FONT["note"], color=INK, loc="left")

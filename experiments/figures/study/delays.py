@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.style import (
-    FONT,
-    INK,
-    PAGE,
-    dress,
-    legend_above,
-    mechanism_color,
-    mechanism_marker,
-    new_figure,
-    panel_letters,
-)
+from experiments.figures.canvas import PAGE, new_figure, subplots
+from experiments.figures.style import FONT, INK, dress, legend_above, mechanism_color, mechanism_marker, panel_letters
 from workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,7 +51,7 @@ def draw_distributions(rows: Rows) -> Figure:
     sizes = [words for words in dict.fromkeys(str(row["sizes"]) for row in rows) if words != "all"]
     height = 0.6 + 0.045 * len(sizes) * min(len(names), 8)
     figure = new_figure(PAGE, 1.9 + 1.5 * height)
-    panels = figure.subplots(2, 2, sharex="col", sharey="row", height_ratios=(1, height))
+    panels = subplots(figure, 2, 2, sharex="col", sharey="row", height_ratios=(1, height))
     handles: dict[str, Any] = {}
     for column, (metric, title) in enumerate(((_WAIT, "Waits"), (_SLOWDOWN, "Bounded slowdowns"))):
         own = [row for row in rows if row["metric"] == metric]

@@ -8,18 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
 from experiments.figures.study.mechanisms import METRICS
-from experiments.figures.style import (
-    FONT,
-    INK,
-    PAGE,
-    dress,
-    legend_above,
-    mechanism_color,
-    mechanism_marker,
-    new_figure,
-    panel_letters,
-)
+from experiments.figures.style import FONT, INK, dress, legend_above, mechanism_color, mechanism_marker, panel_letters
 from experiments.statistics import interval
 from policies.mechanism import BASELINE, MECHANISMS
 from workloads.ground.columns import Metric
@@ -91,7 +82,7 @@ def plot_groups(rows: Rows, group: str, names: Sequence[Any], axis: str) -> Figu
     if not rows:
         raise InputError("there are no simulations to draw")
     figure = new_figure(PAGE, 4.1)
-    panels = figure.subplots(2, 4)
+    panels = subplots(figure, 2, 4)
     handles: dict[str, Any] = {}
     for number, (axes, metric) in enumerate(zip(panels.flat, METRICS, strict=True)):
         cells = _cells(rows, metric, group)
@@ -174,15 +165,15 @@ def plot_courses(
         Panels of a row.
     """
     figure = new_figure(PAGE, 0.5 + 1.7 * len(lines))
-    parts = figure.subfigures(len(lines), 1, squeeze=False)[:, 0]
+    boxes = subfigures(figure, [1.0] * len(lines))
     handles: dict[str, Any] = {}
-    for part, (title, value) in zip(parts, lines, strict=True):
+    for part, (title, value) in zip(boxes, lines, strict=True):
         part.suptitle(title, fontsize=FONT["legend"], color=INK, x=0.01, ha="left")
         own = [row for row in rows if str(row["line"]) == value]
-        for axes, metric in zip(part.subplots(1, len(metrics), squeeze=False)[0], metrics, strict=True):
+        for axes, metric in zip(subplots(part, 1, len(metrics), squeeze=False)[0], metrics, strict=True):
             handles |= _courses(axes, _cells(own, metric, column), metric)
-            last = part is parts[-1]
-            dress(axes, x=axis if last else "", title=metric.panel if part is parts[0] else "")
+            last = part is boxes[-1]
+            dress(axes, x=axis if last else "", title=metric.panel if part is boxes[0] else "")
     legend_above(figure, list(handles.values()), list(handles))
     return figure
 
@@ -212,7 +203,7 @@ def plot_times(rows: Rows, limit: float) -> Figure:
     """Median, 99th percentile and longest decision of each simulation, by mechanism, against the limit [ms]."""
     names = list(dict.fromkeys(row["mechanism"] for row in rows))
     figure = new_figure(PAGE, 2.4)
-    axes = figure.subplots()
+    axes = subplots(figure)
     marks = (("decision_ms_p50", "median", "o"), ("decision_ms_p99", "99th percentile", "s"),
              ("decision_ms_max", "longest", "^"))  # fmt: skip
     handles: dict[str, Any] = {}

@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.style import (
-    FONT,
-    INK,
-    PAGE,
-    dress,
-    legend_above,
-    new_figure,
-)
+from experiments.figures.canvas import PAGE, new_figure
+from experiments.figures.style import FONT, INK, dress, legend_above
 from workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.figure import Figure
 
 __all__ = ["draw_matrix", "plot_findings"]
 
@@ -128,7 +122,7 @@ def _legend(shown: set[str], *, signs: bool) -> tuple[list[Any], list[str]]:
     return handles, labels
 
 
-def draw_matrix(figure: SubFigure, findings: Rows, claims: Rows, readings: Sequence[str]) -> None:
+def draw_matrix(figure: Figure, findings: Rows, claims: Rows, readings: Sequence[str]) -> None:
     """A line for each claim and a column for each reading, coloured by the outcome.
 
     Parameters

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
 from experiments.figures.study.evidence import draw_matrix
-from experiments.figures.style import FONT, INK, PAGE, dress, new_figure
+from experiments.figures.style import FONT, INK, dress
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,8 +52,8 @@ def plot_readings(
     ]
     heights = (2.2 + 0.3 * len(factors), 2.3, 1.0 + 0.15 * len(claims), 0.3 + 0.15 * len(legend))
     figure = new_figure(PAGE, sum(heights))
-    top, levels, middle, bottom = figure.subfigures(4, 1, squeeze=False, height_ratios=heights).ravel()
-    panels = top.subplots(2, 4, sharey=True).ravel()
+    top, levels, middle, bottom = subfigures(figure, heights)
+    panels = subplots(top, 2, 4, sharey=True).ravel()
     for number, (axes, measure) in enumerate(zip(panels, measures, strict=False)):
         for place, factor in enumerate(factors):
             row = next((row for row in effects if row["measure"] == measure and row["factor"] == factor), None)
@@ -77,7 +78,7 @@ def plot_readings(
         axes.set_visible(False)
     top.suptitle(f"{title} (95 % intervals)", fontsize=FONT["title"],
                  color=INK)  # fmt: skip
-    _draw_levels(levels.subplots(), away, columns)
+    _draw_levels(subplots(levels), away, columns)
     levels.suptitle("Distance from each printed level under the readings A, B, ... (margins; blue: as printed)",
                     fontsize=FONT["title"], color=INK)  # fmt: skip
     lettered = [{**row, "reading": columns[row["reading"], row["fresh"]]} for row in findings]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure, panel_letters
+from experiments.figures.canvas import PAGE, new_figure
+from experiments.figures.style import FONT, INK, dress, legend_above, panel_letters
 from experiments.statistics import interval
 from workloads.ground.errors import InputError
 

@@ -5,17 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from experiments.figures.canvas import PAGE, new_figure, subplots
 from experiments.figures.study.line_panels import Ruler, draw_course
-from experiments.figures.style import (
-    FONT,
-    INK,
-    PAGE,
-    dress,
-    legend_above,
-    mechanism_color,
-    new_figure,
-    panel_letters,
-)
+from experiments.figures.style import FONT, INK, dress, legend_above, mechanism_color, panel_letters
 from simulator.results.catalogue import metric
 from workloads.ground.errors import InputError
 
@@ -49,7 +41,7 @@ def plot_bearing(rows: Rows, bearable: Rows) -> Figure:
     if not rows:
         raise InputError("there are no simulations to draw")
     figure = new_figure(PAGE, 4.3)
-    panels = figure.subplots(2, 2)
+    panels = subplots(figure, 2, 2)
     starts, shares, others, machine = panels.flat
     handles = draw_course(starts, rows, _PANELS[0], _RULER, within=False)
     _draw_bearable(starts, shares, bearable)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, mechanism_color, new_figure
+from experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
+from experiments.figures.style import FONT, INK, dress, legend_above, mechanism_color
 from experiments.statistics import interval
 from workloads.ground.columns import Metric
 from workloads.ground.errors import InputError
@@ -154,13 +155,13 @@ def plot_panels(
     height = 1.75 * lines + (0.25 if by else 0)
     figure = new_figure(PAGE, 0.35 + height * len(chosen))
     handles: dict[str, Any] = {}
-    boxes = figure.subfigures(len(chosen), 1, squeeze=False)[:, 0]
+    boxes = subfigures(figure, [1.0] * len(chosen))
     for box, (value, words) in zip(boxes, chosen.items(), strict=True):
         own = [row for row in rows if not by or row[by] == value]
         if words:
             box.suptitle(words, fontsize=FONT["title"], color=INK, fontweight="bold")
         for number, (axes, metric) in enumerate(
-            zip(box.subplots(lines, columns, squeeze=False).flat, metrics, strict=True)
+            zip(subplots(box, lines, columns, squeeze=False).flat, metrics, strict=True)
         ):
             handles |= draw_course(axes, own, metric, ruler)
             axes.set_xlabel(ruler.label if number >= len(metrics) - columns else "", fontsize=FONT["label"], color=INK)

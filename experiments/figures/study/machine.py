@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 
+from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
 from experiments.figures.recording.time_axis import date_axis
 from experiments.figures.style import (
     FONT,
     INK,
-    PAGE,
     STATE_COLORS,
     dress,
     legend_above,
     mechanism_label,
     name_mechanisms,
-    new_figure,
     panel_letters,
 )
 from experiments.recordings.replay import accounting_rows
@@ -60,7 +59,8 @@ class _Course(NamedTuple):
     nodes: Floats  # that they ask for, per cent of the machine
 
 
-def plot_machine(results: Result | Sequence[Result]) -> Figure:
+@plot
+def plot_machine(results: Result | Sequence[Result], **canvas: Unpack[CanvasOptions]) -> Figure:
     """Busy and held nodes and the queue over time.
 
     Parameters
@@ -68,6 +68,8 @@ def plot_machine(results: Result | Sequence[Result]) -> Figure:
     results
         One result, drawn large, or several over the same jobs: the first, and how each other differs from it. Courses
         with too many steps to be seen are averaged over bins of a length that suits the span.
+    **canvas
+        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------
@@ -118,7 +120,7 @@ def draw_machine(rows: Sequence[Mapping[str, Any]]) -> Figure:
 
 def _one(course: _Course, name_times: _TimeNamer) -> Figure:
     figure = new_figure(PAGE, 4.6)
-    panels = figure.subplots(3, 1, sharex=True, height_ratios=(1.3, 1, 1))
+    panels = subplots(figure, 3, 1, sharex=True, height_ratios=(1.3, 1, 1))
     _draw_nodes(panels[0], course)
     _draw_queue(panels[1], course.times, course.jobs, max(course.jobs))
     _draw_queue(panels[2], course.times, course.nodes, max(course.nodes))
@@ -136,8 +138,8 @@ def _many(courses: Sequence[_Course], name_times: _TimeNamer) -> Figure:
     """The first result above; below, a thin row for each other with its difference from the first."""
     first, others = courses[0], courses[1:]
     figure = new_figure(PAGE, 2.0 + 0.36 * len(others))
-    panels = figure.subplots(
-        1 + len(others), 2, sharex=True, squeeze=False, height_ratios=(1.0, *(0.36 for _ in others))
+    panels = subplots(
+        figure, 1 + len(others), 2, sharex=True, squeeze=False, height_ratios=(1.0, *(0.36 for _ in others))
     )
     _draw_nodes(panels[0, 0], first)
     _draw_queue(panels[0, 1], first.times, first.jobs, max(first.jobs))
@@ -214,13 +216,16 @@ def _course(name: str, rows: Sequence[Mapping[str, Any]], unit: float) -> _Cours
     return _Course(str(name), times, *levels)
 
 
-def plot_accounting(results: Result | Sequence[Result]) -> Figure:
+@plot
+def plot_accounting(results: Result | Sequence[Result], **canvas: Unpack[CanvasOptions]) -> Figure:
     """Where all node-hours went, in per cent of nodes x elapsed time, stacked, a bar for each result.
 
     Parameters
     ----------
     results
         One or several.
+    **canvas
+        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------
@@ -254,7 +259,7 @@ def draw_accounting(rows: Sequence[Mapping[str, Any]]) -> Figure:
     shown = [state for state in states if shares[:, Accounting._fields.index(state)].any()]
     figure = new_figure(PAGE, 1.05 + 0.23 * len(rows))
     # Without overheads there is nothing to enlarge.
-    panels = figure.subplots(1, 2 if overheads else 1, sharey=True, squeeze=False)[0]
+    panels = subplots(figure, 1, 2 if overheads else 1, sharey=True, squeeze=False)[0]
     handles = _stack(panels[0], shares, shown, 100.0)
     dress(panels[0], x="Share of node-hours (%)", title="Everything", grid="x")
     if overheads:

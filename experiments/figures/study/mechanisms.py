@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
+from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
 from experiments.figures.style import (
     FONT,
     INK,
-    PAGE,
     dress,
     mechanism_color,
     mechanism_marker,
     name_mechanisms,
-    new_figure,
     panel_letters,
 )
 from policies.mechanism import MECHANISMS
@@ -49,13 +48,16 @@ _MEANINGS = {
 }
 
 
-def plot_mechanisms(summaries: Sequence[Mapping[str, Any]]) -> Figure:
+@plot
+def plot_mechanisms(summaries: Sequence[Mapping[str, Any]], **canvas: Unpack[CanvasOptions]) -> Figure:
     """The eight metrics, a dot for each mechanism.
 
     Parameters
     ----------
     summaries
         Rows as :func:`simulator.results.metrics.summarize` returns, or read back; shown from top to bottom.
+    **canvas
+        Width, style and axes (:class:`~experiments.figures.canvas.CanvasOptions`).
 
     Returns
     -------
@@ -189,7 +191,7 @@ def _panels(number: int, rows: int) -> tuple[Figure, list[Axes]]:
         raise InputError("there are no metrics to draw")
     lines = -(-number // 4)
     figure = new_figure(PAGE, 0.25 + lines * (0.75 + 0.16 * rows))
-    grid = figure.subplots(lines, -(-number // lines), sharey=True, squeeze=False)
+    grid = subplots(figure, lines, -(-number // lines), sharey=True, squeeze=False)
     for axes in grid.flat[number:]:
         axes.set_visible(False)
     return figure, list(grid.flat[:number])

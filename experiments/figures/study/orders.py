@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
 from experiments.figures.study.dot_lines import finish, marks
-from experiments.figures.style import FONT, INK, PAGE, new_figure, panel_letters
+from experiments.figures.style import FONT, INK, panel_letters
 from simulator.results.catalogue import metric
 from workloads.ground.errors import InputError
 
@@ -53,9 +54,9 @@ def plot_orders(rows: Rows, sizes: Sequence[str], first: str) -> Figure:
     orders = _rank_orders(rows, main, first)
     others = [name for name in dict.fromkeys(row["dataset"] for row in rows) if name != first]
     figure = new_figure(PAGE, 1.3 + 0.33 * len(orders))
-    above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.12, 1))[:, 0]
+    above, below = subfigures(figure, (1.12, 1))
     handles: dict[str, Any] = {}
-    top = above.subplots(1, len(_METRICS), sharey=True)
+    top = subplots(above, 1, len(_METRICS), sharey=True)
     for axes, shown in zip(top, _METRICS, strict=True):
         for number, rule in enumerate(rules):
             color, mark = _RULES[number % len(_RULES)]
@@ -63,7 +64,7 @@ def plot_orders(rows: Rows, sizes: Sequence[str], first: str) -> Figure:
             values = _values(rows, first, rule, _ALL, shown.name, orders)
             handles[rule] = marks(axes, values, shown.scale, color, mark, shift)
         finish(axes, orders, shown.heading, _UNITS.get(shown.unit, shown.unit), log=not shown.percent)
-    bottom = below.subplots(1, len(sizes), sharey=True)
+    bottom = subplots(below, 1, len(sizes), sharey=True)
     for axes, name in zip(bottom, sizes, strict=True):
         color, mark = _RULES[rules.index(main)]
         marks(axes, _values(rows, first, main, name, "wait_h", orders), 1.0, color, mark, -0.12 if others else 0.0)

@@ -5,16 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.style import (
-    FONT,
-    INK,
-    PAGE,
-    dress,
-    legend_above,
-    mechanism_color,
-    new_figure,
-    panel_letters,
-)
+from experiments.figures.canvas import PAGE, new_figure, subplots
+from experiments.figures.style import FONT, INK, dress, legend_above, mechanism_color, panel_letters
 from workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,7 +45,7 @@ def plot_front(rows: Rows, meanings: Mapping[str, str], default: str) -> Figure:
     options = [default, *sorted({row["option"] for row in rows} - {default})]
     marker = {option: _MARKERS[place % len(_MARKERS)] for place, option in enumerate(options)}
     figure = new_figure(PAGE, 4.4)
-    panels = figure.subplots(1, len(meanings), squeeze=False)[0]
+    panels = subplots(figure, 1, len(meanings), squeeze=False)[0]
     for axes, (metric, words) in zip(panels, meanings.items(), strict=True):
         own = [row for row in rows if row["instant"] == metric]
         _draw_panel(axes, own, marker, default)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
 from experiments.figures.study.dot_lines import finish, marks
-from experiments.figures.style import INK, PAGE, legend_above, new_figure, panel_letters
+from experiments.figures.style import INK, legend_above, panel_letters
 from policies.mechanism import BASELINE
 from workloads.ground.errors import InputError
 
@@ -47,8 +48,8 @@ def plot_rankings(orders: Rows, mechanisms: Rows, datasets: Mapping[str, str]) -
     names = _rank_orders(orders)
     kinds = list(dict.fromkeys(str(row["mechanism"]) for row in mechanisms))
     figure = new_figure(PAGE, 1.5 + 0.26 * (len(names) + len(kinds)))
-    above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=(len(names), len(kinds) + 2.5))[:, 0]
-    top, bottom = above.subplots(1, 2, sharey=True), below.subplots(1, 3, sharey=True)
+    above, below = subfigures(figure, (len(names), len(kinds) + 2.5))
+    top, bottom = subplots(above, 1, 2, sharey=True), subplots(below, 1, 3, sharey=True)
     base = _FIRST if _FIRST in names else names[0]
     panels = (
         (top[0], orders, "order", names, "wait_h", base, "Mean wait", f"Ratio to {base}"),

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure, panel_letters
+from experiments.figures.canvas import PAGE, new_figure, subplots
+from experiments.figures.style import INK, dress, legend_above, panel_letters
 from workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def plot_reliability(rows: Rows, methods: Mapping[str, str], logs: Mapping[str, 
     if not kinds:
         raise InputError("there are no forecasts to draw")
     figure = new_figure(PAGE, 0.45 + 2.25 * len(kinds))
-    panels = figure.subplots(len(kinds), 3, squeeze=False)
+    panels = subplots(figure, len(kinds), 3, squeeze=False)
     handles: dict[str, Any] = {}
     for line, kind in zip(panels, kinds, strict=True):
         own = [row for row in rows if row["schedule"] == kind]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+from experiments.figures.canvas import PAGE, new_figure, subplots
+from experiments.figures.style import dress, legend_above, panel_letters
 from experiments.statistics import clustered_interval
 from workloads.ground.errors import InputError
 
@@ -41,7 +42,7 @@ def plot_request_gains(
         raise InputError("there are no jobs of two or more weeks to draw")
     own, *others = requests
     figure = new_figure(PAGE, 1.6 + 0.55 * len(shown))
-    left, right = figure.subplots(1, 2, width_ratios=(1.15, 1))
+    left, right = subplots(figure, 1, 2, width_ratios=(1.15, 1))
     handles = {}
     for number, name in enumerate(others):
         color, mark = _STYLES[number % len(_STYLES)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.style import FONT, INK, PAGE, STATE_COLORS, TYPE_COLORS, dress, legend_above, new_figure
+from experiments.figures.canvas import PAGE, new_figure, subplots
+from experiments.figures.style import FONT, INK, STATE_COLORS, TYPE_COLORS, dress, legend_above
 from workloads.table.job import JobType
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def plot_scenarios(blocks: Rows, calls: Rows, urgent: int) -> Figure:
 
     names = list(dict.fromkeys(row["scenario"] for row in blocks))
     figure = new_figure(PAGE, 0.65 + 1.15 * len(names))
-    panels = figure.subplots(len(names), 1, sharex=True, squeeze=False)[:, 0]
+    panels = subplots(figure, len(names), 1, sharex=True, squeeze=False)[:, 0]
     color = TYPE_COLORS[JobType.ON_DEMAND]
     for axes, name in zip(panels, names, strict=True):
         own = [row for row in blocks if row["scenario"] == name]

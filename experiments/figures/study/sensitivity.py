@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.style import FONT, PAGE, dress, new_figure
+from experiments.figures.canvas import PAGE, new_figure, subplots
+from experiments.figures.style import FONT, dress
 from workloads.ground.columns import Metric
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def plot_sensitivity(
         The columns.
     """
     figure = new_figure(PAGE, 1.5 + 0.42 * len(factors))
-    panels = figure.subplots(2, len(metrics), sharey=True, squeeze=False)
+    panels = subplots(figure, 2, len(metrics), sharey=True, squeeze=False)
     words = {"size": "Change", "swaps": "Pairs reordered"}
     for line, (kind, color) in enumerate((("size", "#0072B2"), ("swaps", "#D55E00"))):
         for place, metric in enumerate(metrics):

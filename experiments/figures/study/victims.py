@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.style import FONT, INK, PAGE, dress, new_figure, panel_letters
+from experiments.figures.canvas import PAGE, new_figure, subplots
+from experiments.figures.style import FONT, INK, dress, panel_letters
 from workloads.ground.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def plot_victims(causes: Rows, effects: Rows) -> Figure:
     if not causes or not effects:
         raise InputError("there are no simulations to draw")
     figure = new_figure(PAGE, 4.3)
-    left, right = figure.subplots(1, 2, width_ratios=(1.0, 1.15))
+    left, right = subplots(figure, 1, 2, width_ratios=(1.0, 1.15))
     mechanisms, kinds = (list(dict.fromkeys(row[name] for row in causes)) for name in ("mechanism", "cause"))
     bottoms = dict.fromkeys(mechanisms, 0.0)
     for kind, color in zip(kinds, _CAUSES, strict=True):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure
+from experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
+from experiments.figures.style import FONT, INK, dress, legend_above
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,9 +39,9 @@ def plot_warmup(
     datasets = list(dict.fromkeys(row["dataset"] for row in curves))
     color = dict(zip(datasets, _COLORS, strict=False))
     figure = new_figure(PAGE, 5.2)
-    top, bottom = figure.subfigures(2, 1, squeeze=False, height_ratios=(1.15, 1)).ravel()
+    top, bottom = subfigures(figure, (1.15, 1))
     handles: dict[str, Any] = {}
-    for number, (axes, name) in enumerate(zip(top.subplots(1, len(series)), series, strict=True)):
+    for number, (axes, name) in enumerate(zip(subplots(top, 1, len(series)), series, strict=True)):
         for dataset in datasets:
             own = [row for row in curves if (row["dataset"], row["series"]) == (dataset, name) and row["level"]]
             shares = [float("nan") if row["mean"] is None else 100 * row["mean"] / row["level"] for row in own]
@@ -56,7 +57,7 @@ def plot_warmup(
         axes.set_ylim(bottom=0)
         dress(axes, x="Day", y="% of the later level" if not number else "",
               title=f"({chr(ord('a') + number)}) {name}", grid="y")  # fmt: skip
-    panels = bottom.subplots(1, len(metrics), sharey=True)
+    panels = subplots(bottom, 1, len(metrics), sharey=True)
     lines = list(dict.fromkeys((row["dataset"], row["mechanism"]) for row in moves))
     places = sorted({row["cut_days"] for row in moves})
     for number, (axes, (metric, words)) in enumerate(zip(panels, metrics.items(), strict=True)):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.style import FONT, INK, PAGE, TYPE_COLORS, dress, legend_above, new_figure
+from experiments.figures.canvas import PAGE, new_figure, subplots
+from experiments.figures.style import FONT, INK, TYPE_COLORS, dress, legend_above
 from experiments.statistics import interval
 from workloads.table.job import JobType
 
@@ -26,7 +27,7 @@ def plot_sizes(rows: Rows) -> Figure:
     """Shares of jobs and of core hours by range of sizes: means over the traces, whiskers their 95 % intervals."""
     ranges = list(dict.fromkeys((row["smallest"], row["largest"]) for row in rows))
     figure = new_figure(PAGE * 0.75, 2.6)
-    axes = figure.subplots()
+    axes = subplots(figure)
     handles = {}
     looks = (("share_of_jobs", "jobs", "#7DBCE8", -0.2), ("share_of_node_hours", "core hours", "#0A62A0", 0.2))
     for column, label, color, shift in looks:
@@ -57,7 +58,7 @@ def plot_types(rows: Rows) -> Figure:
     """Shares of the three types in each trace, of the jobs and of the node-hours."""
     traces = sorted({row["trace"] for row in rows})
     figure = new_figure(PAGE, 2.5)
-    panels = figure.subplots(1, 2, sharey=True)
+    panels = subplots(figure, 1, 2, sharey=True)
     handles: dict[str, Any] = {}
     for axes, column, title in zip(
         panels, ("share_of_jobs", "share_of_node_hours"), ("(a) Of the jobs", "(b) Of the node-hours"), strict=True
@@ -85,7 +86,7 @@ def plot_types(rows: Rows) -> Figure:
 def plot_weeks(rows: Rows) -> Figure:
     """On-demand jobs that come in each week, a line for each trace."""
     figure = new_figure(PAGE, 2.2)
-    axes = figure.subplots()
+    axes = subplots(figure)
     handles = {}
     traces = list(dict.fromkeys(row["trace"] for row in rows))
     for number, trace in enumerate(traces):

@@ -163,5 +163,12 @@ const Model = (() => {
     return hits;
   };
 
-  return { data, length, nodes: data.nodes, inUnit, jobs, byId, find, log, rectangles, ofJob, named, overlapping, at, use, queue, wait, why, search, RUN, WARNED, HELD, DOWN };
+  // Nodes with names: each has the rows from first[h] to before first[h + 1].
+  /** @type {Hosts | null} */
+  const hosts = data.hosts ? { names: data.hosts.names, first: Float64Array.from(data.hosts.first) } : null;
+  /** Name of the node of a row.
+   * @param {number} row */
+  const host = (row) => (hosts ? hosts.names[Math.max(0, Math.min(hosts.names.length - 1, lower(hosts.first, row) - 1))] : String(row));
+
+  return { data, length, hosts, host, nodes: data.nodes, inUnit, jobs, byId, find, log, rectangles, ofJob, named, overlapping, at, use, queue, wait, why, search, RUN, WARNED, HELD, DOWN };
 })();

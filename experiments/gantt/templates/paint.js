@@ -59,7 +59,12 @@ const Painter = (() => {
     const dpr = printing ? 2 : Math.min(2, window.devicePixelRatio || 1);
     const width = Math.max(200, Math.floor(box.width)), height = Math.max(220, Math.floor(box.height));
     const narrow = width < 520;
-    const left = narrow ? 36 : 46;
+    let left = narrow ? 36 : 46;
+    if (Model.hosts) {
+      pen.font = "11px system-ui, sans-serif";
+      const widest = Model.hosts.names.reduce((most, name) => Math.max(most, pen.measureText(name).width), 0);
+      left = Math.min(narrow ? 70 : 120, Math.max(left, Math.ceil(widest) + 12));
+    }
     const w = width - left - 6;
     const overview = 26, title = 17, axis = 34, gap = 6;
     const strips = Math.max(34, Math.min(78, Math.round(height * 0.115)));
@@ -206,6 +211,27 @@ const Painter = (() => {
     pen.putImageData(made, Math.round(layout.left * layout.dpr), Math.round(layout.queue * layout.dpr));
   };
 
+  // Names of nodes, at least a line of text apart, and lines between nodes where there is room for them.
+  /** @type {(view: View, y: (n: number) => number) => void} */
+  const drawHosts = (view, y) => {
+    const { names, first } = /** @type {Hosts} */ (Model.hosts);
+    const { left, w, nodes } = layout;
+    let free = Infinity;
+    for (let h = 0; h < names.length; h++) {
+      if (first[h + 1] <= view.bottom || first[h] >= view.top) continue;
+      const low = Math.min(nodes, y(first[h])), high = Math.max(0, y(first[h + 1]));
+      const middle = Math.min(nodes - 6, Math.max(7, (low + high) / 2));
+      if (low - high >= 4 && low < nodes) {
+        pen.fillStyle = theme.line;
+        pen.fillRect(left, Math.round(low) - 1, w, 1);
+      }
+      if (middle > free - 12) continue;
+      pen.fillStyle = theme.soft;
+      pen.fillText(names[h], left - 6, middle, left - 8);
+      free = middle;
+    }
+  };
+
   // Axes and words.
 
   /** @param {View} view */
@@ -221,11 +247,12 @@ const Painter = (() => {
     const step = niceStep((view.top - view.bottom) / Math.max(2, nodes / 46));
     pen.textAlign = "right";
     pen.fillStyle = theme.soft;
-    for (let n = Math.ceil(view.bottom / step) * step; n <= view.top; n += step) {
+    for (let n = Math.ceil(view.bottom / step) * step; n <= view.top && !Model.hosts; n += step) {
       const at = Math.min(nodes - 6, Math.max(7, y(n)));
       pen.fillText(String(n), left - 6, at);
       pen.fillRect(left - 4, Math.min(nodes - 1, Math.round(y(n))), 4, 1);
     }
+    if (Model.hosts) drawHosts(view, y);
     // Time.
     const how = Time.ticks(view.from, view.to, w);
     pen.textAlign = "center";

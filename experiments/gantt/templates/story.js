@@ -52,6 +52,7 @@ const Story = (() => {
       say("ended", `${Time.stamp(jobs.end[k])}${how}`);
     }
     say("nodes", p >= 0 && log.after[p] !== jobs.nodes[k] ? `${jobs.nodes[k]}, started with ${log.after[p]}` : String(jobs.nodes[k]));
+    for (const [name, text] of Object.entries(Model.data.places?.[k] ?? {})) say(name, text);
     say("runtime", `${Time.duration(jobs.runtime[k])} of ${Time.duration(jobs.walltime[k])} asked for`);
     if (status !== "withdrawn") say("slowdown", `${(jobs.slowdown[k] / 100).toLocaleString("en", { maximumFractionDigits: jobs.slowdown[k] < 1000 ? 2 : 0 })} (bounded)`);
     const troubles = [];

@@ -125,7 +125,7 @@ let telling = 0;
 const tell = (atOnce) => {
   clearTimeout(telling);
   const say = () => {
-    const part = view.top - view.bottom < NODES ? `, ${Model.inUnit("nodes")} ${Math.floor(view.bottom)} to ${Math.ceil(view.top) - 1}` : "";
+    const part = view.top - view.bottom < NODES ? `, ${Model.hosts ? "nodes" : Model.inUnit("nodes")} ${Model.host(Math.floor(view.bottom))} to ${Model.host(Math.ceil(view.top) - 1)}` : "";
     $("where").textContent = `${Time.stamp(view.from)} to ${Time.stamp(view.to)} (${Time.duration(view.to - view.from)})${part}`;
   };
   // A screen reader hears where a movement ends, not each step of it.

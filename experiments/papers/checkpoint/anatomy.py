@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS", "PART_COLORS", "draw_parts", "parts", "progress"]
 
-#: As in the paper, restarts are green and checkpoints red; in greyscale they differ, too.
+#: Colours of parts: restarts are green and checkpoints red as in the paper; they also differ in greyscale.
 PART_COLORS = {"restart": "#56C2A0", "work": "#D9E8F3", "checkpoint": "#A83C00"}
 
 
@@ -31,11 +31,11 @@ class AnatomyParameters:
     Attributes
     ----------
     milestones
-        t_k, in any unit.
+        Milestones t_k, in any unit of time.
     checkpointed
-        delta_k.
+        Whether each reservation ends with a checkpoint, delta_k.
     checkpoint, restart
-        C and R.
+        Durations C and R.
     """
 
     milestones: tuple[float, ...] = (4.0, 7.0, 11.0, 15.0)
@@ -58,8 +58,8 @@ def parts(plan: ReservationPlan) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        ``reservation`` (from 1), ``part``, ``start`` and ``end`` as elapsed time, ``from_work`` and ``to_work`` as
-        progress of the job; parts of length 0 are left out.
+        Rows with ``reservation`` (from 1), ``part``, ``start`` and ``end`` (elapsed time), ``from_work`` and
+        ``to_work`` (progress of the job); parts of length 0 are left out.
     """
     rows: list[dict[str, Any]] = []
     now = 0.0
@@ -112,7 +112,7 @@ def _measure(parameters: AnatomyParameters, seed: int) -> Tables:
 
 _EXACT = 1e-9
 _EQUAL = "holds if the two sides differ by less than 1e-9 in every reservation"
-#: Why these statements hold.
+#: Reasons why these statements hold by construction.
 _DEFINED = "the equation defines how a reservation is computed"
 _DRAWN = "the picture is drawn from these lengths"
 
@@ -200,11 +200,12 @@ def draw_parts(axes: Axes, rows: Sequence[Row], place: float, *, label_reservati
 def _draw_reservations(tables: Tables) -> Figure:
     from matplotlib.patches import Patch
 
-    from experiments.figures.style import FONT, PAGE, dress, legend_above, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import FONT, dress, legend_above
 
     rows = tables[""]
     figure = new_figure(PAGE, 1.5)
-    axes = figure.subplots()
+    axes = subplots(figure)
     draw_parts(axes, rows, 0.0)
     names = {"restart": "R", "work": "T", "checkpoint": "C"}
     for row in rows:
@@ -220,11 +221,12 @@ def _draw_reservations(tables: Tables) -> Figure:
 
 
 def _draw_progress(tables: Tables) -> Figure:
-    from experiments.figures.style import FONT, INK, PAGE, dress, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import FONT, INK, dress
 
     rows = tables[""]
     figure = new_figure(PAGE * 0.75, 3.2)
-    axes = figure.subplots()
+    axes = subplots(figure)
     line = progress(rows)
     axes.plot([x for x, _ in line], [y for _, y in line], color="#777777", linewidth=0.8, linestyle=":")
     for row in rows:

@@ -1,9 +1,9 @@
 """Simulation of a batch of jobs from the applications of Table 3 (checkpoint paper, section 5).
 
 All jobs are submitted at once. The paper's platform is Slurm on 256 hardware threads; here the scheduler is first come,
-first served with EASY backfilling on 256 processors, one for each job. The paper's processor has 64 cores, so the
-experiments also run with 64. All random numbers of an instance are drawn once, so that all strategies serve the same
-jobs in the same order.
+first served with EASY backfilling on 256 processors, one for each job. The paper's processor has 64 cores; therefore
+there are also experiments with 64. All random numbers of an instance are drawn once, so that all strategies have
+the same jobs in the same order.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Instance:
     runtimes
         Runtime of each job [s], shape (jobs,).
     past
-        Last runs of each application [s], which HPC uses.
+        Last runs of each application for HPC [s].
     seed
         Seed for the variation of checkpoint and restart times.
     """
@@ -107,14 +107,14 @@ def find_distribution(application: str) -> Distribution:
 
 
 def check_batch(applications: Sequence[str], **numbers: int) -> None:
-    """Refuse settings of a batch before anything is simulated.
+    """Check the settings of a batch before simulations begin.
 
     Raises
     ------
     UnknownNameError
         If an application is not in Table 3.
     ParameterError
-        If a number is less than 1, or less than 2 repetitions are to give an interval.
+        If a number is less than 1, or there are fewer than 2 repetitions, which an interval needs.
     """
     for name in applications:
         if name not in APPLICATIONS:
@@ -135,7 +135,7 @@ def draw_instance(counts: Mapping[str, int], past: int, seed: int, repetition: i
     past
         Number of earlier runs of each application.
     seed, repetition
-        The same make the same instance.
+        Seed and number of the repetition, which determine the instance.
     """
     names = [name for name, count in counts.items() for _ in range(count)]
     drawn = [
@@ -166,7 +166,7 @@ def _of_distribution(strategy: str, application: str, overhead: float) -> Reserv
 
 
 def plan_for(strategy: str, application: str, past: npt.NDArray[np.float64], overhead: float = 1.0) -> ReservationPlan:
-    """The plan of a strategy, from the distribution (DYN-PROG-COUNT and ALL-CKPT) or from past runs (HPC).
+    """Make the plan of a strategy, from the distribution (DYN-PROG-COUNT and ALL-CKPT) or from past runs (HPC).
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def plan_for(strategy: str, application: str, past: npt.NDArray[np.float64], ove
     application
         Application of Table 3.
     past
-        The last runs [s].
+        Last runs of the application [s].
     overhead
         C and R as multiples of those of Table 3.
     """
@@ -185,7 +185,7 @@ def plan_for(strategy: str, application: str, past: npt.NDArray[np.float64], ove
 
 
 def judge_on(where: str, judge: Callable[[Tables], Sequence[Verdict]]) -> Callable[[Tables], list[Verdict]]:
-    """Make a judge with claims that end with ``where``, the machine; empty for that of the paper."""
+    """Make a judge with claims that end with ``where``, the name of the machine (empty: the paper's machine)."""
     return lambda tables: [replace(verdict, claim=f"{verdict.claim}{where}") for verdict in judge(tables)]
 
 
@@ -214,23 +214,22 @@ def run_batch(
     variation, mode
         Variation and mode of checkpoints and restarts: :class:`simulator.options.Options`.
     carried_out
-        Transformation of a plan for its execution; None: unchanged.
+        Function that changes a plan for its execution; None: unchanged.
 
     Returns
     -------
     dict
-        A row: strategy; utilization (all walltimes over processors times the time to run all), execution_stretch,
-        response_stretch, reserved_stretch (time in reservations, time until the end, and time asked for, over walltime;
-        means over the jobs), efficiency (all walltimes over all processor time that was used: the utilisation of
-        a queue that never ends), bound (utilisation that no schedule exceeds: the longest job takes its walltime),
-        full (part of the time in which all processors were busy), all_done_s, reservations (a job), reserved_s and
-        expected_cost_s (a job, as it came and as the planner expected it), plan_checkpoints (in the plan of a job),
-        checkpoints_lost (a job).
+        A row with these columns: strategy; utilization (all walltimes over processors times the time to run all);
+        execution_stretch, response_stretch, reserved_stretch (used time, turnaround, and requested time over walltime,
+        means over the jobs); efficiency (all walltimes over all used processor time: the utilisation of a queue that
+        never ends); bound (upper bound of the utilisation of any schedule, given by the longest job); full (share of
+        the time with all processors busy); all_done_s; reservations (per job); reserved_s and expected_cost_s (per
+        job, measured and expected by the planner); plan_checkpoints (in the plan of a job); checkpoints_lost (per job).
     """
     plans, expected = _plans(instance, strategy, overhead)
     if carried_out is not None:
         plans = {name: carried_out(plan) for name, plan in plans.items()}
-    # C and R are in the plans, which are given.
+    # The plans contain C and R.
     jobs = [
         Job(row, JobType.STOCHASTIC, 0.0, 1, runtime, runtime, application=name,
             plan=f"job {row}" if strategy == OMNISCIENT else name)

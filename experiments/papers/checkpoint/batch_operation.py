@@ -34,19 +34,19 @@ STRETCHES: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class BatchOperation:
-    """A reading of how the batch is executed.
+    """A reading of the execution of the batch.
 
     Attributes
     ----------
     release
-        A job gives its processor back at its ``completion``, or its reservation holds it until the ``walltime``
-        ("the RESERVATIONONLY cost model, with alpha = 1, beta = gamma = 0").
+        Time at which a job releases its processor: its ``completion``, or the end of the ``walltime`` of its
+        reservation ("the RESERVATIONONLY cost model, with alpha = 1, beta = gamma = 0").
     requeue
-        The next reservation goes to the ``end`` of the queue or keeps its place at the ``front``.
+        Position of the next reservation: the ``end`` of the queue, or its ``front``.
     past
-        "The average of the last 5 runs": the same five for all jobs of an application, or each job has its ``own``.
+        "The average of the last 5 runs": the same five runs for all jobs of an application, or ``own`` runs for each.
     processors
-        "A 256-thread Intel processor", which has 64 cores.
+        Number of processors: "a 256-thread Intel processor", which has 64 cores.
     """
 
     release: Release = "completion"
@@ -109,16 +109,16 @@ def replay_batch(instance: Instance, strategy: str, operation: BatchOperation) -
     Parameters
     ----------
     instance
-        The jobs, all submitted at once; each takes one processor.
+        Jobs, all submitted at once; each needs one processor.
     strategy
         ``"optimal"``, ``"all-ckpt"`` or ``"masi"``.
     operation
-        The reading.
+        Reading of the execution.
 
     Returns
     -------
     dict
-        The columns of :data:`UTILIZATIONS` and :data:`STRETCHES`.
+        Values of the columns in :data:`UTILIZATIONS` and :data:`STRETCHES`.
     """
     schedules = _schedules(instance, strategy, operation.past)
     runtimes = instance.runtimes

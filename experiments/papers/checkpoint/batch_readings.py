@@ -1,7 +1,7 @@
 """Experiment that searches for the reading of [R] section 5 that reproduces Table 4 and figure 8.
 
-All combinations of the readings of its ambiguous sentences are simulated. The first instances choose the reading with
-means nearest to those of Table 4; separate instances judge it.
+All combinations of readings of its ambiguous sentences are simulated. The first instances serve to choose the reading
+with means nearest to those of Table 4; separate instances serve to judge it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["EXPERIMENTS", "distance", "nearest"]
 _CHOICE, _JUDGEMENT = "choice", "judgement"
 _MIX = "mix"
 _OWN, _ALL, _HPC = "optimal", "all-ckpt", "masi"
-#: Margins for Table 4: of a level, as a share of it, and of a gain.
+#: Margins for Table 4: of a level, relative to it, and of a gain.
 _MARGIN, _POINTS = 0.1, 0.05
 #: Means of Table 4 for DYN-PROG-COUNT and HPC, by measure.
 _PRINTED = {
@@ -49,7 +49,7 @@ _PRINTED = {
     ),
     "stretch": (fmean(run.stretch for run in TABLE_4), fmean(run.hpc_stretch for run in TABLE_4)),
 }
-#: Mean improvement.
+#: Printed mean improvement.
 _GAIN = 0.1
 
 
@@ -66,13 +66,13 @@ class BatchReadings:
     jobs
         Number of jobs of one application in figure 8.
     processors
-        Numbers of processors of the machine; a job takes one.
+        Numbers of processors of the machine; a job needs one.
     past
         Number of runs that HPC averages.
     choosing
-        Number of instances that choose a reading, two or more.
+        Number of instances for the choice of a reading, two or more.
     repetitions
-        Number of instances that judge it, two or more.
+        Number of instances for judging it, two or more.
     """
 
     applications: tuple[str, ...] = ("Qball", "SD", "FCA")
@@ -105,7 +105,7 @@ def _measure(parameters: BatchReadings, seed: int, resources: Resources) -> Tabl
     if len(mix) != len(names) or min(mix) < 1:
         raise ParameterError("mix", f"{len(names)} whole numbers of at least 1, one for each application", mix)
     own = replace(parameters, choosing=0, repetitions=0)
-    # Judging instances follow the choosing ones, so they are disjoint.
+    # Instances for judging follow those for choosing, so that they are disjoint.
     stages = [_CHOICE] * parameters.choosing + [_JUDGEMENT] * parameters.repetitions
     tasks = [_Task(own, seed, stage, repetition) for repetition, stage in enumerate(stages)]
     return {"": list(collect_rows(_task_rows, tasks, resources))}
@@ -114,7 +114,7 @@ def _measure(parameters: BatchReadings, seed: int, resources: Resources) -> Tabl
 def _task_rows(task: _Task) -> list[dict[str, Any]]:
     setting = task.parameters
     batches = {_MIX: dict(zip(setting.applications, setting.mix, strict=True))}
-    # Figure 8 is only judged, because Table 4 has the numbers that choose the reading.
+    # Figure 8 is only judged, because the reading is chosen by the numbers in Table 4.
     if task.stage == _JUDGEMENT:
         batches |= {name: {name: setting.jobs} for name in setting.applications}
     rows = []
@@ -153,7 +153,7 @@ def distance(rows: Sequence[Row], measure: BatchMeasure) -> float:
 
 
 def nearest(rows: Sequence[Row]) -> list[tuple[BatchOperation, BatchMeasure]]:
-    """All readings on the choosing instances, the nearest to Table 4 first."""
+    """All readings, ordered by their distance from Table 4 on the instances for choosing, the nearest first."""
     found = []
     for operation in _operations(rows):
         own = _rows(rows, _CHOICE, _MIX, operation)
@@ -251,13 +251,14 @@ def _sentences(rows: Sequence[Row]) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above, panel_letters
 
     rows = tables[""]
     operation, _ = nearest(rows)[0]
     own = _rows(rows, _JUDGEMENT, _MIX, operation)
     figure = new_figure(PAGE, 2.6)
-    panels = figure.subplots(1, 2)
+    panels = subplots(figure, 1, 2)
     looks = ((_OWN, "o", "#0072B2", -0.12), (_HPC, "s", "#7F7F7F", 0.12))
     shown = ((UTILIZATIONS, "utilization", 100.0, "Utilisation", "%"), (STRETCHES, "stretch", 1.0, "Stretch", ""))
     for axes, (columns, name, scale, title, unit) in zip(panels, shown, strict=True):

@@ -34,12 +34,11 @@ class IntroParameters:
     mean, std
         Mean and standard deviation of the printed lognormal distribution, before truncation at the maximum.
     mu, sigma
-        Parameters of ln(runtime) in use: the paper's probabilities come out with these, not with its mean and
-        deviation.
+        Parameters of ln(runtime) in use. They give the paper's probabilities, which its mean and deviation do not.
     maximum
-        b; a = 0.
+        Upper end b of the support; a = 0.
     overhead
-        C = R.
+        Duration C = R.
     cells
         Number of cells of the grid for the optimal sequence.
     jobs
@@ -56,7 +55,7 @@ class IntroParameters:
     jobs: int = 1000
 
 
-# Sequences by the paper's names: milestones and checkpoints.
+# Milestones and checkpoints of each sequence, by name in the paper.
 _SEQUENCES: dict[str, tuple[tuple[float, ...], tuple[bool, ...]]] = {
     "S1": ((1.0,), (False,)),
     "S2": ((0.25, 1.0), (False, False)),
@@ -66,7 +65,7 @@ _SEQUENCES: dict[str, tuple[tuple[float, ...], tuple[bool, ...]]] = {
 }
 _PRINTED = {"S1": 80.0, "S2": 47.2, "S3": 41.54, "S3~": 43.92}
 _PRINTED_PROBABILITIES = (("0 to 20", 0.66), ("20 to 40", 0.26), ("40 to 80", 0.08))
-#: Cost of the best sequence for the distribution in use, from a computation independent of the planner.
+#: Cost of the best sequence for the distribution in use, from a computation that is independent of the planner.
 _OPTIMUM = 38.697
 
 
@@ -84,7 +83,7 @@ def _measure(parameters: IntroParameters, seed: int) -> Tables:
     printed_shares = np.array([share for _, share in _PRINTED_PROBABILITIES])
     rows: list[dict[str, Any]] = []
     for name, plan in plans.items():
-        # The paper sums with its rounded probabilities.
+        # The paper uses its rounded probabilities in the sum.
         rounded = float(printed_shares @ plan.paid_cost(ends)) if name != "optimal" else None
         rows.append(
             {
@@ -119,7 +118,7 @@ def _judge(tables: Tables) -> list[Verdict]:
             continue
         remark = ""
         if name == "S3~":
-            # The paper adds up 27, 61 and 128; after a checkpoint at 40 the last reservation is 7 + 40, not 7 + 60.
+            # The paper sums 27, 61 and 128. After a checkpoint at 40, the last reservation is 7 + 40, not 7 + 60.
             remark = "an erratum of the paper: 128 in its sum should be 108, and the cost 42.32"
         statement = Statement(f"E({name}), with the printed probabilities", f"{row['printed']:.2f}", text("1"))
         cost = f"{row['cost_rounded']:.2f} (under the law that is used {row['cost']:.4f})"
@@ -145,7 +144,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _probabilities(rows: Sequence[Row]) -> Verdict:
-    """Judge the printed distribution; the one in use has the printed probabilities by construction."""
+    """Judge the printed distribution; the distribution in use has the printed probabilities by construction."""
     statement = Statement(
         "the printed law has the printed probabilities of 0 to 20, 20 to 40 and 40 to 80",
         ", ".join(f"{row['printed']:.2f}" for row in rows), text("1"),
@@ -159,10 +158,11 @@ def _probabilities(rows: Sequence[Row]) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import FONT, INK, dress, legend_above, panel_letters
 
     figure = new_figure(PAGE * 0.8, 4.6)
-    above, below = figure.subplots(2, 1, height_ratios=(1, 1.6))
+    above, below = subplots(figure, 2, 1, height_ratios=(1, 1.6))
     rows = tables["histogram"]
     middles = [(row["from"] + row["to"]) / 2 for row in rows]
     above.bar(middles, [row["jobs"] for row in rows], rows[0]["to"] - rows[0]["from"], color="#A9CBE4", linewidth=0)

@@ -41,7 +41,7 @@ _METRICS = (UTILIZATION, EXECUTION, RESPONSE)
 
 @dataclass(frozen=True)
 class MixParameters:
-    """Table 4.
+    """Parameters of Table 4.
 
     Attributes
     ----------
@@ -50,11 +50,11 @@ class MixParameters:
     jobs
         Number of jobs of each application; all are submitted at once, in random order.
     processors
-        Number of processors of the machine; a job takes one.
+        Number of processors of the machine; a job needs one.
     past
         Number of runs of each application that HPC averages.
     runs
-        Instances, two or more.
+        Number of instances, two or more.
     """
 
     applications: tuple[str, ...] = ("Qball", "SD", "FCA")
@@ -79,7 +79,7 @@ def _measure(parameters: MixParameters, seed: int) -> Tables:
 
 
 def _order_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of the table, the best improvement in utilisation first, with the printed values."""
+    """Order the rows by improvement in utilisation, the best first, and add the printed values."""
     found = []
     for run in sorted({row["repetition"] for row in rows}):
         own, hpc, best = (
@@ -96,7 +96,7 @@ def _order_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         )
     found.sort(key=lambda line: -float(line["utilization_gain"]))
     table = []
-    # With another number of runs than in the paper, cells remain empty.
+    # Cells remain empty if the number of runs differs from that of the paper.
     for rank, (line, printed) in enumerate(zip_longest(found, TABLE_4[: len(found)])):
         row = {"rank": rank + 1, **line}
         if printed is not None:
@@ -112,8 +112,8 @@ def _order_rows(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return table
 
 
-#: Margins of a level of Table 4, as a share of it, and of a gain: with less its ten runs, which scatter, would not be
-#: found equal to their own means.
+#: Margins of a level of Table 4, relative to it, and of a gain. With smaller margins, even its ten runs, which vary,
+#: would not be equal to their own means.
 _MARGIN, _POINTS = 0.1, 0.05
 _TABLE = table("4")
 
@@ -171,11 +171,12 @@ def _gains(metric: Metric, gains: list[float], remark: str) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above, panel_letters
 
     rows = tables[""]
     figure = new_figure(PAGE, 2.6)
-    panels = figure.subplots(1, len(_METRICS))
+    panels = subplots(figure, 1, len(_METRICS))
     printed = {UTILIZATION: "utilization", EXECUTION: "stretch", RESPONSE: "stretch"}
     titles = {UTILIZATION: "Utilisation", EXECUTION: "Stretch by execution", RESPONSE: "Stretch with waits"}
     looks = (("optimal", "", "o", "#0A62A0", -0.13), ("masi", "hpc_", "s", "#E08214", 0.13))
@@ -183,7 +184,7 @@ def _draw(tables: Tables) -> Figure:
         for strategy, prefix, marker, color, shift in looks:
             name = STRATEGY_NAMES[strategy]
             dots = {"color": color, "marker": marker, "markersize": 4, "linestyle": "none"}
-            # Runs are ordered by gain, so a line between them would have no meaning.
+            # Runs are ordered by gain, so that lines between them would have no meaning.
             x = [row["rank"] + shift for row in rows]
             axes.plot(x, [row[f"{prefix}{metric.name}"] * metric.scale for row in rows], label=name, **dots)
             known = [row for row in rows if row.get("printed_stretch") is not None]

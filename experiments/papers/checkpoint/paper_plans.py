@@ -1,4 +1,4 @@
-"""Plans as the checkpoint paper computes them: Algorithm 1's grid, the converged optimum, a lower bound of the cost."""
+"""Plans by methods of the checkpoint paper: Algorithm 1's grid, the converged optimum, a lower bound of the cost."""
 
 from __future__ import annotations
 
@@ -76,17 +76,17 @@ class Cells:
 
 
 def table_distributions(names: Iterable[str]) -> dict[str, Distribution]:
-    """Distributions of Table 1, truncated at Q(1 - 1e-7) where their support is infinite (section 4.2) [h].
+    """Distributions of Table 1, truncated at Q(1 - 1e-7) if their support is infinite (section 4.2) [h].
 
     Raises
     ------
     UnknownNameError
-        If one is not in the table.
+        If a name is not in the table.
     """
     chosen = list(names)
     for name in chosen:
         if name not in TABLE_1:
-            raise UnknownNameError("law", name, TABLE_1)
+            raise UnknownNameError("distribution", name, TABLE_1)
     return {name: bound_support(TABLE_1[name]) for name in chosen}
 
 
@@ -105,7 +105,7 @@ def cells_for(distribution: Distribution, epsilon: float, overhead: float, most:
     epsilon
         Precision of Algorithm 1.
     overhead
-        C = R, > 0, in the unit of the distribution.
+        Duration C = R, > 0, in the unit of the distribution.
     most
         Largest number of cells; planning time grows with its square.
     gamma
@@ -118,12 +118,12 @@ def cells_for(distribution: Distribution, epsilon: float, overhead: float, most:
 def make_plan(
     strategy: str, distribution: Distribution, costs: CostModel, grid: Cells, most: int = 1000
 ) -> ReservationPlan:
-    """The plan of one of the five strategies; the periodic ones search the best tau in 1..most."""
+    """Make the plan of one of the five strategies; periodic strategies search for the best tau in 1..most."""
     if strategy.endswith("periodic"):
         return STRATEGIES[strategy](distribution, costs, most=most)
     if strategy == "optimal":
-        # Algorithm 1 as printed asks for up to 116,909 cells (Weibull, epsilon = 0.1): some minutes, which the paper's
-        # own sizes are worth. The strategy refuses as many, because its user waits for the answer.
+        # Algorithm 1 as printed needs up to 116,909 cells (Weibull, epsilon = 0.1) and some minutes, which is
+        # acceptable for the paper's sizes. The strategy refuses so large a number, because a user waits for its answer.
         cells = discretise(distribution, grid.n, grid.kind)
         found = cheapest(cells.values, cells.probabilities, costs, survival=cells.survival)
         return ReservationPlan(found.milestones, found.checkpointed, costs, strategy)
@@ -138,8 +138,8 @@ def limit_cost(distribution: Distribution, costs: CostModel, cells: int) -> floa
 def least_cost(distribution: Distribution, costs: CostModel, cells: int) -> float:
     """Lower bound of the expected cost of every plan for a continuous distribution.
 
-    Every runtime is rounded down to the start of its cell. A given plan costs no more for a shorter job, so the best
-    plan for the rounded runtimes costs no more than the best one for the distribution.
+    Every runtime is rounded down to the start of its cell. A plan does not cost more for a shorter job, so that the
+    best plan for the rounded runtimes does not cost more than the best plan for the distribution.
     """
     edges = np.asarray(GRIDS["cubic"](distribution, np.arange(cells + 1) / cells), float)
     edges[0], edges[-1] = distribution.lower, distribution.upper

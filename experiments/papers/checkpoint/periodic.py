@@ -30,7 +30,7 @@ _COLUMNS = ("ALL-CKPT-PER", "NO-CKPT-PER")
 
 @dataclass(frozen=True)
 class PeriodicParameters:
-    """Table 2; times in hours.
+    """Parameters of Table 2; times in hours.
 
     Attributes
     ----------
@@ -39,14 +39,14 @@ class PeriodicParameters:
     overhead
         C = R.
     gamma
-        Price of each reservation. The text says 0; the printed numbers come out with C.
+        Price of each reservation. The text says 0; the printed numbers agree with C.
     most
-        The best tau is searched in 1..most.
+        Largest tau of the search for the best one.
     cells
-        Number of cells of the cubic grid of the converged denominator.
+        Number of cells of the cubic grid for the converged denominator.
     as_published
-        Whether to compute as the authors' program apparently did (:func:`as_published_costs`) instead of as the paper
-        says.
+        Whether to use the apparent computation of the authors' program (:func:`as_published_costs`) instead of that in
+        the paper.
     published_cells
         Cells per hour for the denominator in that mode.
     """
@@ -65,8 +65,8 @@ def as_published_costs(
 ) -> Array:
     """Costs of periodic plans with the two errors that the printed numbers suggest; shape (m,).
 
-    Survival is that of the distribution before its truncation at Q(1 - 1e-7). Without checkpoints each reservation
-    after the first costs t_k - a instead of t_k, as if the first a hours were saved.
+    Survival is not renormalised after the truncation at Q(1 - 1e-7). Without checkpoints, each reservation after the
+    first costs t_k - a instead of t_k, as if the first a hours of work had been saved.
     """
     found = []
     for tau in np.asarray(taus, int).tolist():
@@ -141,7 +141,7 @@ def _agrees(row: Row) -> bool:
     return f"{row['measured']:.2f}" == f"{row['printed']:.2f}"
 
 
-#: Margin of a printed cost, as a share of it, beyond what rounding to two decimals does to a number of about 1.
+#: Margin of a printed cost, relative to it; larger than the rounding error of a number of about 1 with two decimals.
 _MARGIN = 0.015
 #: Printed costs up to 1.01 match those of DYN-PROG-COUNT.
 _MATCHES = 1.015
@@ -238,11 +238,12 @@ def _list_names(names: Sequence[str]) -> str:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import FONT, INK, dress, legend_above
 
     names = list(dict.fromkeys(row["law"] for row in tables["curves"]))
     figure = new_figure(PAGE, 0.4 + 1.55 * math.ceil(len(names) / 3))
-    panels = figure.subplots(math.ceil(len(names) / 3), min(3, len(names)), sharex=True, squeeze=False).ravel()
+    panels = subplots(figure, math.ceil(len(names) / 3), min(3, len(names)), sharex=True, squeeze=False).ravel()
     colors = dict(zip(_COLUMNS, ("#D55E00", "#009E73"), strict=True))
     handles: dict[str, Any] = {}
     for axes, name in zip(panels, names, strict=False):

@@ -13,14 +13,14 @@ TAUS = (1, 200, 400, 600, 800, 1000)
 
 @dataclass(frozen=True)
 class Periodic:
-    """One strategy in one row of Table 2; costs are multiples of DYN-PROG-COUNT(0.1)'s.
+    """One strategy in one row of Table 2; costs are multiples of the cost of DYN-PROG-COUNT(0.1).
 
     Attributes
     ----------
     best_tau, best
-        The best number of reservations in 1..1000, and its cost.
+        Best number of reservations in 1..1000, and its cost.
     costs
-        For each of :data:`TAUS`.
+        Cost for each number in :data:`TAUS`.
     """
 
     best_tau: int
@@ -76,19 +76,19 @@ class PrintedApplication:
     Attributes
     ----------
     title
-        What it does.
+        Purpose of the application.
     distribution
         ``"gamma"`` or ``"weibull"``.
     shape, scale
         Parameters of the distribution as printed.
     minimum, maximum
-        The support.
+        Ends of the support.
     location
-        Location of the distribution. The paper prints none: the Gamma distributions begin at the minimum; the Weibull
-        distribution is a fit with a location far below 0, of which only :data:`scale` / :data:`shape` matters (Gumbel
-        limit).
+        Location of the distribution, which the paper does not print. The Gamma distributions begin at the minimum. The
+        Weibull distribution is a fit with a location far below 0, so that only :data:`scale` / :data:`shape` matters
+        (Gumbel limit).
     checkpoint, restart
-        C and R.
+        Durations C and R.
     """
 
     title: str
@@ -120,7 +120,7 @@ class MixedRun:
     Attributes
     ----------
     utilization, hpc_utilization
-        Per cent.
+        Utilisation [%].
     stretch, hpc_stretch
         Average job stretch.
     utilization_gain, stretch_gain

@@ -23,22 +23,22 @@ __all__ = ["EXPERIMENTS"]
 
 @dataclass(frozen=True)
 class RobustnessParameters:
-    """Fig. 7; times in hours.
+    """Parameters of Fig. 7; times in hours.
 
     Attributes
     ----------
     mean, std
-        mu_o and sigma_o of the distribution before truncation.
+        Mean mu_o and deviation sigma_o of the distribution before truncation.
     factors
-        mu / mu_o with sigma_o, and sigma / sigma_o with mu_o. The paper's range is not in its text.
+        Ratios mu / mu_o with sigma_o, and sigma / sigma_o with mu_o. The text of the paper does not give their range.
     overhead
         C = R = 600 s.
     epsilon
         Precision of Algorithm 1.
     most_cells
-        Largest number of cells of Algorithm 1's grid; beyond, that number of cubic cells is used.
+        Largest number of cells of Algorithm 1's grid; if it needs more, this number of cubic cells is used.
     most
-        The best tau is searched in 1..most.
+        Largest tau of the search for the best one.
     """
 
     mean: float = 21.4
@@ -81,9 +81,9 @@ def _measure(parameters: RobustnessParameters, seed: int) -> Tables:
 _LINE = 0.01
 #: Smallest cost ratio of a wide margin.
 _WIDE = 1.2
-#: Costs have converged to the omniscient scheduler's within this share of them ...
+#: Costs have converged to those of the omniscient scheduler if they exceed these by at most this share ...
 _CONVERGED = 0.1
-#: ... where mean / deviation is large: an order of magnitude above the fitted distribution's.
+#: ... for a large mean / deviation, which is an order of magnitude above that of the fitted distribution.
 _LARGE = 10.0
 
 
@@ -145,11 +145,12 @@ def _converges(points: _Points, ratio: Mapping[tuple[str, float], float]) -> Ver
 def _draw(tables: Tables) -> Figure:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
     figure = new_figure(PAGE, 2.8)
-    panels = figure.subplots(1, 2)
+    panels = subplots(figure, 1, 2)
     style = look(list(FIVE))
     labels = {"mean": "mean / original mean", "std": "deviation / original deviation"}
     for axes, varied in zip(panels, labels, strict=True):

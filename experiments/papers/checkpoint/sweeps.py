@@ -29,20 +29,21 @@ __all__ = ["EXPERIMENTS"]
 
 @dataclass(frozen=True)
 class OverheadParameters:
-    """Fig. 5; times in hours.
+    """Parameters of Fig. 5; times in hours.
 
     Attributes
     ----------
     distributions
         Names of Table 1.
     overheads
-        C = R, > 0. The paper's axis is not in its text; here it goes beyond the mean runtime of either distribution.
+        Durations C = R, > 0. The text of the paper does not give their range; here they exceed the mean runtime of both
+        distributions.
     epsilon
         Precision of Algorithm 1.
     most_cells
-        Largest number of cells of Algorithm 1's grid; beyond, that number of cubic cells is used.
+        Largest number of cells of Algorithm 1's grid; if it needs more, this number of cubic cells is used.
     most
-        The best tau is searched in 1..most.
+        Largest tau of the search for the best one.
     """
 
     distributions: tuple[str, ...] = ("exponential", "bounded-pareto")
@@ -156,12 +157,13 @@ def _periodic(name: str, costs: _Costs) -> Verdict:
 
 
 def _draw_overheads(tables: Tables) -> Figure:
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
     names = list(dict.fromkeys(row["law"] for row in rows))
     figure = new_figure(PAGE, 2.7)
-    panels = figure.subplots(1, len(names), squeeze=False).ravel()
+    panels = subplots(figure, 1, len(names), squeeze=False).ravel()
     style = look(list(FIVE))
     for axes, name in zip(panels, names, strict=True):
         for strategy, title in FIVE.items():
@@ -176,14 +178,14 @@ def _draw_overheads(tables: Tables) -> Figure:
 
 @dataclass(frozen=True)
 class EpsilonParameters:
-    """Fig. 6; times in hours.
+    """Parameters of Fig. 6; times in hours.
 
     Attributes
     ----------
     distributions
         Names of Table 1.
     epsilons
-        Descending or not; costs are normalised by the smallest.
+        Precisions in any order; costs are relative to that of the smallest.
     overhead
         C = R.
     """
@@ -256,12 +258,13 @@ _SLOW = ("weibull", "pareto")
 
 
 def _draw_epsilons(tables: Tables) -> Figure:
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
     names = list(dict.fromkeys(row["law"] for row in rows))
     figure = new_figure(PAGE, 3.1)
-    left, right = figure.subplots(1, 2)
+    left, right = subplots(figure, 1, 2)
     style = look(names)
     for name in names:
         own = [row for row in rows if row["law"] == name]

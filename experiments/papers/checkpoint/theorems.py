@@ -33,7 +33,7 @@ __all__ = ["EXPERIMENTS"]
 
 @dataclass(frozen=True)
 class ClaimParameters:
-    """Sizes; times in hours.
+    """Parameters; times in hours.
 
     Attributes
     ----------
@@ -44,11 +44,11 @@ class ClaimParameters:
     epsilons
         Precisions of Theorem 3 and Lemma 1.
     cells
-        Cubic cells of the converged optimum, of the floor under all plans, and of the gain.
+        Number of cubic cells for the converged optimum, the lower bound of all plans, and the gain.
     trials
         Number of random sequences for Lemma 1, for each distribution and epsilon.
     overheads
-        C = R in multiples of the mean, for the gain of a mix.
+        Durations C = R for the gain of a mix, as multiples of the mean.
     """
 
     distributions: tuple[str, ...] = tuple(NAMES)
@@ -86,7 +86,7 @@ def _theorem_3(name: str, distribution: Distribution, parameters: ClaimParameter
 
 
 def _lemma_1(name: str, distribution: Distribution, parameters: ClaimParameters, seed: int) -> list[dict[str, Any]]:
-    """Replace the reservations of random sequences up to min(R, epsilon E[X]) by one of that length."""
+    """Replace the reservations of random sequences up to min(R, epsilon E[X]) by one reservation of that length."""
     rng = stream(seed, "checkpoint-claims", name)
     rows = []
     for epsilon in parameters.epsilons:
@@ -161,7 +161,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _theorem(rows: Sequence[Row], epsilon: float) -> Verdict:
-    """Judge Theorem 3 against the lower bound, a stricter test than the optimum."""
+    """Judge Theorem 3 by the lower bound, which is a stricter test than the optimum."""
     own = [row for row in rows if row["epsilon"] == epsilon]
     worst = max(own, key=lambda row: row["cost"] / row["floor"])
     claim = f"cost(DPC({epsilon:g})) is at most {1 + epsilon:g} times the optimum, {len(own)} laws"
@@ -196,13 +196,14 @@ def _draw(tables: Tables) -> Figure:
     """Draw the bound of Theorem 3 with the measured costs, and the gain of a mix of both kinds of reservations."""
     from matplotlib.lines import Line2D
 
-    from experiments.figures.style import FONT, INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import FONT, INK, dress, legend_above, panel_letters
 
     names = list(dict.fromkeys(row["law"] for row in tables[""]))
     epsilons = sorted({row["epsilon"] for row in tables[""]})
     multiples = sorted({row["multiple"] for row in tables["gain"]})
     figure = new_figure(PAGE, 1.3 + 0.2 * len(names))
-    left, right = figure.subplots(1, 2, sharey=True, width_ratios=(1, 1.35))
+    left, right = subplots(figure, 1, 2, sharey=True, width_ratios=(1, 1.35))
     looks = dict(zip(epsilons, zip("os^DvP", ("#7DBCE8", "#3FAF8C", "#BC7311", "#1F1F1F"), strict=False), strict=False))
     for epsilon, (marker, color) in looks.items():
         left.axvline(100 * epsilon, color=color, linestyle="--", linewidth=0.9)

@@ -37,21 +37,21 @@ __all__ = ["EXPERIMENTS"]
 
 @dataclass(frozen=True)
 class BatchParameters:
-    """Fig. 8.
+    """Parameters of Fig. 8.
 
     Attributes
     ----------
     applications
-        Names of Table 3; the jobs of each are submitted alone.
+        Names of Table 3; each application has a batch of its own.
     jobs
         Number of jobs of one application, all submitted at once.
     processors
-        Number of processors of the machine; a job takes one.
+        Number of processors of the machine; a job needs one.
     past
-        Number of runs that HPC averages. They are drawn once for an instance, because all jobs are submitted before one
-        completes.
+        Number of runs that HPC averages. They are drawn once per instance, because all jobs are submitted before the
+        first completion.
     repetitions
-        Instances, two or more.
+        Number of instances, two or more.
     """
 
     applications: tuple[str, ...] = tuple(APPLICATIONS)
@@ -129,15 +129,16 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
+    from experiments.figures.canvas import PAGE, new_figure, subplots
     from experiments.figures.study.intervals import draw_bars
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.style import dress, legend_above, panel_letters
     from experiments.statistics import Interval
 
     rows, summary = tables[""], tables["summary"]
     names = list(dict.fromkeys(row["application"] for row in rows))
     colors = {STRATEGY_NAMES[strategy]: color for strategy, color in STRATEGY_COLORS.items()}
     figure = new_figure(PAGE, 4.0)
-    panels = figure.subplots(2, 3).ravel()
+    panels = subplots(figure, 2, 3).ravel()
     labels = {
         UTILIZATION: ("utilisation (%)", "Utilisation"),
         EXECUTION: ("execution time / walltime", "Stretch, execution"),
@@ -159,7 +160,7 @@ def _draw(tables: Tables) -> Figure:
     draw_bars(panels[5], names, expected, colors)
     dress(panels[5], y="expected cost / mean walltime", title="The planner's expectation", grid="y")
     for axes in (panels[1], panels[2], panels[4], panels[5]):
-        # A stretch is at least 1, that of the omniscient strategy, so bars begin there.
+        # Bars begin at 1, the smallest stretch, which the omniscient strategy reaches.
         axes.set_ylim(bottom=1.0)
     panel_letters(list(panels))
     handles, texts = panels[0].get_legend_handles_labels()

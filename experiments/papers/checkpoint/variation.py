@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: Largest relative change of a metric under a variation against which a strategy is robust.
+#: Largest relative change of a metric for which a strategy is robust against a variation.
 TOLERANCE = 0.05
 _METRICS = (UTILIZATION, EXECUTION)
 _MODES = ("absorbed", "strict")
@@ -41,14 +41,14 @@ _MODES = ("absorbed", "strict")
 
 @dataclass(frozen=True)
 class VariationParameters:
-    """Fig. 9.
+    """Parameters of Fig. 9.
 
     Attributes
     ----------
     applications
         Names of Table 3.
     variations
-        Relative half-widths of the uniform distributions of C and R around the planned ones; 0 is always added.
+        Relative half-widths of the uniform distributions of C and R around the planned values; 0 is always added.
     overheads
         C and R as multiples of those of Table 3. The plans of DYN-PROG-COUNT for Table 3 have no checkpoint.
     jobs, processors, past, repetitions
@@ -103,7 +103,7 @@ def _task_rows(task: _Task) -> list[Row]:
 
 
 def _cases(variations: Sequence[float]) -> list[tuple[str, str, float]]:
-    """Combinations of strategy, mode and variation. HPC writes no checkpoints, so it runs only without variation."""
+    """Combinations of strategy, mode and variation; HPC runs only without variation, because it has no checkpoints."""
     plans = ("optimal", "all-ckpt")
     varied = [(strategy, mode, value) for strategy in plans for mode in _MODES for value in variations]
     return [(strategy, "absorbed", 0.0) for strategy in (*plans, "masi")] + varied
@@ -120,7 +120,7 @@ class _Series:
         self.varied = [name for name in self.names if max(self.column("plan_checkpoints", name, 0.0)) > 0]
 
     def column(self, column: str, name: str, variation: float) -> list[float]:
-        # Without variation the modes are equal, and only one of them was run.
+        # Without variation, the modes are equal, so that only one of them was run.
         mode = self.mode if variation else "absorbed"
         return in_order(self.rows, column, strategy=self.strategy, application=name, variation=variation, mode=mode)
 
@@ -142,7 +142,7 @@ class _Series:
         return together(decisions)
 
     def robust_up_to(self, metric: Metric, name: str) -> float:
-        """The largest variation up to which the metric is robust; 0: not even the smallest."""
+        """The largest variation up to which the metric is robust; 0: it is not robust against the smallest."""
         reached = 0.0
         for variation in self.variations:
             if self.robust(metric, name, variation).outcome is not Outcome.HOLDS:
@@ -164,7 +164,8 @@ def _judge(tables: Tables) -> list[Verdict]:
     rows = tables[""]
     verdicts = []
     for overhead in sorted({float(row["overhead"]) for row in rows}, reverse=True):
-        # ALL-CKPT is judged where DYN-PROG-COUNT has no checkpoints; elsewhere they are nearly the same plans.
+        # ALL-CKPT is judged for the overhead at which DYN-PROG-COUNT has no checkpoints; for others, both plans are
+        # nearly equal.
         for strategy in ("optimal", "all-ckpt") if overhead == 1.0 else ("optimal",):
             absorbed, strict = (_Series(rows, strategy, overhead, mode) for mode in _MODES)
             title = STRATEGY_NAMES[strategy]
@@ -175,7 +176,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 
 def _without(series: _Series, remark: str) -> str:
-    """The remark, extended by the applications without a checkpoint in their plans, where nothing can vary."""
+    """Add applications to a remark that have no checkpoint in their plans, so that nothing can vary."""
     without = [name for name in series.names if name not in series.varied]
     remarks = [f"no checkpoint in the plan for {', '.join(without)}, where nothing can vary"] if without else []
     return "; ".join([*remarks, remark] if remark else remarks)
@@ -183,7 +184,7 @@ def _without(series: _Series, remark: str) -> str:
 
 def _robust(series: _Series, title: str) -> Verdict:
     statement = Statement(f"{title}: robust up to 15-20 % variability of C and R (absorbed)", "15-20 %", text("5.2"))
-    # The smallest variation of the printed range that was measured.
+    # The smallest measured variation in the printed range.
     least = min((value for value in series.variations if value >= 0.15), default=0.0)
     rule = (
         f"holds if at {100 * least:.0f} % the 90 % interval of each relative change lies within "
@@ -213,7 +214,7 @@ def _steadier(series: _Series, title: str) -> Verdict:
 
 
 def _worse(series: _Series, title: str) -> Verdict:
-    """Judge whether HPC is preferable where checkpoints that do not fit are lost."""
+    """Judge whether HPC is preferable if checkpoints that take too long are lost."""
     statement = Statement(
         f"{title}: where checkpoints that take too long are lost, large variability favours HPC (strict)",
         "HPC would be preferred", text("5.2"),
@@ -235,15 +236,16 @@ def _worse(series: _Series, title: str) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
+    from experiments.figures.canvas import PAGE, new_figure, subplots
     from experiments.figures.study.intervals import draw_band
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
     overheads = sorted({float(row["overhead"]) for row in rows}, reverse=True)
     names = list(dict.fromkeys(row["application"] for row in rows))
     lines = [(overhead, metric) for overhead in overheads for metric in _METRICS]
     figure = new_figure(PAGE, 0.5 + 1.55 * len(lines))
-    panels = figure.subplots(len(lines), len(names), sharex=True, squeeze=False)
+    panels = subplots(figure, len(lines), len(names), sharex=True, squeeze=False)
     for (overhead, metric), line in zip(lines, panels, strict=True):
         for name, axes in zip(names, line, strict=True):
             for strategy in ("optimal", "all-ckpt"):

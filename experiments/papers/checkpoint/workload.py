@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENTS", "PRINTED_DENSITIES", "application_distribution"]
 
 _ROOT = math.sqrt(2.0 * math.pi)
-#: Tolerance for equal densities, because ours are differences of the distribution function.
+#: Tolerance for equal densities, because the computed ones are differences of the distribution function.
 _SAME = 1e-4
-#: Least probability of the support in which a distribution lies.
+#: Smallest probability of the support for which a distribution counts as inside.
 _INSIDE = 0.99
-#: f(t) as printed in Table 1, with the printed parameters [1/h].
+#: Densities f(t) as printed in Table 1, with the printed parameters [1/h].
 PRINTED_DENSITIES: Mapping[str, Callable[[Array], Array]] = {
     "exponential": lambda t: np.exp(-t),
     "weibull": lambda t: 0.5 * t**-0.5 * np.exp(-(t**0.5)),
@@ -48,7 +48,7 @@ PRINTED_DENSITIES: Mapping[str, Callable[[Array], Array]] = {
 
 @dataclass(frozen=True)
 class DistributionParameters:
-    """Table 1; times in hours.
+    """Parameters of Table 1; times in hours.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ def _measure_distributions(parameters: DistributionParameters, seed: int) -> Tab
                 "q99": float(distribution.isf(0.01)),
             }
         )
-        # Between the quantiles, where all densities are smooth.
+        # Densities are compared at inner quantiles, where they are smooth.
         levels = (np.arange(parameters.points) + 0.5) / parameters.points
         at = np.unique(np.asarray(whole.ppf(levels)))
         step = 1e-5 * np.minimum(at - whole.lower, (whole.upper - at) if math.isfinite(whole.upper) else at)
@@ -108,12 +108,13 @@ def _judge_distributions(tables: Tables) -> list[Verdict]:
 
 
 def _draw_distributions(tables: Tables) -> Figure:
-    from experiments.figures.style import INK, PAGE, dress, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress
 
     rows = tables[""]
     lines = math.ceil(len(rows) / 3)
     figure = new_figure(PAGE, 1.5 * lines)
-    panels = figure.subplots(lines, min(3, len(rows)), squeeze=False).ravel()
+    panels = subplots(figure, lines, min(3, len(rows)), squeeze=False).ravel()
     for axes, row in zip(panels, rows, strict=False):
         own = [point for point in tables["densities"] if point["law"] == row["law"]]
         axes.plot([point["t"] for point in own], [point["density"] for point in own], color="#0072B2", linewidth=1.2)
@@ -133,8 +134,8 @@ def application_distribution(application: PrintedApplication) -> Distribution:
 
     Notes
     -----
-    A Weibull distribution of very large shape k, shifted so that its bulk lies near a location m, approaches a Gumbel
-    distribution (of the minimum) of scale / k: exp(-(1 + (t - m) / scale)^k) -> exp(-exp((t - m) k / scale)).
+    A Weibull distribution with a very large shape k, shifted to a location m, approaches a Gumbel distribution (of the
+    minimum) with the scale ``scale / k``: exp(-(1 + (t - m) / scale)^k) -> exp(-exp((t - m) k / scale)).
     """
     low, high = application.minimum, application.maximum
     from scipy import stats
@@ -148,7 +149,7 @@ def application_distribution(application: PrintedApplication) -> Distribution:
 
 @dataclass(frozen=True)
 class ApplicationParameters:
-    """Table 3; times in seconds.
+    """Parameters of Table 3; times in seconds.
 
     Attributes
     ----------
@@ -228,11 +229,12 @@ def _judge_applications(tables: Tables) -> list[Verdict]:
 
 
 def _draw_applications(tables: Tables) -> Figure:
-    from experiments.figures.style import INK, PAGE, dress, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress
 
     rows = tables[""]
     figure = new_figure(PAGE, 2.0)
-    for axes, row in zip(figure.subplots(1, len(rows), squeeze=False).ravel(), rows, strict=True):
+    for axes, row in zip(subplots(figure, 1, len(rows), squeeze=False).ravel(), rows, strict=True):
         own = [point for point in tables["survival"] if point["application"] == row["application"]]
         axes.plot([point["t"] / 60 for point in own], [point["survival"] for point in own], color="#0072B2", lw=1.3)
         axes.axvline(row["mean"] / 60, color=INK, linewidth=0.7, linestyle="--")

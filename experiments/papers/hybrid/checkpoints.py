@@ -1,8 +1,8 @@
 """Experiment for Fig. 7 of hybrid-workload-scheduling: the checkpoint interval as a multiple of Daly's optimum.
 
 The paper does not state a mean time between failures. With five years per node, most rigid jobs are too short for a
-single checkpoint, so the experiment repeats the figure with shorter times and reports the share of rigid jobs that make
-a checkpoint.
+checkpoint. The experiment therefore repeats the figure with shorter times, and reports the share of rigid jobs with
+checkpoints.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def checkpoint_rows(
     seed: int,
     resources: Resources,
 ) -> list[Row]:
-    """Measure a row for each trace, node MTBF, factor and mechanism."""
+    """Simulate, and return a row for each trace, node MTBF, factor and mechanism."""
     varied = {"notice_mix": mix, "checkpoint_factor": list(factors), "node_mtbf": [YEAR * value for value in years]}
     result = simulate_grid(resources, "fig7", parameters, seed, SIX, varied)
     rows = metric_rows(result, "checkpoint_factor", "node_mtbf")
@@ -109,7 +109,7 @@ def checkpoint_findings(rows: Sequence[Row]) -> list[Row]:
 
 
 def _dump_rows(parameters: Checkpoints, seed: int) -> list[Row]:
-    """Number of rigid jobs that make a checkpoint if undisturbed."""
+    """Rows with the number of rigid jobs that make a checkpoint if undisturbed."""
     rows: list[Row] = []
     for trace in range(seed, seed + parameters.traces):
         year = GeneratedYear(trace, parameters.jobs)
@@ -137,7 +137,7 @@ def _measure(parameters: Checkpoints, seed: int, resources: Resources) -> Tables
 
 
 def _shares(tables: Tables, years: float, factor: float) -> float:
-    """Mean share over the traces of the rigid jobs that make a checkpoint."""
+    """Share of rigid jobs that make a checkpoint, mean over the traces."""
     own = [
         row["share_with_checkpoints"]
         for row in tables["dumps"]

@@ -1,7 +1,7 @@
 """The thirteen observations of hybrid-workload-scheduling, section V, as testable claims about measurements.
 
-Each half of an observation is a separate claim with a comparison, a metric and a direction. Unless stated otherwise, a
-"mean" is taken over the mechanisms named and over the mixes W1 to W5 of a trace.
+Each part of an observation is a separate claim with a comparison, a metric and a direction. Unless stated otherwise, a
+"mean" is over the named mechanisms and over the mixes W1 to W5 of a trace.
 """
 
 from __future__ import annotations
@@ -46,24 +46,24 @@ _COMPUTE = "compute_utilization"
 
 
 class Claim(NamedTuple):
-    """Half of an observation.
+    """A part of an observation.
 
     The rule is part of the test and does not depend on the measurements.
 
     Attributes
     ----------
     observation, part
-        Its number in the paper, and the half.
+        Number of the observation in the paper, and letter of the part.
     text
-        The claim made exact.
+        Exact statement of the claim.
     printed
-        The paper's number or words.
+        Number or words in the paper.
     unit
         Unit of the effect: h, or percentage points.
     test
         Function from the measurements to the evidence; raises LookupError if measurements are missing.
     own
-        Whether the claim is ours rather than the paper's.
+        Whether the claim is from this project instead of the paper.
     """
 
     observation: int
@@ -80,41 +80,41 @@ class Claim(NamedTuple):
 
     @property
     def source(self) -> Source:
-        """Section of the paper; none for a claim of ours."""
+        """Section of the paper, or a hypothesis of this project."""
         section = "V-A" if self.observation <= 10 else "V-B" if self.observation <= 12 else "V-C"
         return HYPOTHESIS if self.own else text(f"{section}, observation {self.observation}")
 
     def verdict(self, data: Measured, where: str = "") -> Verdict:
-        """The verdict on measurements, the same in every experiment that shows it.
+        """Judge measurements, in the same way in every experiment that shows the claim.
 
         Parameters
         ----------
         data
-            The measurements.
+            Measurements.
         where
-            Circumstances, if there are several.
+            Setting of the measurements, if there are several settings.
         """
         words = f"Observation {self.name}: {self.text}" + (f" ({where})" if where else "")
         return judge_finding(Statement(words, self.printed, self.source), self.unit, examine(self, data))
 
 
 def with_arrival(strategy: str, but: str = "") -> tuple[str, ...]:
-    """The mechanisms of an arrival strategy, except those of some notice strategies."""
+    """The mechanisms with an arrival strategy, except those with the notice strategy ``but``."""
     return tuple(name for name in SIX if name.endswith(f"-{strategy}") and not name.startswith(f"{but or '-'}-"))
 
 
 def with_notice(strategy: str) -> tuple[str, ...]:
-    """The mechanisms of a notice strategy."""
+    """The mechanisms with a notice strategy."""
     return tuple(name for name in SIX if name.startswith(f"{strategy}-"))
 
 
 def notices(but: str = "") -> tuple[str, ...]:
-    """The notice strategies."""
+    """The notice strategies, except ``but``."""
     return tuple(dict.fromkeys(name.partition("-")[0] for name in SIX if not name.startswith(f"{but or '-'}-")))
 
 
 def examine(claim: Claim, data: Measured) -> Finding:
-    """The evidence for a claim, marked as missing if simulations are missing."""
+    """Examine a claim; the finding is marked as missing if simulations are missing."""
     try:
         return claim.test(data)
     except LookupError as error:
@@ -156,7 +156,7 @@ def _cua_cup(metric: str, sign: int) -> _Test:
 
 
 def _extreme(metric: str, chosen: str, sign: int, others: Sequence[str] = SIX) -> _Test:
-    """Test one mechanism against each other one."""
+    """Test one mechanism against each of the others."""
 
     def test(data: Measured) -> Finding:
         own = data(metric, chosen)
@@ -166,7 +166,7 @@ def _extreme(metric: str, chosen: str, sign: int, others: Sequence[str] = SIX) -
 
 
 def _best_mix(metric: str, mechanisms: Sequence[str], chosen: str, sign: int) -> _Test:
-    """Test one mix against each other one."""
+    """Test one mix against each of the others."""
 
     def test(data: Measured) -> Finding:
         own = data(metric, mechanisms, chosen)
@@ -305,7 +305,7 @@ CLAIMS: tuple[Claim, ...] = (
 
 
 def _half_against_optimum(metric: str, sign: int) -> _Test:
-    """Test half of the optimal interval against the optimum; factors are in the column ``mix``, as texts."""
+    """Test half of the optimal interval against the optimum; the column ``mix`` has the factors as texts."""
 
     def test(data: Measured) -> Finding:
         return every({name: (data(metric, name, "0.5"), data(metric, name, "1.0")) for name in SIX}, sign)
@@ -313,8 +313,8 @@ def _half_against_optimum(metric: str, sign: int) -> _Test:
     return test
 
 
-#: Observation 13, on measurements with the checkpoint factor as ``mix``: half of Daly's interval against the whole,
-#: under each of the six mechanisms.
+#: Observation 13, on measurements with the checkpoint factor as ``mix``: half of Daly's interval against the full
+#: interval, under each of the six mechanisms.
 CHECKPOINT_CLAIMS: Mapping[str, Claim] = {
     claim.part: claim
     for claim in (

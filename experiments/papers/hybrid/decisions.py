@@ -28,7 +28,7 @@ _CLOCK = "measured by the clock, so that it differs from run to run and grows wh
 
 
 def _runs(result: SweepResult) -> list[dict[str, Any]]:
-    """Runs with timed decisions; compiled loops, which replay the baseline, do not time single decisions."""
+    """Runs with timed decisions; compiled replays of the baseline do not time single decisions."""
     return [
         {**labels(row), **{name: row[name] for name in _NAMES}}
         for row in result.timings

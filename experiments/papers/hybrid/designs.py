@@ -1,9 +1,9 @@
 """Two-level factorial designs of resolution V over the readings of a paper, and linear models fitted to them.
 
-A design of resolution V estimates the effect of every factor and of every pair of factors without confounding them
-with each other. Two hundred and fifty-six readings suffice for 17 factors, because any four columns of the parity-check
-matrix of the quadratic residue code of length 17 are linearly independent (MacWilliams & Sloane, The Theory of
-Error-Correcting Codes, 1977, chapter 16). Four factors are crossed fully.
+A design of resolution V estimates the effects of all factors and of all pairs of factors without confounding them.
+For 17 factors, 256 readings suffice, because any four columns of the parity-check matrix of the quadratic residue code
+of length 17 are linearly independent (MacWilliams & Sloane, The Theory of Error-Correcting Codes, 1977, chapter 16).
+Four factors have a full factorial design.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Levels = NDArray[np.bool_]
 #: Largest number of factors of a design of resolution V with 256 runs.
 MOST_FACTORS = 17
 _BITS = 8
-#: Fewest factors, which are crossed fully.
+#: Smallest number of factors, with a full factorial design.
 FEWEST_FACTORS = 4
 #: Generator polynomial of the code: x^8 + x^5 + x^4 + x^3 + 1.
 _GENERATOR = 0b1_0011_1001
@@ -62,8 +62,8 @@ def resolution_five(factors: int) -> Levels:
     Returns
     -------
     ndarray of bool, shape (256, factors)
-        The level of each factor in each run. In the first run all factors are at their low level. Four factors need
-        16 runs.
+        The level of each factor in each run. In the first run, all factors are at their low level. Designs of four
+        factors have 16 runs.
 
     Raises
     ------
@@ -80,8 +80,8 @@ def year_blocks(factors: int) -> NDArray[np.int64]:
     Returns
     -------
     ndarray of int, shape (256,)
-        The block of each run, 0 to 3; of 16 runs, 0 or 1. The contrasts between blocks are orthogonal to every factor
-        and every pair of factors.
+        The block of each run, 0 to 3 (0 or 1 for 16 runs). The contrasts between blocks are orthogonal to all factors
+        and all pairs of factors.
     """
     runs, columns = _code(factors)
     used = {*columns, *(first ^ second for first, second in combinations(columns, 2))}
@@ -100,7 +100,8 @@ class ResponseModel:
     factors
         Number of factors.
     coefficients
-        Shape (1 + factors + pairs, responses); half of the difference that a level makes.
+        Coefficients of mean, factors and pairs, shape (1 + factors + pairs, responses); that of a factor is half of the
+        difference between its levels.
     errors
         Standard errors of the coefficients, by response.
     freedom
@@ -122,12 +123,12 @@ class ResponseModel:
         Parameters
         ----------
         levels
-            Shape (runs, factors).
+            Level of each factor in each run, shape (runs, factors).
         blocks
-            The block of each run; block means are fitted, too.
+            Block of each run, shape (runs,); block means are also fitted.
         responses
-            Shape (runs, responses). A NaN excludes the run for that response. With too few runs left, all results of a
-            response are NaN.
+            Responses, shape (runs, responses). NaN excludes a run for a response. If too few runs are left, all results
+            for the response are NaN.
         """
         effects = _effects(levels)
         names = np.unique(blocks)
@@ -166,7 +167,8 @@ class ResponseModel:
         response
             Index of the response.
         *factors
-            One factor; or two, for their interaction: half the change of one effect with the level of the other factor.
+            One factor; or two for their interaction, which is half the change of one effect between the levels of the
+            other factor.
         """
         from scipy.special import stdtrit
 

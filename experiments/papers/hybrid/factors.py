@@ -18,7 +18,7 @@ DEFAULT = Reading((False,) * len(FACTORS))
 
 
 def neighbours(choice: Reading) -> list[Reading]:
-    """All readings that differ from a given one in one sentence.
+    """All readings that differ from a given reading in one sentence.
 
     A sentence with several alternatives contributes one reading for each.
     """
@@ -38,9 +38,9 @@ def crossed_choices(labels: Sequence[str], levels: NDArray[np.bool_]) -> list[Re
     Parameters
     ----------
     labels
-        Labels of the factors that are crossed.
+        Labels of the crossed factors.
     levels
-        Shape (readings, labels).
+        Level of each factor in each reading, shape (readings, labels).
     """
     places = [next(place for place, factor in enumerate(FACTORS) if factor.label == label) for label in labels]
     table = np.zeros((len(levels), len(FACTORS)), dtype=bool)

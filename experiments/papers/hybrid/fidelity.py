@@ -35,9 +35,9 @@ class Score(NamedTuple):
     choice
         The reading.
     found
-        Claims and their findings, by the claim's name.
+        Claims with their findings, by name of the claim.
     traces
-        Measured values by trace of each printed level, by its name.
+        Measured values of each printed level by trace, by name of the level.
     """
 
     choice: Reading
@@ -50,7 +50,7 @@ class Score(NamedTuple):
 
     @property
     def held(self) -> int:
-        """Number of claims decided as printed. An undecided claim does not count, whatever the sign of its effect."""
+        """Number of claims that hold; undecided claims do not count, even if their effects have the right sign."""
         return self.count(Outcome.HOLDS)
 
     @property
@@ -60,7 +60,7 @@ class Score(NamedTuple):
 
     @property
     def distance(self) -> float:
-        """Root mean square deviation of the levels from the printed ones, in margins."""
+        """Root mean square deviation of the levels from the printed values, in margins."""
         return float(level_distance(np.array([[self.levels[level.name] for level in LEVELS]]))[0])
 
     @property
@@ -76,7 +76,7 @@ def level_distance(levels: Floats) -> Floats:
     Parameters
     ----------
     levels
-        Shape (readings, 6); a level that is not defined does not count.
+        Levels of each reading, shape (readings, 6); undefined levels do not count.
     """
     printed, margins = (np.array([getattr(level, name) for level in LEVELS]) for name in ("printed", "margin"))
     distance: Floats = np.sqrt(np.nanmean(np.square((levels - printed) / margins), axis=1))

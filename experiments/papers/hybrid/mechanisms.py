@@ -32,7 +32,7 @@ class Baseline(Traces):
     Attributes
     ----------
     mix
-        Notice mix. The baseline ignores notices; the mix only decides which on-demand jobs arrive early or late.
+        Notice mix. The baseline ignores notices; the mix determines only which on-demand jobs arrive early or late.
     """
 
     mix: str = "W5"

@@ -39,14 +39,13 @@ class Level(NamedTuple):
     Attributes
     ----------
     name, title
-        Its name in the code, and its title.
+        Name in the code, and title.
     printed, unit
-        The printed value; h or %.
+        Printed value, and its unit, h or %.
     source
         Source of the printed value.
     metric, of
-        The metric, and its aggregation: baseline, highest mean of any mechanism and mix, or mean over the six
-        mechanisms.
+        Metric, and its aggregation: baseline, highest mean of any mechanism and mix, or mean over the six mechanisms.
     """
 
     name: str
@@ -68,7 +67,7 @@ class Level(NamedTuple):
         return "points" if self.unit == "%" else self.unit
 
     def away(self, value: float) -> float:
-        """Deviation of a value from the printed one, in margins."""
+        """Deviation of a value from the printed value, in margins."""
         return (value - self.printed) / self.margin
 
     def values(self, data: Measured) -> Floats:

@@ -6,8 +6,8 @@ The search simulates whole years in five stages:
    flipped at a time.
 2. Screening: a design of resolution V over the ambiguous sentences. It predicts every reading from the effects of
    sentences and of pairs of sentences.
-3. Neighbours: the most promising readings on a few common years, then all neighbours of the best one until none is
-   better.
+3. Neighbours: the most promising readings on a few common years, then all neighbours of the best reading until no
+   neighbour is better.
 4. Finalists: the best readings on many paired years.
 5. Confirmation: the winner on fresh years, which no earlier stage has used.
 """
@@ -73,13 +73,13 @@ class Readings(Traces):
     mixes
         Notice mixes of the finalists and of the confirmation.
     mix
-        Notice mix of observation 13 there.
+        Notice mix of observation 13 in these stages.
     factors
         Labels of the sentences crossed in the screening.
     screened_mixes
-        Notice mixes of the screening, which has one year for each reading; observation 13 takes the last one.
+        Notice mixes of the screening, which has one year per reading; observation 13 uses the last mix.
     chosen
-        Number of most promising readings that are simulated, in addition to the default.
+        Number of promising readings to simulate, in addition to the default.
     neighbour_traces, neighbour_mixes
         Years and notice mixes of these readings and of the neighbours.
     rounds
@@ -87,10 +87,10 @@ class Readings(Traces):
     finalists
         Number of readings simulated on all years, in addition to the default and the preset.
     flips
-        Labels of the sentences of the preset that are flipped at the start.
+        Labels of the sentences that are flipped in the preset at the start.
     blocks
-        Number of years of the screening. With fewer than all, the design is a fraction that estimates effects of
-        sentences but not of pairs.
+        Number of years of the screening. With fewer than 4, the design is a fraction that estimates effects of single
+        sentences only.
     until
         The last stage: ``start``, ``screening``, ``neighbours``, ``finalists`` or ``confirmation``.
     """
@@ -177,7 +177,8 @@ class _Search:
     def simulate(self, stage: str, plans: Sequence[_Plan]) -> None:
         """Simulate readings and append their metrics to the tables of a stage."""
         asked = [(plan.choice, label, run) for plan in plans for label, run in plan.runs(self.parameters.jobs)]
-        # Ordered by year, with simulations of one job table adjacent, because a process builds it once for all of them.
+        # Runs are ordered by year, and those with the same job table are adjacent, so that a process makes it only
+        # once.
         runs = sorted({run for _, _, run in asked}, key=lambda run: (run.seed, repr(run)))
         rows = collect_rows(year_rows, runs, self.resources, sources="years", group=lambda run: run.table)
         found = dict(zip(runs, rows, strict=True))
@@ -259,7 +260,7 @@ def rank_by_outlook(scores: Sequence[Score], responses: Responses, years: int) -
 
 
 def best_score(scores: Sequence[Score]) -> Score:
-    """The score with most claims decided as printed; among equals the one with the nearest levels."""
+    """The score with the most claims that hold; the nearest levels decide ties."""
     return max(scores, key=lambda score: (score.held, -score.distance))
 
 
@@ -286,10 +287,10 @@ class _SearchProgress(NamedTuple):
     Attributes
     ----------
     best, years
-        The best reading, and a description of the years that judge it: fresh ones if available, else those of the
+        Best reading, and a description of the years on which it is judged: fresh years if available, else those of the
         start.
     others
-        Other readings, on the same years or those of the finalists; the default comes first.
+        Other readings, on the same years or those of the finalists; the default is first.
     """
 
     best: Score
@@ -390,7 +391,7 @@ def _flip(choice: Reading) -> str:
     """Describe the difference between a reading and the preset."""
     triples = zip(FACTORS, choice.levels, PAPER.levels, strict=True)
     changed = [(high, factor.label) for factor, high, before in triples if high != before]
-    # A changed level appears both as an added and as a removed one.
+    # A changed sentence appears both as an added and as a removed level.
     high, label = max(changed)
     return f"{'with' if high else 'without'} {label}"
 
@@ -484,7 +485,7 @@ def _sentences(fitted: Responses) -> list[Verdict]:
     found = _level_effects(fitted)
     verdicts = []
     for place, label in enumerate(fitted.labels):
-        # Ignore levels that are undefined in some reading, as instant starts in a year without on-demand jobs.
+        # Levels that are undefined in some reading, such as instant starts without on-demand jobs, are ignored.
         own = {measure: each[label] for measure, each in found.items() if each[label].mean == each[label].mean}
         decision = together([Near(0.0, _MARGINS[measure]).decide(each) for measure, each in own.items()])
         words = "; ".join(f"{measure} {each.text('+.1f')} {_UNITS[measure]}" for measure, each in own.items())

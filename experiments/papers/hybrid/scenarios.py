@@ -59,7 +59,7 @@ def _job(
 
 
 def _four(parameters: Categories) -> dict[str, list[Job]]:
-    """Simulate the categories: J1 ends before the arrival, J2 last, J3 waits for J1's nodes; O requests as many."""
+    """Jobs of each category: J1 ends before the arrival, J2 ends last, J3 and O need as many nodes as J1."""
     rigid, urgent = JobType.RIGID, JobType.ON_DEMAND
     others = [_job(1, rigid, 0, 4, 20, 25), _job(2, rigid, 0, 4, 75, 80), _job(3, rigid, 5, 4, 15, 20)]
     announcement = {"notice": parameters.notice, "estimated_arrival": parameters.estimated}
@@ -80,7 +80,7 @@ def _measure_categories(parameters: Categories, seed: int) -> Tables:
 
 
 def _outcome_tables(played: Mapping[str, tuple[Sequence[Job], Result]]) -> Tables:
-    """Tables of the outcome of each job and, for the figure, runs on nodes, held nodes and notices."""
+    """Tables of the outcome of each job, and of runs on nodes, held nodes and notices for the figure."""
     tables: dict[str, list[Row]] = {"": [], "blocks": [], "calls": []}
     for name, (jobs, result) in played.items():
         tables[""] += [

@@ -1,8 +1,8 @@
 """Model-based search for the reading of hybrid-workload-scheduling that reproduces most of the paper.
 
-A linear model of the screening predicts for every combination of the crossed factors which claims would hold over many
-years and how far the levels would be from the printed ones. Measured readings are ranked by the same rule. A claim
-counts only if each of its comparisons exceeds its bound by more than the confidence interval over these years.
+For every combination of the crossed factors, a linear model of the screening predicts the claims that would hold over
+many years, and the distance of the levels from the printed values. Measured readings are ranked by the same rule. A
+claim counts only if each of its comparisons exceeds its bound by more than the confidence interval over these years.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Responses(NamedTuple):
     tests
         Claim, place and rule of each comparison.
     model
-        Their linear model; the levels are the last responses.
+        Linear model of the responses; the levels are the last responses.
     labels
         Labels of the factors.
     """
@@ -50,7 +50,7 @@ class Outlook(NamedTuple):
     Attributes
     ----------
     held
-        Number of claims that would be decided as printed.
+        Number of claims that would hold.
     distance
         Root mean square of the deviations of the printed levels, in margins.
     """
@@ -60,7 +60,7 @@ class Outlook(NamedTuple):
 
     @property
     def rank(self) -> tuple[float, float]:
-        """Sort key; the best reading is smallest."""
+        """Sort key; the best reading has the smallest key."""
         return -self.held, self.distance
 
 
@@ -70,9 +70,9 @@ def screening_responses(scores: Sequence[Score], labels: Sequence[str]) -> Respo
     Parameters
     ----------
     scores
-        One score for each run of the design, in its order.
+        Score of each run of the design, in the order of the design.
     labels
-        Labels of the factors that are crossed.
+        Labels of the crossed factors.
     """
     first = scores[0]
     tests = [
@@ -104,9 +104,9 @@ def outlook(means: Floats, responses: Responses, years: int) -> list[Outlook]:
     Parameters
     ----------
     means
-        Shape (readings, responses), in the order of the model.
+        Means, shape (readings, responses), in the order of the model.
     responses
-        The screening; its spread between years determines the width of intervals.
+        Responses of the screening; the spread between years determines the width of intervals.
     years
         Number of paired years.
     """
@@ -125,7 +125,7 @@ def outlook(means: Floats, responses: Responses, years: int) -> list[Outlook]:
 
 
 def measured_outlook(scores: Sequence[Score], responses: Responses, years: int) -> list[Outlook]:
-    """Outlook of measured readings, from their means over few years."""
+    """Outlook of measured readings, from their means over a few years."""
     means = np.array([[*_test_means(score, responses.tests), *_levels(score)] for score in scores])
     return outlook(means, responses, years)
 
@@ -138,11 +138,11 @@ def promising_readings(responses: Responses, count: int, years: int) -> list[tup
     Parameters
     ----------
     responses
-        The screening.
+        Responses of the screening.
     count
         Number of readings.
     years
-        Number of paired years for which the claims are predicted.
+        Number of paired years in the prediction.
     """
     best: dict[Reading, Outlook] = {}
     for rank in (_most_claims, _nearest_levels):
@@ -166,5 +166,5 @@ def _nearest_levels(found: Outlook) -> tuple[float, float]:
 
 
 def rank_readings(found: Mapping[str, Outlook]) -> list[str]:
-    """Names of readings, the best first; equal ones keep their order."""
+    """Order the names of readings, the best first; ties keep their order."""
     return sorted(found, key=lambda name: found[name].rank)

@@ -1,4 +1,4 @@
-"""Arrival strategy that decides as PAA or SPAA and counts the jobs it preempts and those it could have spared.
+"""Arrival strategy that decides like PAA or SPAA, and counts preempted jobs and jobs that could have been spared.
 
 An option covers another reading of SPAA: a lender is "guaranteed to expand to [its] original size" (observation 6), so
 lenders can be exempt from preemption.
@@ -16,24 +16,24 @@ from workloads.table.job import MALLEABLE, RIGID
 
 __all__ = ["Counts", "Watching", "latest"]
 
-#: Kinds of jobs that SPAA can spare where shrinking does not suffice.
+#: Jobs that SPAA may exempt from preemption if shrinking does not suffice.
 _SPARED = ("none", "lenders", "malleable")
 
 
 @dataclass
 class Counts:
-    """Counts of an arrival strategy's decisions in one simulation.
+    """Counts of the decisions of an arrival strategy in one simulation.
 
     Attributes
     ----------
     covered, uncovered
-        Arrivals that lacked nodes, split by whether malleable jobs could supply them by shrinking.
+        Number of arrivals that lacked nodes, which malleable jobs could (covered) or could not supply by shrinking.
     covered_rigid, covered_malleable, uncovered_rigid, uncovered_malleable
-        Jobs preempted at these arrivals.
+        Number of jobs preempted at these arrivals.
     spared_rigid
-        Rigid jobs that PAA would have preempted at the arrivals for which malleable jobs were shrunk.
+        Number of rigid jobs that PAA would have preempted at arrivals for which malleable jobs were shrunk.
     rigid_jobs, rigid_nodes, malleable_jobs, malleable_nodes
-        Sums over all these arrivals of running jobs and their nodes.
+        Running jobs and their nodes, summed over all these arrivals.
     """
 
     covered: int = 0
@@ -74,7 +74,7 @@ class Watching:
         Parameters of these strategies (:mod:`policies.arrival`).
     spared
         Running jobs that SPAA does not preempt: ``none``, ``lenders`` (malleable jobs below their requested size) or
-        all ``malleable`` jobs. An arrival that finds too few nodes without them waits.
+        all ``malleable`` jobs. If the nodes of other jobs do not suffice, the arriving job waits.
 
     Raises
     ------
@@ -182,7 +182,7 @@ class _Watch:
 
 
 def _shrinkable(view: SystemView) -> int:
-    """Nodes that malleable jobs can supply by shrinking to their minimum; tenants do not shrink."""
+    """Number of nodes that malleable jobs can supply by shrinking to their minimum; tenants do not shrink."""
     return sum(
         run.nodes - run.min_nodes
         for run in view.running

@@ -50,7 +50,7 @@ class VictimRule(NamedTuple):
     shrinking: str = ""
 
     def mechanism(self, name: str) -> str:
-        """Slug of a mechanism under this rule, with counters."""
+        """Name of a mechanism under this rule, with counters."""
         notice, arrival = name.split("-")
         words = [f"{notice}-{_WATCHED}", f"arrival={arrival}", self.both, self.shrinking if arrival == "SPAA" else ""]
         return " ".join(word for word in words if word)

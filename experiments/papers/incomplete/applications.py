@@ -1,8 +1,8 @@
-"""Synthetic applications of [S] section V, and the loss of strategies that are made from samples of them.
+"""Synthetic applications of [S] section V, and the loss of strategies that are made from samples of their runtimes.
 
-[S] is "Making Speculative Scheduling Robust to Incomplete Data". A job pays for the time it reserves (alpha = 1,
-beta = gamma = 0) and makes no checkpoints. The user knows an upper bound of the runtime (section III), which is the
-last reservation of every strategy.
+[S] is "Making Speculative Scheduling Robust to Incomplete Data". The cost of a job is its reserved time (alpha = 1,
+beta = gamma = 0), and there are no checkpoints. The user knows an upper bound of the runtime (section III), which is
+the last reservation of every strategy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["COSTS", "Application", "applications", "best_strategy"]
 
 #: The RESERVATIONONLY model.
 COSTS = CostModel()
-#: Number of cells of the grid for the optimum; 10 times as many change it by less than 1e-5.
+#: Number of cells of the grid for the optimum; a grid 10 times as fine changes the optimum by less than 1e-5.
 _FINE = 2000
 
 
@@ -39,11 +39,11 @@ class Application:
     Attributes
     ----------
     name, title
-        In tables, and in figures.
+        Name in tables, and title in figures.
     distribution
-        Distribution of its runtime [h].
+        Distribution of the runtime [h].
     families
-        Parametric families of the distribution, which a semi-clairvoyant user fits. Empty for a mixture.
+        Parametric families of the distribution, which a semi-clairvoyant user fits; empty for a mixture.
     """
 
     name: str
@@ -75,12 +75,12 @@ def best_strategy(distribution: Distribution, bound: float, cells: int) -> npt.N
     bound
         Upper bound of the runtime, in the unit of the distribution.
     cells
-        Number of equal-time cells of the grid for a continuous distribution; [S] takes 500.
+        Number of equal-time cells of the grid for a continuous distribution; 500 in [S].
 
     Returns
     -------
     ndarray of shape (reservations,)
-        Ascending; the last one is the bound.
+        Milestones in ascending order; the last one is the bound.
     """
     if not isinstance(distribution, DiscreteDistribution):
         distribution = discretise(
@@ -96,8 +96,8 @@ def best_strategy(distribution: Distribution, bound: float, cells: int) -> npt.N
 def applications() -> Mapping[str, Application]:
     """The four applications of section V [h].
 
-    The variances in [S] are standard deviations, and its exponential distribution of "mean 8 h" has, in its published
-    code and results, location 1 and scale 1.5 on [1, 9].
+    The variances in [S] are standard deviations. In the published code and results, the exponential distribution of
+    "mean 8 h" has location 1 and scale 1.5 on [1, 9].
     """
     two = mixture([truncated_normal(mean, 2.0, 0.0, 20.0) for mean in (4.0, 10.0)], name="two modes")
     found = (

@@ -1,8 +1,8 @@
 """Experiments for figures 1 and 2 of [S]: the runtime behaviour of applications, on generated data.
 
-The data of the Vanderbilt laboratory are not public. The generated applications have the numbers of runs that [S]
-prints and the shapes it describes: one with walltimes that follow a parametric distribution, one with several
-behaviours, and one with a walltime that depends on more than its input size.
+The data of the Vanderbilt laboratory are not public. The generated applications have the numbers of runs printed in [S]
+and the shapes described there: one has walltimes from a parametric distribution, one has several behaviours, and one
+has a walltime that depends on more than its input size.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: Largest correlation that counts as none.
+#: Largest absolute correlation that counts as no correlation.
 _NONE = 0.1
 _NOT_PUBLIC = "generated: the data of the paper are not public"
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """Figure 1: runs of the two generated applications [S, Figure 6], bins of the histograms, degree."""
+    """Parameters of figure 1: runs of the two generated applications [S, Figure 6], bins of the histograms, degree."""
 
     runs: tuple[int, ...] = (17416, 3774)
     bins: int = 50
@@ -47,7 +47,7 @@ class Behaviour:
 
 
 def _example_applications() -> dict[str, tuple[str, Distribution]]:
-    """Name, title and walltime [h] of the applications of Figure 1."""
+    """Title and walltime distribution [h] of each application of Figure 1, by name."""
     logged = list_applications()
     return {
         "qa": ("one behaviour", logged["functional-qa"].distribution),
@@ -101,10 +101,11 @@ def _judge_behaviour(tables: Tables) -> list[Verdict]:
 
 
 def _draw_behaviour(tables: Tables) -> Figure:
-    from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above, panel_letters
 
     figure = new_figure(PAGE, 4.4)
-    panels = figure.subplots(2, 2)
+    panels = subplots(figure, 2, 2)
     looks = {"runs": (INK, "-", "runs"), "usual": ("#0072B2", "--", "usual"), "polynomial": ("#E69F00", "--", "")}
     for (left, right), (name, (title, _)) in zip(panels, _example_applications().items(), strict=True):
         bars = _application_rows(tables["histogram"], name)
@@ -135,7 +136,7 @@ def _application_rows(rows: Sequence[Row], application: str) -> list[Row]:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Figure 2: runs of a generated cortical surface modelling application [S, Figure 6], bins of the input size."""
+    """Parameters of figure 2: runs of generated cortical surface modelling [S, Figure 6], bins of the input size."""
 
     runs: int = 2411
     bins: int = 10
@@ -146,7 +147,7 @@ def _measure_inputs(parameters: Inputs, seed: int) -> Tables:
         raise ParameterError("runs", f"at least 20 for each of the {parameters.bins} bins", parameters.runs)
     rng = stream(seed, "incomplete-fig2")
     sizes = lognormal_from_moments(15.0, 5.0).sample(rng, parameters.runs)
-    # Convergence of the surface determines the time, not the size of the image, which explains little.
+    # The time depends mainly on the convergence of the surface, and little on the size of the image.
     hard = mixture([lognormal_from_moments(1.0, 0.3), lognormal_from_moments(4.0, 2.0)], [2, 1]).sample(
         rng, parameters.runs
     )
@@ -185,10 +186,11 @@ def _judge_inputs(tables: Tables) -> list[Verdict]:
 
 
 def _draw_inputs(tables: Tables) -> Figure:
-    from experiments.figures.style import COLUMN, INK, dress, legend_above, new_figure
+    from experiments.figures.canvas import COLUMN, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above
 
     figure = new_figure(COLUMN * 1.4, 3.0)
-    axes = figure.subplots()
+    axes = subplots(figure)
     axes.plot(
         [row["size_mb"] for row in tables[""]],
         [row["time_h"] for row in tables[""]],

@@ -1,4 +1,4 @@
-"""Relative changes that [S] section VI-A prints, measured under each reading, and the nearest reading."""
+"""Relative changes printed in [S] section VI-A, their values under each reading, and the nearest reading."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ __all__ = [
 LITTLE, MORE = 10, 110
 #: Printed changes from the base.
 STRETCH_CHANGE, MAKESPAN_CHANGE, UTILIZATION_CHANGE = -0.25, -0.33, 0.5
-#: Names of the weeks that choose the reading, and of those that judge it.
+#: Names of the weeks for choosing the reading, and of those for judging it.
 CHOICE, JUDGEMENT = "choice", "judgement"
 
 
 @dataclass(frozen=True)
 class Changes:
-    """Changes from the base to the strategy under one reading.
+    """Changes from the base strategy to the continuous one under one reading.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Changes:
     makespan, utilization
         Changes with 110 runs.
     little
-        The change of the utilisation from 110 runs to 10.
+        Change of the utilisation from 110 runs to 10.
     """
 
     stretch: Interval
@@ -97,13 +97,13 @@ def measure_changes(rows: Sequence[Row], measure: WeekMeasure) -> Changes:
 
 
 def list_operations(rows: Sequence[Row]) -> list[WeekOperation]:
-    """Operations of rows, in their order."""
+    """Operations in some rows, in order of first appearance."""
     keys = dict.fromkeys((row["release"], row["requeue"], row["runs"], row["load"]) for row in rows)
     return [WeekOperation(release, requeue, int(runs), float(load)) for release, requeue, runs, load in keys]
 
 
 def nearest(rows: Sequence[Row]) -> list[tuple[WeekOperation, WeekMeasure, Changes]]:
-    """All readings on the choosing weeks, the nearest to the printed changes first."""
+    """All readings, ordered by their distance from the printed changes on the weeks for choosing, the nearest first."""
     found = []
     for operation in list_operations(rows):
         own = rows_under(rows, CHOICE, operation)

@@ -131,12 +131,13 @@ def _always(draws: _Both, name: str, title: str, remark: str) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above, panel_letters
 
     found = _summaries_by_sampling(tables)
     logs = tables["logs"]
     figure = new_figure(PAGE, 0.5 + 2.1 * len(logs))
-    panels = figure.subplots(len(logs), 2, squeeze=False)
+    panels = subplots(figure, len(logs), 2, squeeze=False)
     handles: dict[str, Any] = {}
     for (left, right), log in zip(panels, logs, strict=True):
         name = log["application"]

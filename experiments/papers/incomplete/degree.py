@@ -41,7 +41,7 @@ _PRINTED: dict[tuple[str, int], tuple[float | None, ...]] = {
 
 
 def _measure(setting: Setting, seed: int, resources: Resources) -> Tables:
-    # With a single degree the estimator's name has no number.
+    # The name of the estimator has no number if there is only one degree.
     degrees = setting.degrees if len(setting.degrees) > 1 else (*setting.degrees, 2 * setting.degrees[0])
     rows = measure_losses(_NAMES, replace(setting, degrees=degrees), seed, ["polynomial"], resources)
     return {"": _table(rows), "draws": rows}
@@ -70,7 +70,7 @@ def _table(rows: Sequence[Row]) -> list[dict[str, Any]]:
     return table
 
 
-#: The paper does not define significance; it calls losses "only" 20, 10 or even 2 %, hence 2 points.
+#: Smallest significant difference of losses. The paper does not define it, but calls losses "only" 20, 10 or even 2 %.
 _SLIGHT = 0.02
 _TABLE = table("I")
 
@@ -102,7 +102,7 @@ def _agreement(rows: Sequence[Row], draws: Draws) -> Verdict:
     )
     found = [draws.mean(row["application"], f"polynomial-{row['degree']}", row["samples"]) for row in known]
     decisions = [
-        # From half to twice the value: a margin of 3/4 around 5/4 of it.
+        # The range from half to twice the value is a margin of 3/4 around 5/4 of the value.
         Near(1.25 * row["printed"], 0.75 * row["printed"]).decide(item)
         for row, item in zip(known, found, strict=True)
         if item is not None
@@ -156,12 +156,13 @@ def _high_degree(rows: Sequence[Row]) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
     names = [name for name in _NAMES if any(row["application"] == name for row in rows)]
     figure = new_figure(PAGE, 2.7)
-    panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
+    panels = subplots(figure, 1, len(names), sharey=True, squeeze=False)[0]
     colors = ("#CC79A7", "#0072B2", "#E69F00", "#009E73")
     for axes, name in zip(panels, names, strict=True):
         sizes = sorted({row["samples"] for row in rows if row["application"] == name})

@@ -10,13 +10,13 @@ from experiments.study.experiment import Row
 
 __all__ = ["PUBLISHED", "Draws"]
 
-#: The "continuous" series of [S]: in each repetition the polynomial or parametric fit that is cheaper under the true
-#: distribution. It is not an estimator, because a user with samples alone cannot compute it.
+#: The "continuous" series of [S]: in each repetition, the polynomial or parametric fit that is cheaper under the true
+#: distribution. It is not an estimator, because it cannot be computed from samples alone.
 PUBLISHED = "continuous, as published"
 
 
 class Draws:
-    """Losses by application, estimator, number of samples and repetition; :data:`PUBLISHED` is added.
+    """Losses by application, estimator, number of samples and repetition, including :data:`PUBLISHED`.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Draws:
                 own[row["repetition"]] = min(own.get(row["repetition"], math.inf), row["loss"])
 
     def sizes(self, application: str) -> list[int]:
-        """Numbers of samples, ascending."""
+        """Numbers of samples of an application, ascending."""
         return sorted({samples for name, _, samples in self._losses if name == application})
 
     def losses(self, application: str, estimator: str, samples: int) -> dict[int, float]:
@@ -45,12 +45,12 @@ class Draws:
         return self._losses.get((application, estimator, samples), {})
 
     def mean(self, application: str, estimator: str, samples: int) -> Interval | None:
-        """The mean loss with an interval bounded by 0; None with fewer than two draws."""
+        """Mean loss with an interval of non-negative numbers; None for fewer than two draws."""
         found = list(self.losses(application, estimator, samples).values())
         return interval(found, bounds=(0.0, math.inf)) if len(found) > 1 else None
 
     def less(self, application: str, estimator: str, than: str, samples: int) -> Interval | None:
-        """Paired reduction of the loss compared with another estimator; None with too few draws."""
+        """Paired reduction of the loss compared with another estimator; None for fewer than two draws."""
         own, other = (self.losses(application, name, samples) for name in (estimator, than))
         both = sorted(own.keys() & other.keys())
         return paired_interval([other[key] for key in both], [own[key] for key in both]) if len(both) > 1 else None

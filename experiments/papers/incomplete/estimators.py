@@ -28,16 +28,16 @@ _TOGETHER = 10
 
 @dataclass(frozen=True)
 class Setting:
-    """What is measured.
+    """Settings of a measurement.
 
     Attributes
     ----------
     sizes
         Numbers of samples.
     repetitions
-        Draws of the samples.
+        Number of draws of the samples.
     chosen_repetitions
-        Number of draws in which the distribution is also chosen by cross-validation, which takes several seconds.
+        Number of draws in which the distribution is also chosen by cross-validation, which takes several seconds each.
     cells
         Number of cells of the equal-time grid.
     degrees
@@ -124,9 +124,9 @@ def measure_losses(
     Parameters
     ----------
     names
-        Of the applications.
+        Names of the applications.
     setting
-        What is measured.
+        Settings of the measurement.
     seed
         Seed of the samples.
     estimators
@@ -138,7 +138,7 @@ def measure_losses(
     -------
     list of dict
         A row for each estimate: application, optimum_h, samples, repetition, estimator, fit, error (RMS of the CDF),
-        reservations, cost_h, loss. The last four are None where no distribution of the kind could be fitted.
+        reservations, cost_h, loss. The last four are None if no distribution of this kind could be fitted.
 
     Raises
     ------
@@ -154,7 +154,7 @@ def measure_losses(
         raise ParameterError("ends", "bound or samples", setting.ends)
     chosen = tuple(estimators)
     unchosen = tuple(name for name in chosen if name != "chosen")
-    # A task contains only what it depends on, so that larger settings can reuse its stored rows.
+    # A task contains only its own settings, so that measurements with other sizes can reuse its stored rows.
     own = replace(setting, sizes=(), repetitions=0, chosen_repetitions=0)
     tasks = [
         _Task(name, size, repetition, seed, own, chosen if repetition < setting.chosen_repetitions else unchosen)
@@ -164,7 +164,7 @@ def measure_losses(
 
 
 def together(repetitions: int) -> int:
-    """Number of draws of one size that are stored together, a divisor of all.
+    """Number of draws of one size that are stored together, a divisor of ``repetitions``.
 
     >>> together(100), together(12), together(7)
     (10, 6, 7)
@@ -173,7 +173,7 @@ def together(repetitions: int) -> int:
 
 
 def _task_rows(task: _Task) -> list[dict[str, Any]]:
-    """Estimates from one draw of samples, which does not depend on the other settings."""
+    """Estimates from one draw of samples, which depends only on the task."""
     application = applications()[task.application]
     rng = stream(task.seed, "incomplete", task.application, task.size, task.repetition)
     raw = application.distribution.sample(rng, task.size)

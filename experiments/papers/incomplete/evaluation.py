@@ -1,6 +1,6 @@
 """Experiment for figure 6 of [S]: strategies made from consecutive past runs of six applications.
 
-Their cost is measured on all runs of the application.
+The cost of a strategy is its mean cost over all runs of the application.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["EXPERIMENTS", "join_remarks", "log_tables", "restrict_to_paper_logs"
 
 WHY = "the logs of the paper are not public; generated ones with sessions of similar runs stand in"
 _SLANT = "the runs are of SLANT, which is none of the paper's applications"
-#: Series judged: the fit nearest to the samples, and the published one, which knows the whole log.
+#: Remark for each judged series: the fit nearest to the samples, and the published series, which uses the whole log.
 _SERIES = {
     PUBLISHED: "judged by the published series, which knows the whole log",
     "nearest": "judged by the fit that is nearest to the samples",
@@ -59,7 +59,7 @@ def log_tables(setting: Logs, logs: Sequence[RunLog]) -> dict[str, Sequence[Row]
 
 
 def join_remarks(tables: Tables, *remarks: str) -> str:
-    """Join remarks, with a note on the end of strategies."""
+    """Join remarks, with a note on the end of strategies if they end at the longest run."""
     parts = [remark for remark in remarks if remark]
     if tables["settings"][0]["ends"] == "bound":
         parts.append("the user knows the longest run of the log")
@@ -67,7 +67,7 @@ def join_remarks(tables: Tables, *remarks: str) -> str:
 
 
 def restrict_to_paper_logs(tables: Tables, verdict: Verdict) -> Verdict:
-    """Mark verdicts from other logs than the paper's, generated or measured, as not comparable."""
+    """Mark a verdict as not comparable if its logs, generated or measured, are not those of the paper."""
     data = tables["data"][0]
     return elsewhere(verdict, _SLANT if data["measured"] else data["why"])
 

@@ -1,4 +1,4 @@
-"""Experiments for figures 3 and 9 of [S]: continuous distributions from samples, and CDFs at odds with their PDFs."""
+"""Experiments for figures 3 and 9 of [S]: continuous distributions from samples, and CDFs that contradict PDFs."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ __all__ = ["EXPERIMENTS"]
 _SUSPECTS = ("pearson3", "rice")
 #: Levels between which a density is integrated, because it may be infinite at the ends.
 _INNER = (0.01, 0.99)
-#: Smallest difference of CDF and integrated PDF beyond rounding.
+#: Smallest difference between CDF and integrated PDF that is not a rounding error.
 _DISAGREES = 0.01
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Figure 3: samples of a normal distribution on [minimum, maximum] [h], and repetitions for the distances."""
+    """Parameters of figure 3: a normal distribution on [minimum, maximum] [h], samples and repetitions."""
 
     samples: int = 20
     mean: float = 8.0
@@ -66,7 +66,7 @@ def _measure_steps(parameters: Steps, seed: int) -> Tables:
         samples = Samples.of(raw, parameters.maximum)
         fits = [fit_discrete(samples), fit_interpolation(samples), fit_polynomial(samples)]
         if repetition == 0:
-            # One parametric fit suffices: the distances concern the step from discrete to continuous.
+            # One parametric fit suffices, because the distances are about the step from discrete to continuous.
             shown = {
                 "law": distribution,
                 **{fit.method: fit.good() for fit in fits},
@@ -95,7 +95,7 @@ def _curves(times: npt.NDArray[np.float64], distributions: dict[str, Distributio
 
 
 def _rms(fit: Fit, distribution: Distribution, times: npt.NDArray[np.float64]) -> float:
-    """Root mean square distance of the CDF to the true one."""
+    """Root mean square distance between the CDF of a fit and the true CDF."""
     return float(np.sqrt(np.mean((fit.good().cdf(times) - distribution.cdf(times)) ** 2)))
 
 
@@ -129,7 +129,8 @@ def _judge_steps(tables: Tables) -> list[Verdict]:
 
 
 def _draw_steps(tables: Tables) -> Figure:
-    from experiments.figures.style import COLUMN, FONT, INK, dress, new_figure
+    from experiments.figures.canvas import COLUMN, new_figure, subplots
+    from experiments.figures.style import FONT, INK, dress
 
     looks = {
         "law": (INK, ":", "true law"),
@@ -139,7 +140,7 @@ def _draw_steps(tables: Tables) -> Figure:
         "usual": ("#0072B2", "-", "usual distribution"),
     }
     figure = new_figure(COLUMN * 1.4, 3.0)
-    axes = figure.subplots()
+    axes = subplots(figure)
     for method, (color, line, label) in looks.items():
         rows = [row for row in tables[""] if row["method"] == method]
         times, heights = [row["time_h"] for row in rows], [row["cdf"] for row in rows]
@@ -162,7 +163,7 @@ def _draw_steps(tables: Tables) -> Figure:
 
 @dataclass(frozen=True)
 class Densities:
-    """Figure 9: parametric distributions fitted to samples of the applications."""
+    """Parameters of figure 9: parametric distributions fitted to samples of the applications."""
 
     samples: int = 500
     families: tuple[str, ...] = tuple(USUAL)
@@ -234,7 +235,7 @@ def _judge_densities(tables: Tables) -> list[Verdict]:
 
 
 def _worst(rows: Sequence[Row]) -> str:
-    """Text on the largest difference of CDF and integrated PDF, with its distribution."""
+    """Describe the largest difference between CDF and integrated PDF, with its distribution."""
     worst = max(rows, key=lambda row: float(row["gap"]), default=None)
     if worst is None:
         return "none was fitted"
@@ -242,11 +243,12 @@ def _worst(rows: Sequence[Row]) -> str:
 
 
 def _draw_densities(tables: Tables) -> Figure:
-    from experiments.figures.style import COLUMN, INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import COLUMN, PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above, panel_letters
 
     names = list(dict.fromkeys(row["family"] for row in tables["curves"]))
     figure = new_figure(PAGE if len(names) > 1 else COLUMN, 2.7)
-    panels = figure.subplots(1, len(names), squeeze=False)[0]
+    panels = subplots(figure, 1, len(names), squeeze=False)[0]
     colors = dict(zip(applications(), ("#0072B2", "#009E73", "#D55E00", "#CC79A7"), strict=True))
     for axes, name in zip(panels, names, strict=True):
         for application, color in colors.items():

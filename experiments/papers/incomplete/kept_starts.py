@@ -1,10 +1,9 @@
 """Scheduler that plans windows of jobs and keeps the planned start times even if nodes become free earlier.
 
-[S] simulates its week with ScheduleFlow. Whenever no planned reservation is left, its scheduler plans a batch of
-waiting jobs by their requests, the longest first. A reservation starts at its planned time, even if its node is free
-earlier. Gaps in a window, including those that early completions leave, are filled with waiting jobs that fit with
-their whole request. Source: the published ScheduleFlow (github.com/anagainaru/ScheduleFlow), here for jobs of one node
-each.
+[S] simulates its week with ScheduleFlow. When no planned reservation is left, its scheduler plans a batch of waiting
+jobs by their requests, the longest first. A reservation starts at its planned time, even if its node is free earlier.
+Gaps in a window, including those after early completions, are filled with waiting jobs whose whole requests fit.
+Source: the published ScheduleFlow (github.com/anagainaru/ScheduleFlow), here for jobs of one node each.
 """
 
 from __future__ import annotations
@@ -58,11 +57,11 @@ def replay_windows(
     Parameters
     ----------
     submits
-        Submit of each job, shape (jobs,).
+        Submit time of each job, shape (jobs,).
     jobs
-        The series of each, in the same unit.
+        Series of reservations of each job, in the same unit.
     nodes
-        Nodes of the machine.
+        Number of nodes of the machine.
     batch
         Number of waiting jobs planned together, in the order of their submission.
 
@@ -95,7 +94,7 @@ class _Machine:
         self._nodes: list[list[_Place]] = [[] for _ in range(nodes)]
         self._planned = 0
         self._queue: list[_Waiting] = []
-        # Time, class, job, step, node: ends before submissions, then in the order of the jobs.
+        # Time, class, job, step, node: at equal times, ends are before submissions, then events are ordered by job.
         self._events = [(submit, _SUBMISSION, job, 0, 0) for job, submit in enumerate(submits)]
         heapq.heapify(self._events)
 
@@ -126,7 +125,7 @@ class _Machine:
             self._fill_from_queue(now)
 
     def _plan_window(self, now: float) -> None:
-        """Plan a batch, each job as early as possible, then add the next batch where it fits."""
+        """Plan a batch, each job as early as possible, and add jobs of the next batch that fit."""
         free = [(now, node) for node in range(len(self._nodes))]
         for waiting in self._first():
             start, node = free[0]
@@ -144,7 +143,7 @@ class _Machine:
             self._queue.remove(waiting)
 
     def _fill(self, candidates: Sequence[_Waiting], now: float) -> list[_Waiting]:
-        """Put candidates into the gaps of the window, each into the first one that has room for its request."""
+        """Place candidates in the gaps of the window, each in the first gap with room for its request."""
         placed: list[_Waiting] = []
         gaps = self._gaps(now)
         for waiting in candidates:

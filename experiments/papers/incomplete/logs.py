@@ -1,8 +1,8 @@
 """Run logs of the applications of [S] section VI: generated logs with sessions of similar runs, and measured logs.
 
 The logs of the Vanderbilt laboratory are not public. The generated logs have the numbers of runs of figure 6,
-distributions that match the descriptions in [S], and consecutive runs that resemble each other, which figure 7 is
-about. All times are hours.
+distributions that match the descriptions in [S], and similar consecutive runs, which are the subject of figure 7. All
+times are in hours.
 """
 
 from __future__ import annotations
@@ -37,29 +37,29 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
-#: Hours of the year that the logs cover.
+#: Length of the year that the logs cover [h].
 _YEAR = 8760.0
 _SECONDS = 3600.0
 
 
 @dataclass(frozen=True)
 class LoggedApplication:
-    """An application, and the dependence between its runs.
+    """An application, with a model of the dependence between its runs.
 
     Attributes
     ----------
     name, title
-        In tables, and in figures.
+        Name in tables, and title in figures.
     distribution
-        Distribution of its runtime [h].
+        Distribution of the runtime [h].
     runs
-        In a year.
+        Number of runs in a year.
     session
-        Mean number of runs of a session: a study submits its images in sequence.
+        Mean number of runs of a session; a session is a study that submits its images in sequence.
     likeness
-        Part of the variance of a run (on the normal scale) that is common to its session, within [0, 1].
+        Share of the variance of a run (on the normal scale) that is common to its session, in [0, 1].
     drift
-        Correlation of one session with the next, within [0, 1).
+        Correlation between consecutive sessions, in [0, 1).
     """
 
     name: str
@@ -73,7 +73,7 @@ class LoggedApplication:
 
 @dataclass(frozen=True, eq=False)
 class RunLog:
-    """Runs of one application, in the order in which they were made.
+    """Runs of one application, in chronological order.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class RunLog:
     interarrival
         Mean time between two submissions [h]; None: unknown.
     distribution
-        Distribution of the runtimes [h]; None for measured ones.
+        Distribution of the runtimes [h]; None for measured runtimes.
     """
 
     name: str
@@ -107,11 +107,11 @@ def list_applications() -> Mapping[str, LoggedApplication]:
 
     Notes
     -----
-    What is known: the numbers of runs; that functional QA has one behaviour and deep brain segmentation several (figure
-    1); that the time of the surface modelling varies by orders of magnitude (figure 2); that the whole brain
-    segmentation takes 3 to 78 h and changes dramatically. The distribution of the connectivity analysis is that of
-    Table 3, that of the orbital anatomy that of figure 1 of "Reservation and Checkpointing Strategies for Stochastic
-    Jobs". The rest, sessions above all, is a choice.
+    Known are the numbers of runs; that functional QA has one behaviour and deep brain segmentation several (figure 1);
+    that the time of the surface modelling varies by orders of magnitude (figure 2); and that the whole brain
+    segmentation takes 3 to 78 h and changes dramatically. The distributions of the connectivity analysis (Table 3) and
+    of the orbital anatomy (figure 1) are those of "Reservation and Checkpointing Strategies for Stochastic Jobs". All
+    other properties, in particular those of sessions, are choices.
     """
     modes = [lognormal_from_moments(8.0, 3.0), lognormal_from_moments(22.0, 6.0), lognormal_from_moments(50.0, 10.0)]
     whole = truncate(mixture(modes, [4, 3, 3], "three modes"), 3.0, 78.0)
@@ -140,7 +140,7 @@ def _deep_brain() -> Distribution:
 
 
 def _surface() -> Distribution:
-    """The runtime distribution of figure 2, marginalised over the sizes."""
+    """Runtime distribution of figure 2, averaged over the sizes."""
     quick, size = _log_moments(4.0, 1.0), _log_moments(15.0, 5.0)
     distributions = []
     for mean, std in ((1.0, 0.3), (4.0, 2.0)):
@@ -151,7 +151,7 @@ def _surface() -> Distribution:
 
 
 def _log_moments(mean: float, std: float) -> tuple[float, float]:
-    """Mean and variance of the logarithm of a lognormal time of that mean and deviation."""
+    """Mean and variance of the logarithm of a lognormal time with a given mean and standard deviation."""
     variance = math.log1p((std / mean) ** 2)
     return math.log(mean) - variance / 2.0, variance
 
@@ -164,20 +164,21 @@ def generate_log(name: str, seed: int, runs: int | None = None) -> RunLog:
     name
         Name of the application.
     seed
-        >= 0; the same seed makes the same log.
+        Seed of the log, >= 0.
     runs
-        Number of runs, >= 2; by default as printed in [S].
+        Number of runs, >= 2; None: as printed in [S].
 
     Returns
     -------
     RunLog
-        With its distribution, and with the mean time between two of that number of submissions in a year.
+        The log, with its distribution and the mean time between submissions for this number of runs in a year.
 
     Notes
     -----
-    The runtimes are an independent sample of the distribution: sessions only arrange it, so that they change neither
-    the distribution nor the optimum. A run has the rank of sqrt(likeness) s + sqrt(1 - likeness) e, a Gaussian copula,
-    where e is its own and s, that of its session, follows that of the session before (AR(1)).
+    The runtimes are an independent sample of the distribution. Sessions determine only their order, so that they do not
+    change the distribution or the optimum. The rank of a run is that of sqrt(likeness) s + sqrt(1 - likeness) e (a
+    Gaussian copula), where e is independent for each run, and s is common to a session and follows an AR(1) process
+    over sessions.
 
     Raises
     ------
@@ -205,7 +206,7 @@ def generate_log(name: str, seed: int, runs: int | None = None) -> RunLog:
 
 
 def _latent(application: LoggedApplication, number: int, rng: np.random.Generator) -> Floats:
-    """A normal number for each run, correlated within sessions."""
+    """A normally distributed number for each run, correlated within and between sessions."""
     lengths = rng.geometric(1.0 / application.session, number)
     session = np.repeat(np.arange(number), lengths)[:number]
     fresh = rng.standard_normal(int(session[-1]) + 1)
@@ -220,7 +221,7 @@ def _latent(application: LoggedApplication, number: int, rng: np.random.Generato
 
 
 def read_logs(path: str) -> dict[str, RunLog]:
-    """Read measured walltimes: a log for each dataset and one for all together, by name.
+    """Read measured walltimes: a log for each dataset and one for all datasets together, by name.
 
     Parameters
     ----------
@@ -230,7 +231,7 @@ def read_logs(path: str) -> dict[str, RunLog]:
     Raises
     ------
     TraceError, ParameterError
-        If the file cannot be read, or a run took no time.
+        If the file cannot be read, or a walltime is 0.
     """
     found = read_slant_makespans(path)
     if not found.walltimes.min() > 0:
@@ -244,24 +245,24 @@ def read_logs(path: str) -> dict[str, RunLog]:
 
 
 def likeness(times: npt.ArrayLike, lags: int, draws: int, rng: np.random.Generator) -> list[dict[str, float]]:
-    """Rank correlation of each run with the one ``lag`` runs later, and its distribution under shuffling.
+    """Rank correlation between runs at a distance of ``lag`` runs, and its distribution for shuffled logs.
 
     Parameters
     ----------
     times
-        Runtimes in their order, shape (n,).
+        Runtimes in order, shape (n,).
     lags
-        Largest lag, fewer than the number of runs.
+        Largest lag, less than the number of runs.
     draws
         Number of shuffled logs.
     rng
-        Random generator of the shuffles.
+        Generator of the shuffles.
 
     Returns
     -------
     list of dict
-        A row for each lag: lag, correlation (Spearman's), low and high (between which 95 % of the shuffled logs lie),
-        and chance: the part of the logs, shuffled ones and this one, with a correlation at least as large.
+        A row for each lag: lag, correlation (Spearman's), low and high (the range of 95 % of the shuffled logs), and
+        chance: the share of the logs, including this one, with a correlation at least as large.
 
     Examples
     --------

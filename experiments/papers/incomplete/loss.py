@@ -26,15 +26,15 @@ __all__ = ["CHOICES", "EXPERIMENTS", "PUBLISHED", "Summary", "summaries"]
 _FIGURE_4 = ("normal", "wide", "exponential")
 _FIGURE_5 = ("two-mode",)
 
-#: Optimal costs [h] of our reference, because the paper prints none.
+#: Optimal costs of the reference of this project [h], because the paper does not print them.
 _OPTIMA = {"normal": 11.9374, "wide": 14.956, "exponential": 4.830}
-#: Losses of our reference on the truncated normal distribution, by estimator and number of samples.
+#: Losses of this reference for the truncated normal distribution, by estimator and number of samples.
 _RESULTS = {
     "discrete": {10: 0.103, 60: 0.03, 110: 0.016, 510: 0.005},
     "usual": {10: 0.047, 60: 0.015, 110: 0.0045, 510: 0.0006},
 }
 _REFERENCE = reference("computed without the planner and the fits")
-#: Relative margin of a loss of the reference, beyond the rounding of its last digit.
+#: Relative margin of a loss of the reference, in addition to the rounding of its last digit.
 _MARGIN = 0.25
 #: Bounds of "very close to optimal" and of "hard to get below".
 _CLOSE = 0.01
@@ -78,7 +78,7 @@ Summaries = Mapping[tuple[str, str, int], Summary]
 
 
 def summaries(rows: Sequence[Row]) -> dict[tuple[str, str, int], Summary]:
-    """Losses by application, estimator and number of samples, in the order of the rows; :data:`PUBLISHED` added."""
+    """Summaries by application, estimator and number of samples, in the order of the rows, with :data:`PUBLISHED`."""
     groups: dict[tuple[str, str, int], list[float]] = {}
     failed: dict[tuple[str, str, int], int] = {}
     best: dict[tuple[str, int, int], float] = {}
@@ -108,7 +108,7 @@ def _loss_text(found: Summaries, application: str, size: int) -> str:
 
 
 def _below(tables: Tables, application: str, size: int, bound: float, source: Source) -> list[Verdict]:
-    """Judge whether the published series, and an estimator that uses samples alone, lose at most a bound."""
+    """Judge whether the loss of the published series, and of an estimator from samples alone, is at most a bound."""
     title, printed = applications()[application].title, f"{100 * bound:.0f} %"
     remarks = {
         PUBLISHED: "judged by the published series, which knows the true law; the next line is what a user gets",
@@ -133,7 +133,7 @@ def _below(tables: Tables, application: str, size: int, bound: float, source: So
 
 
 def _dominates(tables: Tables, application: str) -> Verdict:
-    """Judge whether continuous distributions lose less than the discrete one, for every number of samples."""
+    """Judge whether continuous distributions have lower losses than the discrete one, for every number of samples."""
     draws = Draws(tables[""])
     names = ("polynomial", "usual", PUBLISHED)
     sizes = draws.sizes(application)
@@ -166,7 +166,7 @@ def _optimum(rows: Sequence[Row], application: str) -> Verdict:
 
 
 def _results(tables: Tables, estimator: str) -> Verdict:
-    """Judge whether the mean losses equal those of the reference, for each number of samples."""
+    """Judge whether the mean losses are equal to those of the reference, for each number of samples."""
     draws = Draws(tables[""])
     losses = {n: draws.mean("normal", estimator, n) for n in _RESULTS[estimator]}
     found = {n: item for n, item in losses.items() if item is not None}

@@ -26,29 +26,28 @@ from workloads.ground.streams import stream
 
 __all__ = ["SAMPLINGS", "Logs", "fit_plan", "measure_logs", "optimal_plan", "select_logs"]
 
-#: Ways to take past runs from a log.
+#: Methods of selecting past runs from a log.
 SAMPLINGS = ("consecutive", "random")
 
 
 @dataclass(frozen=True)
 class Logs:
-    """What is measured.
+    """Settings of a measurement.
 
     Attributes
     ----------
     makespans
-        A CSV file of measured walltimes (:func:`experiments.papers.incomplete.logs.read_logs`); empty: generated
-        logs.
+        CSV file of measured walltimes (:func:`experiments.papers.incomplete.logs.read_logs`); empty: generated logs.
     applications
         Applications of the generated logs.
     runs
-        Number of runs of a generated log; 0: as many as [S] prints.
+        Number of runs of a generated log; 0: the number printed in [S].
     sizes
-        Numbers of samples; larger ones than the runs of a log are skipped.
+        Numbers of samples; numbers above the number of runs of a log are skipped.
     repetitions
-        Draws of the samples.
+        Number of draws of the samples.
     chosen_repetitions
-        Number of draws in which the distribution is also chosen by cross-validation, which takes several seconds.
+        Number of draws in which the distribution is also chosen by cross-validation, which takes several seconds each.
     families
         Parametric families to try.
     degree
@@ -56,9 +55,9 @@ class Logs:
     cells
         Number of cells of the equal-time grid.
     ends
-        Where strategies end: ``"samples"``, at the largest sample, a continuous one a mean spacing later, and 1.5 times
-        longer for runs that outlive that (section VI-A); or ``"bound"``, at the longest run of the log, which the user
-        is then supposed to know (section III, and the published code).
+        End of strategies. ``"samples"``: the largest sample (plus a mean spacing for continuous strategies), and 1.5
+        times longer reservations for runs beyond it (section VI-A). ``"bound"``: the longest run of the log, which the
+        user is then assumed to know (section III, and the published code).
     lags, shufflings
         Parameters of the test of consecutive runs (figure 7).
     """
@@ -91,7 +90,7 @@ class _Task:
 
 
 def select_logs(setting: Logs, seed: int) -> Mapping[str, RunLog]:
-    """Select logs by name, from the file or generated."""
+    """Logs by name, from the file or generated."""
     return _logs(setting.makespans, setting.applications, setting.runs, seed)
 
 
@@ -104,13 +103,13 @@ def _logs(makespans: str, applications: tuple[str, ...], runs: int, seed: int) -
 
 
 def optimal_plan(log: RunLog) -> ReservationPlan:
-    """The best strategy given the whole log: the discrete algorithm on all runs."""
+    """The best strategy for the whole log: the discrete algorithm on all runs."""
     longest = float(log.times.max())
     return ReservationPlan(best_strategy(from_samples(log.times), longest, 1), False, COSTS)
 
 
 def fit_plan(distribution: Distribution, samples: Samples, cells: int) -> ReservationPlan:
-    """The best strategy for a fitted distribution; it ends with the distribution, at most at ``samples.upper``."""
+    """The best strategy for a fitted distribution; it ends at the end of the support, at most at ``samples.upper``."""
     return ReservationPlan(best_strategy(distribution, min(distribution.upper, samples.upper), cells), False, COSTS)
 
 
@@ -123,7 +122,7 @@ def _draw_past(log: RunLog, task: _Task) -> npt.NDArray[np.float64]:
 
 
 def _estimates(task: _Task, raw: npt.NDArray[np.float64], bound: float | None) -> Iterator[tuple[str, Fit]]:
-    """Every estimator and its fit; ``nearest`` is the polynomial or the usual distribution, by the error of its CDF."""
+    """Name and fit of every estimator; ``nearest`` is the polynomial or the usual distribution, by error of the CDF."""
     setting = task.setting
     samples = Samples.of(raw, bound)
     yield "discrete", fit_discrete(samples)
@@ -190,7 +189,7 @@ def measure_logs(setting: Logs, samplings: Sequence[str], seed: int, resources: 
     Parameters
     ----------
     setting
-        What is measured.
+        Settings of the measurement.
     samplings
         Names in :data:`SAMPLINGS`.
     seed
@@ -203,13 +202,13 @@ def measure_logs(setting: Logs, samplings: Sequence[str], seed: int, resources: 
     list of dict
         A row for each estimate: application, sampling, optimum_h and cost_h (means over all runs of the log), samples,
         repetition, estimator, fit, error (RMS of the CDF at the samples), reservations, outlived (runs beyond the last
-        reservation), loss (cost above the optimum, as a ratio). The last six are None where no distribution could be
+        reservation), loss (relative excess cost over the optimum). The last six are None if no distribution could be
         fitted.
 
     Raises
     ------
     ParameterError
-        If a size or number is not legal, or no log has as many runs as the least size.
+        If a size or number is not legal, or a log has fewer runs than the smallest size.
     """
     for name in ("repetitions", "cells", "degree"):
         if getattr(setting, name) < 1:
@@ -222,7 +221,7 @@ def measure_logs(setting: Logs, samplings: Sequence[str], seed: int, resources: 
     for log in logs.values():
         if len(log) < min(setting.sizes):
             raise ParameterError("sizes", f"one of at most {len(log)}, the runs of {log.title}", setting.sizes)
-    # A task contains only what it depends on, so that larger settings can reuse its stored rows.
+    # A task contains only its own settings, so that measurements with other sizes can reuse its stored rows.
     own = replace(setting, sizes=(), repetitions=0, chosen_repetitions=0)
     tasks = [
         _Task(name, sampling, size, repetition, seed, own, repetition < setting.chosen_repetitions)

@@ -1,8 +1,8 @@
-"""A generated week of submissions of six applications, and the strategies of [S] section VI-A that serve it.
+"""A generated week of submissions of six applications, and the strategies of [S] section VI-A for it.
 
-The logs of the paper are not public. A week is a slice of a generated log (:mod:`experiments.papers.incomplete.logs`),
-submitted as a Poisson process. The paper prints neither the number of nodes of the machine nor those of a job; the
-machine is sized for a given load.
+The logs of the paper are not public. A week is a part of a generated log (:mod:`experiments.papers.incomplete.logs`),
+submitted as a Poisson process. The paper does not print the number of nodes of the machine or of a job; the size of the
+machine follows from a given load.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ UTILIZATION, STRETCH, RESPONSE, WHOLE, RESERVED = WEEK_METRICS.values()
 WEEK = 168.0
 _YEAR = 8760.0
 _HOUR = 3600.0
-#: Number of last runs that MASI averages (section II); like all strategies it extends by a factor of 1.5 (VI-A).
+#: Number of last runs that MASI averages (section II), and extension factor of all strategies (VI-A).
 _LAST, _FACTOR = 10, 1.5
 
 
@@ -60,11 +60,11 @@ class Week:
     applications
         Application of each job, shape (jobs,).
     submits, runtimes
-        Submit and runtime of each job, shape (jobs,) [h].
+        Submit time and runtime of each job, shape (jobs,) [h].
     past
         All earlier runs of each application, in order [h].
     drawn
-        Random samples of these, by application and number [h].
+        Random samples of the earlier runs, by application and number of samples [h].
     """
 
     applications: tuple[str, ...]
@@ -84,18 +84,18 @@ def draw_week(
     names
         Names of applications in :func:`experiments.papers.incomplete.logs.list_applications`.
     samples
-        Numbers of random previous runs; at least as many runs precede the week.
+        Numbers of random previous runs; at least as many runs must precede the week.
     seed, repetition
         Seed and repetition, which determine the week. Each repetition has separate logs.
     runs
-        Runs per year of applications that deviate from the printed number.
+        Number of runs per year for applications for which it is not the printed number.
 
     Raises
     ------
     UnknownNameError
         If there is no such application.
     ParameterError
-        If a log has not as many runs, or a number is less than 2.
+        If a log has too few runs, or a number is less than 2.
     """
     before = max(*samples, _LAST)
     if min(samples) < 2:
@@ -126,7 +126,7 @@ def draw_week(
 
 
 def draw_widths(jobs: int, widest: int, seed: int, repetition: int) -> npt.NDArray[np.int64]:
-    """Draw the nodes of each job: 1, 2, 4, ... up to ``widest`` with equal probability; shape (jobs,)."""
+    """Draw the number of nodes of each job: 1, 2, 4, ... up to ``widest`` with equal probability; shape (jobs,)."""
     rng = stream(seed, "incomplete", "week", "widths", widest, repetition)
     return np.asarray(2 ** rng.integers(0, widest.bit_length(), jobs), dtype=np.int64)
 
@@ -134,16 +134,16 @@ def draw_widths(jobs: int, widest: int, seed: int, repetition: int) -> npt.NDArr
 def make_plans(
     week: Week, samples: Sequence[int], families: Sequence[str], cells: int, *, doubled: bool = False
 ) -> dict[str, dict[str, Any]]:
-    """Make the strategies: by name, a plan for each application [s].
+    """Make a plan for each strategy and application [s].
 
     Parameters
     ----------
     week
-        The week with its known runs.
+        Week with its known runs.
     samples
         Numbers of random previous runs.
     families
-        Usual distributions that are tried.
+        Usual distributions to try.
     cells
         Number of cells of the equal-time grid.
     doubled
@@ -175,7 +175,7 @@ def make_plans(
 
 
 def _continuous(runs: npt.NDArray[np.float64], families: Sequence[str], cells: int) -> ReservationPlan:
-    """Plan from the nearer one of the polynomial and the parametric fit, or from the runs if neither fits."""
+    """Plan from the nearer of polynomial and parametric fit, or from the runs if both fits are refused."""
     samples = Samples.of(runs)
     fits = [fit for fit in (fit_polynomial(samples, 10), fit_usual(samples, families)[0]) if fit.reason_refused is None]
     fit = min(fits, key=lambda fit: fit.error) if fits else fit_discrete(samples)
@@ -191,11 +191,11 @@ def run_week(
     Parameters
     ----------
     week
-        The jobs.
+        Jobs of the week.
     plans
-        By application [s]; empty: requests of the known runtimes.
+        Plan of each application [s]; empty: jobs request their true runtimes.
     nodes
-        Size of each job, shape (jobs,).
+        Number of nodes of each job, shape (jobs,).
     machine
         Number of nodes of the machine.
 
@@ -204,8 +204,8 @@ def run_week(
     dict
         utilization (walltimes times nodes over the machine's time until all are done), stretch (response time over
         walltime, mean over the jobs), response_h (mean), all_done_h (from the first submission to the last completion),
-        reserved_ratio (node-hours in reservations as they were asked for, over those of the walltimes),
-        execution_stretch (time in reservations over walltime, mean), reservations (a job).
+        reserved_ratio (requested node-hours over those of the walltimes), execution_stretch (used time over walltime,
+        mean), reservations (per job).
     """
     rows = list(zip(week.applications, week.submits.tolist(), week.runtimes.tolist(), nodes.tolist(), strict=True))
     given = dict(plans) or {

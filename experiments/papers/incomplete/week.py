@@ -1,4 +1,4 @@
-"""Experiment for figure 8 of [S]: a week of six applications with strategies that know only a few past runs."""
+"""Experiment for figure 8 of [S]: a week of six applications with strategies from only a few past runs."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ _WHY = "the logs, the machine and the widths of jobs are not public; generated l
 
 @dataclass(frozen=True)
 class WeekParameters:
-    """Fig. 8.
+    """Parameters of Fig. 8.
 
     Attributes
     ----------
     applications
         Names of :func:`experiments.papers.incomplete.logs.list_applications`.
     samples
-        Numbers of random previous runs that distributions are fitted to.
+        Numbers of random previous runs for fitting distributions.
     loads
-        Offered loads of the week, which determine the size of the machine. The first one is judged; the others show the
-        sensitivity.
+        Offered loads of the week, which determine the size of the machine. The first load is judged; the others show
+        the sensitivity.
     widest
-        Largest numbers of nodes of a job; jobs take 1, 2, 4, ... nodes with equal probability. The first one is judged;
-        the applications of this laboratory take one node.
+        Largest numbers of nodes of a job; jobs need 1, 2, 4, ... nodes with equal probability. The first number is
+        judged; the applications of this laboratory need one node.
     repetitions
-        Number of weeks, each from separate logs, two or more.
+        Number of weeks, two or more, each from separate logs.
     families
         Parametric families to try.
     cells
@@ -87,7 +87,7 @@ def _measure(parameters: WeekParameters, seed: int, resources: Resources) -> Tab
     for name, least in (("repetitions", 2), ("cells", 1)):
         if getattr(parameters, name) < least:
             raise ParameterError(name, f"a whole number of at least {least}", getattr(parameters, name))
-    # Report errors in the parameters before the first week.
+    # A trial draw reports errors in the parameters before the first week.
     draw_week(parameters.applications, parameters.samples, seed, 0)
     for name in parameters.families:
         if name not in USUAL:
@@ -101,7 +101,7 @@ def _measure(parameters: WeekParameters, seed: int, resources: Resources) -> Tab
 def _task_rows(task: _Task) -> list[dict[str, Any]]:
     setting = task.parameters
     week = draw_week(setting.applications, setting.samples, task.seed, task.repetition)
-    # Without plans a job requests its runtime.
+    # Jobs without plans request their true runtimes.
     plans: dict[str, Any] = {**make_plans(week, setting.samples, setting.families, setting.cells), "omniscient": {}}
     rows = []
     for load, widest in itertools.product(setting.loads, setting.widest):
@@ -126,7 +126,7 @@ class _Case:
     def change(self, metric: Metric, strategy: str, base: str) -> Interval:
         """Relative change of a metric from one strategy to another, over the weeks.
 
-        The geometric mean is used, because the large ratios of overloaded weeks would dominate an arithmetic mean.
+        The mean is geometric, because the large ratios of overloaded weeks would dominate an arithmetic mean.
         """
         own, other = (in_order(self.rows, metric.name, strategy=name) for name in (strategy, base))
         return geometric_ratio(own, other)
@@ -139,7 +139,7 @@ def _cases(rows: Sequence[Row]) -> list[_Case]:
 
 @dataclass(frozen=True)
 class _Claim:
-    """A statement of section VI-A on the change from HPC to the strategy from ``samples`` runs."""
+    """A statement of section VI-A on the change from HPC to the strategy that is made from ``samples`` runs."""
 
     claim: str
     printed: str
@@ -202,8 +202,9 @@ _BLUES = ("#9CC9E8", "#4A97C9", "#0072B2", "#00456B")
 
 
 def _draw(tables: Tables) -> Figure:
+    from experiments.figures.canvas import PAGE, new_figure, subplots
     from experiments.figures.study.intervals import draw_bars
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
     names = [name for name in dict.fromkeys(str(row["strategy"]) for row in rows) if not name.startswith("hpc ")]
@@ -223,7 +224,7 @@ def _draw(tables: Tables) -> Figure:
         WHOLE: "all done (h)",
     }
     figure = new_figure(PAGE, 0.5 + 1.6 * len(metrics))
-    panels = figure.subplots(len(metrics), len(widths), squeeze=False, sharey="row")
+    panels = subplots(figure, len(metrics), len(widths), squeeze=False, sharey="row")
     for line, (metric, label) in zip(panels, metrics.items(), strict=True):
         for axes, widest in zip(line, widths, strict=True):
             series = {
@@ -233,7 +234,7 @@ def _draw(tables: Tables) -> Figure:
             shown = {titles.get(name, name): color for name, color in colors.items()}
             draw_bars(axes, [f"load {load:g}" for load in loads], series, shown, scale=metric.scale)
             if metric is STRETCH:
-                # From 1, which no stretch is below, to MASI's.
+                # The axis is from 1, the smallest stretch, to the stretch of MASI.
                 axes.set_yscale("log")
                 axes.set_ylim(bottom=1.0)
                 axes.minorticks_off()

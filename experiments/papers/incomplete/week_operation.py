@@ -1,7 +1,7 @@
 """Alternative readings of ambiguous sentences in [S] section VI-A, and the simulation of a week under each of them.
 
-Every application of the laboratory takes one node. First come, first served is therefore the same as EASY, and the
-backfilling rule needs no reading.
+Every application of the laboratory needs one node. First come, first served and EASY therefore give the same schedule,
+and there are no readings of the backfilling rule.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from policies.planning.plan_progress import Schedule
 __all__ = ["PRINTED", "WeekMeasure", "WeekOperation", "measures", "operations", "replay_week"]
 
 _HOUR = 3600.0
-#: Runs of the whole brain segmentation in a year: figure 6 prints the number of the functional QA a second time.
+#: Printed number of runs of the whole brain segmentation in a year; figure 6 also prints it for the functional QA.
 PRINTED = 17416
 _BASES = {
     "hpc": "",
@@ -34,21 +34,21 @@ _BASES = {
 
 @dataclass(frozen=True, order=True)
 class WeekOperation:
-    """A reading of how the machine is operated and what arrives.
+    """A reading of the operation of the machine and of the submissions.
 
     Attributes
     ----------
     release
-        A job gives its node back at its ``completion``, its reservation holds it until the ``walltime`` (section III-A:
-        "alpha = 1 and beta = gamma = 0", the cost is what was reserved), or planned starts are kept in ``windows``
+        Release of a node: at the ``completion`` of the job; at the end of the ``walltime`` of its reservation (section
+        III-A: "alpha = 1 and beta = gamma = 0", the cost is the reserved time); or planned starts in ``windows``
         (ScheduleFlow, :mod:`.kept_starts`).
     requeue
-        "A second reservation of size t2 > t1 is performed" (section III-A): at the ``end`` of the queue, or at its
-        ``front``.
+        Position of the next reservation, "a second reservation of size t2 > t1 is performed" (section III-A): the
+        ``end`` of the queue, or its ``front``.
     runs
-        Runs of the whole brain segmentation in a year.
+        Number of runs of the whole brain segmentation in a year.
     load
-        Offered load; the size of the machine is not printed.
+        Offered load, because the size of the machine is not printed.
     """
 
     release: Literal["completion", "walltime", "windows"] = "completion"
@@ -79,18 +79,19 @@ class WeekOperation:
 
 @dataclass(frozen=True, order=True)
 class WeekMeasure:
-    """A reading of the comparison, utilisation and makespan in [S].
+    """A reading of the comparison, the utilisation and the makespan in [S].
 
     Attributes
     ----------
     base
-        Strategy that the continuous one replaces: ``hpc`` (the longest of all previous runs), ``hpc same`` (of
-        the runs that it knows, too), ``masi`` (1.5 times longer after a failure), ``masi 2`` ("doubling it", section
+        Strategy with which the continuous one is compared: ``hpc`` (the longest of all previous runs), ``hpc same``
+        (the longest of the same runs), ``masi`` (1.5 times longer after a failure), ``masi 2`` ("doubling it", section
         II).
     utilization
-        Work over the time of the machine until all is ``done``, or over what reservations ``occupied``.
+        Work over the time of the machine until all jobs are ``done``, or over the time that reservations ``occupied``.
     makespan
-        "Average job makespan": the ``response`` time, as in the list of metrics, or the time until ``all`` is done.
+        "Average job makespan": the ``response`` time, as in the list of metrics, or the time until ``all`` jobs are
+        done.
     """
 
     base: str = "hpc"
@@ -113,7 +114,7 @@ class WeekMeasure:
 
 
 def operations(runs: Sequence[int], loads: Sequence[float]) -> list[WeekOperation]:
-    """All operations; windows have a queue of their own."""
+    """All operations; windows have no variants of requeueing, because they manage the queue themselves."""
     queues = [WeekOperation(release, requeue) for release, requeue in itertools.product(RELEASES, REQUEUES)]
     queues.append(WeekOperation("windows"))
     return [
@@ -138,20 +139,20 @@ def replay_week(
     Parameters
     ----------
     week
-        The jobs; each takes one node.
+        Jobs of the week; each needs one node.
     plans
-        By application [s].
+        Plan of each application [s].
     machine
         Number of nodes of the machine.
     operation
-        The reading.
+        Reading of the operation.
 
     Returns
     -------
     dict
-        utilization and occupied_utilization (walltimes over the machine's time until all are done, and over the time
-        that reservations occupied), stretch, response_h (means), all_done_h (from the first submission to the last
-        completion).
+        utilization and occupied_utilization (walltimes over the machine's time until all jobs are done, and over the
+        time that reservations occupied), stretch and response_h (means), all_done_h (from the first submission to the
+        last completion).
     """
     schedules = {name: Schedule(plan) for name, plan in plans.items()}
     submits, runtimes = _HOUR * week.submits, _HOUR * week.runtimes

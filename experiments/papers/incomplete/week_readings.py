@@ -1,7 +1,7 @@
 """Experiment that searches for the reading of [S] section VI-A that reproduces the printed changes.
 
-All combinations of the readings of its ambiguous sentences are simulated. The first weeks choose the reading nearest to
-the printed numbers; separate weeks judge it.
+All combinations of readings of its ambiguous sentences are simulated. The first weeks serve to choose the reading
+nearest to the printed numbers; separate weeks serve to judge it.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ class WeekReadings:
     runs
         Numbers of runs of the whole brain segmentation in a year: as printed, and the median of the other four.
     loads
-        Work of the week over the time of the machine in a week.
+        Offered loads: work of the week over the time of the machine in a week.
     choosing
-        Number of weeks that choose a reading, two or more.
+        Number of weeks for the choice of a reading, two or more.
     repetitions
-        Number of weeks that judge it, two or more.
+        Number of weeks for judging it, two or more.
     families
         Parametric families to try.
     cells
@@ -99,10 +99,10 @@ def _measure(parameters: WeekReadings, seed: int, resources: Resources) -> Table
     if not parameters.runs or not parameters.loads or min(parameters.loads) <= 0:
         raise ParameterError("runs and loads", "one or more, loads above 0", (parameters.runs, parameters.loads))
     for runs in parameters.runs:
-        # Report errors in the parameters before the first week.
+        # A trial draw reports errors in the parameters before the first week.
         draw_week(parameters.applications, (LITTLE, MORE), seed, 0, {_BRAIN: runs})
     own = replace(parameters, choosing=0, repetitions=0)
-    # Judging weeks follow the choosing ones, so they are disjoint.
+    # Weeks for judging follow those for choosing, so that they are disjoint.
     stages = [CHOICE] * parameters.choosing + [JUDGEMENT] * parameters.repetitions
     tasks = [_Task(own, seed, stage, week, runs) for week, stage in enumerate(stages) for runs in parameters.runs]
     rows = list(collect_rows(_task_rows, tasks, resources))
@@ -166,7 +166,7 @@ def _judge_changes(operation: WeekOperation, measure: WeekMeasure, best: Changes
 
 
 def _other_makespan(rows: Sequence[Row], operation: WeekOperation, measure: WeekMeasure) -> list[Verdict]:
-    """Judge the makespan in its other sense under the nearest reading."""
+    """Judge the other meaning of makespan under the nearest reading."""
     other = replace(measure, makespan="all" if measure.makespan == "response" else "response")
     found = measure_changes(rows_under(rows, JUDGEMENT, operation), other).makespan
     words = "makespan of the week" if other.makespan == "all" else "average response time"
@@ -219,13 +219,14 @@ def _rises(rows: Sequence[Row], measure: WeekMeasure, name: str) -> Verdict:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.style import INK, PAGE, dress, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, panel_letters
     from experiments.papers.profiles.shared_data import mark_figure
 
     rows = tables[""]
     known = list_operations(rows)
     figure = new_figure(PAGE, 0.9 + 0.19 * len(known))
-    panels = figure.subplots(1, 3, sharey=True)
+    panels = subplots(figure, 1, 3, sharey=True)
     found = {
         operation: measure_changes(rows_under(rows, JUDGEMENT, operation), WeekMeasure(makespan="all"))
         for operation in known

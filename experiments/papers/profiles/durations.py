@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: Relative margin of a mean or deviation.
+#: Relative margin of a mean or standard deviation.
 _SAME = 0.03
-#: Lower limit of a very high correlation.
+#: Smallest very high correlation.
 _HIGH = 0.9
 #: Table 1 of [P], rows from the diagonal to the right.
 _CORRELATION = (
@@ -94,7 +94,7 @@ def _peaks(durations: np.ndarray[Any, np.dtype[np.float64]]) -> int:
     return count + int(rising and top > valley + least)
 
 
-#: Section 2.3 of [P] and its figure 8 look at durations "at the minute level".
+#: Resolution of durations [min]: section 2.3 and figure 8 of [P] describe them "at the minute level".
 _MINUTE = 1.0
 _RAW = text("2.3")
 
@@ -158,11 +158,12 @@ def _judge_table2(tables: Tables) -> Sequence[Verdict]:
 
 
 def _draw_durations(tables: Tables, *, normals: bool = False) -> Figure:
-    from experiments.figures.style import INK, PAGE, dress, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress
 
     fits = tables["fits"]
     figure = new_figure(PAGE, 3.2)
-    panels = figure.subplots(2, (len(fits) + 1) // 2).ravel()
+    panels = subplots(figure, 2, (len(fits) + 1) // 2).ravel()
     for axes, row in zip(panels, fits, strict=False):
         minutes = column(rows_where(tables[""], task=row["task"]), "duration_s") / 60
         width = max(1.0, np.ceil(np.ptp(minutes) / 20))
@@ -230,7 +231,8 @@ def _judge_correlation(tables: Tables) -> Sequence[Verdict]:
 
 
 def _draw_correlation(tables: Tables) -> Figure:
-    from experiments.figures.style import COLUMN, INK, dress, new_figure
+    from experiments.figures.canvas import COLUMN, new_figure, subplots
+    from experiments.figures.style import INK, dress
 
     tasks = max(row["with"] for row in tables[""])
     matrix = np.full((tasks, tasks), np.nan)
@@ -238,7 +240,7 @@ def _draw_correlation(tables: Tables) -> Figure:
         if row["r"] is not None:
             matrix[row["task"] - 1, row["with"] - 1] = row["r"]
     figure = new_figure(COLUMN, 2.9)
-    axes = figure.subplots()
+    axes = subplots(figure)
     axes.imshow(matrix, cmap="RdBu_r", vmin=-1, vmax=1)
     for row in tables[""]:
         if row["r"] is None:

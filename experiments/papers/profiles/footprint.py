@@ -31,7 +31,7 @@ _LINE = "#B00020"
 
 @dataclass(frozen=True)
 class Footprint(TwoMachines):
-    """Parameters; of several samples and scales the first is taken.
+    """Parameters; only the first value of ``samples`` and ``scales`` is used.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ def _footprint(machine: str, runs: TaskRuns) -> list[Row]:
 
 
 def _shares(machine: str, plan: ReservationPlan, walltime: float) -> list[Row]:
-    """Reservations that a run of a given walltime reaches, and the share of the walltime in each."""
+    """Rows of the reservations that a run of a given walltime needs, with the share of the walltime in each."""
     rows: list[Row] = []
     begin = 0.0
     for place, row in enumerate(plan.extend(walltime).rows(), 1):
@@ -119,7 +119,7 @@ def _shares(machine: str, plan: ReservationPlan, walltime: float) -> list[Row]:
     return rows
 
 
-#: Values printed for one unnamed run; here the mean over all runs is judged.
+#: Shares printed for one unnamed run; here the mean over all runs is judged.
 _FIRST = {HERE: 0.18, THERE: 0.13}
 _SECOND = 0.65
 #: Margins of the shares of the walltime, "18 %" and "around 65 %".
@@ -156,7 +156,7 @@ def _judge(tables: Tables) -> Sequence[Verdict]:
 
 
 def _parts(tables: Tables, machine: str, place: int) -> list[float]:
-    """Share of each run's walltime in a reservation; 0 if the run does not reach it."""
+    """Share of the walltime of each run in a reservation; 0 if the run does not need it."""
     rows = rows_where(tables["shares"], machine=machine)
     found = dict.fromkeys((row["run"] for row in rows), 0.0)
     found |= {row["run"]: float(row["share"]) for row in rows if row["reservation"] == place}
@@ -164,7 +164,7 @@ def _parts(tables: Tables, machine: str, place: int) -> list[float]:
 
 
 def _requests(tables: Tables) -> Verdict:
-    """Judge the memory requests: 13 or 14 GB, then 50, then a little over 10."""
+    """Judge the memory requests, which should be 13 or 14 GB, then 50, then slightly over 10."""
     asked = {
         machine: [row["memory_gb"] for row in rows_where(tables["reservations"], machine=machine)]
         for machine in (HERE, THERE)
@@ -199,10 +199,11 @@ def _draw(tables: Tables) -> Figure:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above, panel_letters
 
     figure = new_figure(PAGE, 2.6)
-    panels = figure.subplots(1, 2, sharey=True)
+    panels = subplots(figure, 1, 2, sharey=True)
     highest = max(row["peak_gb"] for row in tables[""])
     for axes, machine in zip(panels, (HERE, THERE), strict=True):
         rows = rows_where(tables[""], machine=machine)

@@ -1,7 +1,7 @@
 """Runs on the second machine of section 4.4 of the profiles paper, and the factors that transfer plans to it.
 
-The runs on the KNL machine are not public. They are derived from runs on the Haswell machine with a slowdown per phase,
-drawn from the printed ranges.
+The runs on the KNL machine are not public. They are derived from runs on the Haswell machine, with slowdowns of each
+phase drawn from the printed ranges.
 """
 
 from __future__ import annotations
@@ -48,23 +48,24 @@ class TwoMachines:
     Attributes
     ----------
     tasks
-        A CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: drawn runs.
+        CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: drawn runs.
     runs
         Number of drawn runs.
     segmentation, others
-        Ranges of the slowdowns on the other machine; see :class:`Slowdowns`.
+        Ranges of slowdowns on the other machine; see :class:`Slowdowns`.
     samples
         Sizes of the samples of past runs.
     scales
-        One or both of ``"printed"`` (1.7, the first reservation of V2 by 1.1) and ``"measured"`` on calibration runs.
+        Kinds of factors: ``"printed"`` (1.7, and 1.1 for the first reservation of V2), ``"measured"`` (on calibration
+        runs), or both.
     calibration
         Number of calibration runs on the other machine.
     tau
         Threshold of M_tau, and of the first reservation of V2.
     n
-        Values of the discretised walltime.
+        Number of values of the discretised walltime.
     granularity
-        Memory requests are multiples of this [GB].
+        Unit of memory requests [GB].
     """
 
     tasks: str = data_file("slant/slant_drd_tasks.csv")
@@ -81,19 +82,19 @@ class TwoMachines:
 
 @dataclass(frozen=True)
 class Slowdowns:
-    """Ranges of the phases' slowdown on the other machine.
+    """Ranges of the slowdown of each phase on the other machine.
 
     Attributes
     ----------
     segmentation
-        The deep-learning phase, which computes: "relatively constant".
+        Range for the deep-learning phase, which is "relatively constant".
     others
-        The phases before and after it, drawn separately: they depend on the quality of the image.
+        Range for the phases before and after it, which depend on the quality of the image and are drawn separately.
 
     Raises
     ------
     ParameterError
-        If a range is not two rising numbers > 0.
+        If a range is not two ascending numbers > 0.
     """
 
     segmentation: tuple[float, ...] = (2.3, 2.5)
@@ -123,18 +124,18 @@ class Scaling:
 
 
 def slow_runs(runs: TaskRuns, heavy: int, slowdowns: Slowdowns, rng: np.random.Generator) -> TaskRuns:
-    """Make runs of the same inputs on the other machine.
+    """Make runs with the same inputs on the other machine.
 
     Parameters
     ----------
     runs
-        On the first machine.
+        Runs on the first machine.
     heavy
-        Index of the segmentation task; the tasks before it form one phase, those after it another.
+        Index of the segmentation task; the tasks before it are one phase, the tasks after it another.
     slowdowns
         Ranges of uniform distributions.
     rng
-        Random generator of one slowdown for each run and phase.
+        Generator of the slowdowns, one for each run and phase.
 
     Returns
     -------
@@ -151,13 +152,13 @@ def slow_runs(runs: TaskRuns, heavy: int, slowdowns: Slowdowns, rng: np.random.G
 
 
 def measure_scaling(here: TaskRuns, there: TaskRuns, heavy: int) -> Scaling:
-    """Measure the factors on a few runs of the same inputs on both machines (step ii of section 4.4).
+    """Measure the factors on a few runs with the same inputs on both machines (step ii of section 4.4).
 
     Notes
     -----
-    All reservations are scaled by the average slowdown of the total time, the first one of V2 by the least slowdown of
-    the phase before the segmentation, "to guarantee that it happens" there. The expected minimum of five uniform
-    numbers in [1, 1.6] is 1.1, the printed factor.
+    The factor of all reservations is the average slowdown of the total time. The factor of the first reservation of V2
+    is the smallest slowdown of the phase before the segmentation, "to guarantee that it happens" there. The expected
+    minimum of five uniform numbers in [1, 1.6] is 1.1, the printed factor.
     """
     total = float(there.walltimes.sum() / here.walltimes.sum())
     if heavy == 0:
@@ -179,11 +180,11 @@ class Machines:
     Attributes
     ----------
     runs
-        On the first machine.
+        Runs on the first machine.
     heavy
-        Index of the segmentation, the task with the most memory.
+        Index of the segmentation, the task with the largest memory.
     device
-        Checkpoint device, on either machine (section 4.2.1).
+        Checkpoint device, the same on both machines (section 4.2.1).
     """
 
     def __init__(self, parameters: TwoMachines, seed: int) -> None:
@@ -193,7 +194,7 @@ class Machines:
             raise ParameterError("samples", "numbers of past runs, 2 or more", parameters.samples)
         for scale in parameters.scales:
             if scale not in _SCALES:
-                raise UnknownNameError("way to scale", scale, _SCALES)
+                raise UnknownNameError("kind of factors", scale, _SCALES)
         self.parameters, self.seed = parameters, seed
         self.runs = task_runs(parameters.tasks, parameters.runs, seed)
         self.heavy = int(self.runs.peaks.mean(axis=0).argmax())
@@ -205,17 +206,17 @@ class Machines:
         return stream(self.seed, "profiles", "two machines", *names)
 
     def slow_down(self, runs: TaskRuns, *names: str | int) -> TaskRuns:
-        """Runs on the other machine; the names identify the draw."""
+        """Make runs on the other machine; the names identify the random stream."""
         return slow_runs(runs, self.heavy, self._slowdowns, self.stream("slowdowns", *names))
 
     def past(self, samples: int, repetition: int) -> tuple[TaskRuns, MemoryModel]:
-        """Past runs, the same as in figures 13 and 14, and their memory model."""
+        """Past runs, equal to those in figures 13 and 14, and their memory model."""
         past = self.runs.draw(samples, stream(self.seed, "profiles-fig13", samples, repetition))
         chain = TaskChain.from_runs(past)
         return past, MemoryModel(chain, self.device, self.parameters.tau, self.parameters.granularity)
 
     def scaling(self, scale: str, *names: str | int) -> Scaling:
-        """The printed factors, or those measured on a few runs."""
+        """The printed factors, or factors measured on a few runs."""
         if scale == "printed":
             return Scaling()
         here = self.runs.draw(self.parameters.calibration, self.stream("few", *names))
@@ -223,5 +224,5 @@ class Machines:
 
 
 def move_plan(plan: ReservationPlan, scaling: Scaling, *, overheads: bool = True) -> ReservationPlan:
-    """The plan for the other machine; see :func:`policies.planning.scaled_plan.transfer_plan`."""
+    """Scale a plan for the other machine; see :func:`policies.planning.scaled_plan.transfer_plan`."""
     return transfer_plan(plan, scaling.factor, scaling.first if plan.strategy == V2 else None, overheads=overheads)

@@ -31,7 +31,7 @@ _WHY = "MaCRUISE runs are not public; runs drawn from table 3 stand in"
 _SPAN = (120.0, 300.0)
 #: Share of the runs that a printed range must contain.
 _WITHIN = 0.9
-#: Relative margin of drawn values: the deviation of 46 runs has a standard error of 10 %.
+#: Relative margin of drawn values; the standard deviation of 46 runs has a standard error of 10 %.
 _DRAWN = 0.2
 
 
@@ -67,7 +67,7 @@ def _measure_ends(parameters: Macruise, seed: int) -> Tables:
     return {"": rows, "readings": readings, **data_row(False, len(runs), _WHY)}
 
 
-#: Meanings of the mean times in table 3: as stated, and as the runs suggest.
+#: Meanings of the mean times in table 3: the stated one, and the one that the range of walltimes suggests.
 _READINGS = {"durations": "durations of the tasks, as table 3 says", "ends": "ends of the tasks"}
 
 
@@ -133,12 +133,13 @@ def _judge_table(tables: Tables) -> Sequence[Verdict]:
 
 def _draw_table(tables: Tables) -> Figure:
     """Draw printed and drawn values side by side: mean times with deviations, and peak memory."""
-    from experiments.figures.style import PAGE, STATE_COLORS, dress, legend_above, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import STATE_COLORS, dress, legend_above
 
     rows = tables[""]
     tasks = column(rows, "task")
     figure = new_figure(PAGE, 2.4)
-    times, memory = figure.subplots(1, 2)
+    times, memory = subplots(figure, 1, 2)
     for shift, prefix, label, color in (
         (-0.2, "printed_", "printed", STATE_COLORS["idle"]),
         (0.2, "", "drawn", STATE_COLORS["compute"]),

@@ -46,7 +46,7 @@ class Chains:
     Attributes
     ----------
     tasks
-        A CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: runs drawn from Table 2.
+        CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: runs drawn from Table 2.
     runs
         Number of drawn runs.
     samples
@@ -68,7 +68,7 @@ class Chains:
 
 
 def chain_of_runs(runs: TaskRuns) -> TaskChain:
-    """Chain with the empirical distributions of durations and ends."""
+    """Make a chain with the empirical distributions of durations and ends."""
     averages = [None] * runs.tasks if runs.averages is None else list(runs.averages.mean(axis=0))
     tasks = tuple(
         Task(from_samples(np.maximum(durations, 1e-9)), float(peaks.max()), average)
@@ -98,10 +98,11 @@ def draw_ends(tables: Tables, ways: Sequence[str]) -> Figure:
     """Draw y_i(t) over time: runs as solid lines, models dashed."""
     from matplotlib.lines import Line2D
 
-    from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above
 
     figure = new_figure(PAGE, 2.6)
-    axes = figure.subplots()
+    axes = subplots(figure)
     tasks = list(dict.fromkeys(row["task"] for row in tables[""]))
     for task in tasks:
         rows = rows_where(tables[""], task=task)
@@ -160,7 +161,7 @@ def _measure_model(parameters: Chains, seed: int) -> Tables:
     return {"": rows, "errors": errors, **data_row(bool(parameters.tasks), len(runs))}
 
 
-#: Relative improvement required of the best-fit distributions, because they have more parameters.
+#: Required relative improvement by the best-fit distributions, which have more parameters.
 _NEARER = 0.1
 
 
@@ -262,10 +263,11 @@ def _judge_samples(tables: Tables) -> Sequence[Verdict]:
 
 
 def _draw_samples(tables: Tables) -> Figure:
-    from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above, panel_letters
 
     figure = new_figure(PAGE, 2.7)
-    left, right = figure.subplots(1, 2, width_ratios=(1, 2))
+    left, right = subplots(figure, 1, 2, width_ratios=(1, 2))
     drawn = [row for row in tables["average"] if row["samples"]]
     sizes = sorted({row["samples"] for row in drawn})
     reality = tables["reality"][0]

@@ -52,7 +52,7 @@ class PlanSizes:
     runs
         Number of drawn runs.
     strategies
-        Compared strategies.
+        Strategies to compare.
     samples
         Sizes of the samples of past runs, drawn with replacement.
     repetitions
@@ -60,9 +60,9 @@ class PlanSizes:
     tau
         Threshold of M_tau, and of the first reservation of V2.
     n
-        Values of the discretised walltime.
+        Number of values of the discretised walltime.
     granularity
-        Memory requests are multiples of this [GB].
+        Unit of memory requests [GB].
     """
 
     runs: int = 88
@@ -81,27 +81,27 @@ class SlantPlans(PlanSizes):
     Attributes
     ----------
     tasks
-        A CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: drawn runs.
+        CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: drawn runs.
     """
 
     tasks: str = data_file("slant/slant_drd_tasks.csv")
 
 
 def plan_from(name: str, past: TaskRuns, model: MemoryModel, n: int) -> ReservationPlan:
-    """The plan of a strategy, made from past runs as in section 4.1.1 of [P].
+    """Make the plan of a strategy from past runs, as in section 4.1.1 of [P].
 
     Parameters
     ----------
     name
-        ``"mem-all-ckpt"``, ``"mem-all-ckpt-v2"``, or any other strategy, which requests the peak memory throughout.
+        ``"mem-all-ckpt"``, ``"mem-all-ckpt-v2"``, or another strategy, which always requests the peak memory.
     past
-        The runs.
+        Past runs.
     model
-        Memory model, made from them.
+        Memory model of these runs.
     n
-        Values of the discretised walltime.
+        Number of values of the discretised walltime.
     """
-    # Optimising strategies use a normal fit, rules of thumb the walltimes.
+    # Optimising strategies use a normal fit, heuristics the walltimes.
     grid: dict[str, Any] = {"n": n, "grid": "equal-time"}
     known: dict[str, Any] = {"chain": model.chain, "device": model.device, "tau": model.tau,
                              "granularity": model.granularity}  # fmt: skip
@@ -163,7 +163,7 @@ def _measure(parameters: PlanSizes, seed: int, runs: TaskRuns, name: str) -> dic
 
 def _measure_slant(parameters: SlantPlans, seed: int) -> Tables:
     runs = task_runs(parameters.tasks, parameters.runs, seed)
-    # Both figures share one stream name, because they show the same plans.
+    # Both figures use the same stream, because they show the same plans.
     measured = _measure(parameters, seed, runs, "profiles-fig13")
     return {**measured, **data_row(bool(parameters.tasks), len(runs))}
 
@@ -175,10 +175,11 @@ def _measure_macruise(parameters: PlanSizes, seed: int) -> Tables:
 
 
 def _draw(tables: Tables, metrics: Sequence[Metric] = tuple(PROFILES.values())) -> Figure:
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import dress, legend_above, panel_letters
 
     figure = new_figure(PAGE, 2.6)
-    panels = figure.subplots(1, len(metrics))
+    panels = subplots(figure, 1, len(metrics))
     chosen = sizes(tables)
     strategies = list(dict.fromkeys(row["strategy"] for row in tables[""]))
     handles: dict[str, Any] = {}

@@ -1,6 +1,6 @@
 """Statements about strategies in figures 13, 14 and 16 of the profiles paper, judged on measured plans.
 
-Where the paper's text gives no number, the reference is an independent computation, and the verdict says so.
+If the text of the paper has no number, the reference is an independent computation, and the verdict states this.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from experiments.study.verdicts import Source, Statement, Verdict, reference, te
 
 __all__ = ["judge_fig13", "judge_fig14", "judge_fig16", "sizes"]
 
-#: Reservation time [min] of our reference for SLANT, for one number of past runs.
+#: Reservation time of an independent computation for SLANT, for one number of past runs [min].
 _REFERENCE_MINUTES = {
     "mem-all-ckpt": 129.0,
     "mem-all-ckpt-v2": 132.0,
@@ -31,12 +31,12 @@ _REFERENCE_MINUTES = {
 }
 _REFERENCE_RUNS = 50
 _REFERENCE = reference("an independent computation on the runs of SLANT, 50 past runs")
-#: Memory that is saved against All-Ckpt: "~ 8 %" (section 4.2.2) and "~ 25 %" (section 4.2.3).
+#: Memory saved compared with All-Ckpt: "~ 8 %" (section 4.2.2) and "~ 25 %" (section 4.2.3).
 _PRINTED_SAVING = {"mem-all-ckpt": 0.08, "mem-all-ckpt-v2": 0.25}
-#: Largest loss of All-Ckpt, an estimation with one task, against Mem-All-Ckpt (section 4.2.2).
+#: Largest loss of All-Ckpt, which estimates with one task, compared with Mem-All-Ckpt (section 4.2.2).
 _LOSSES = {"reservation_min": ("reservation time", 0.04), "utilization": ("utilisation", 0.04),
            "memory_gb": ("memory", 0.10)}  # fmt: skip
-#: Relative excess duration up to which a plan has no cost.
+#: Largest relative excess of the reservation time that counts as no cost.
 _NO_COST = 0.01
 #: Smallest significant gain.
 _SLIGHT = 0.03
@@ -47,7 +47,7 @@ _Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def sizes(tables: Tables) -> list[int]:
-    """The sizes of the samples of past runs, ascending."""
+    """Sizes of the samples of past runs, ascending."""
     return sorted({row["samples"] for row in tables[""]})
 
 
@@ -64,11 +64,11 @@ class _Plans:
         return column(own, name)
 
     def longer(self, name: str, strategy: str, than: str) -> Interval:
-        """Relative excess of a value over another strategy's, from the same past runs."""
+        """Relative excess of a value over that of another strategy from the same past runs."""
         return ratio(self.values(name, strategy), self.values(name, than))
 
     def means_text(self, name: str, pattern: str = ".1f") -> str:
-        """Text with the means of all strategies, ascending."""
+        """Format the means of all strategies, ascending."""
         means = {strategy: float(self.values(name, strategy).mean()) for strategy in self.strategies}
         return ", ".join(f"{key} {value:{pattern}}" for key, value in sorted(means.items(), key=lambda item: item[1]))
 
@@ -123,7 +123,7 @@ def _failures(tables: Tables) -> str:
 
 
 def _minutes(tables: Tables, names: Sequence[str]) -> list[Verdict]:
-    """Judge reservation times against our reference, which has one number of past runs."""
+    """Judge reservation times by the independent computation, which has only one number of past runs."""
     verdicts = []
     for name in names:
         level = _REFERENCE_MINUTES[name]

@@ -1,8 +1,8 @@
 """Inputs, verdict restrictions and colours that the experiments of the profiles paper share.
 
 [P] is Gainaru, Goglin, Honore, Pallez, "Profiles of upcoming HPC Applications and their Impact on Reservation
-Strategies", Inria RR-9359. Its runs come without a licence and are therefore read from a path that the user gives.
-Runs drawn from its Table 2 replace them otherwise; results on drawn runs are not comparable with the paper.
+Strategies", Inria RR-9359. Its runs have no licence and are therefore read from a path that the user gives. Without a
+path, runs drawn from its Table 2 replace them; results from drawn runs are not comparable with the paper.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class TaskData:
     Attributes
     ----------
     tasks
-        A CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: runs drawn from Table 2.
+        CSV file of measured runs (:func:`workloads.chains.runs.read_slant_tasks`); empty: runs drawn from Table 2.
     runs
         Number of drawn runs.
     """
@@ -57,17 +57,17 @@ class TaskData:
 
 
 def task_runs(path: str, runs: int, seed: int) -> TaskRuns:
-    """Measured runs of a file, or ``count`` drawn ones."""
+    """Measured runs from a file, or ``runs`` drawn runs without a path."""
     return read_slant_tasks(path) if path else slant_like(runs, stream(seed, "profiles", "slant"))
 
 
 def makespans(path: str, seed: int, repetitions: int = 1) -> Makespans:
-    """Measured walltimes of a file, or drawn ones."""
+    """Measured walltimes from a file, or drawn walltimes without a path."""
     return read_slant_makespans(path) if path else makespans_like(stream(seed, "profiles", "makespans"), repetitions)
 
 
 def data_row(measured: bool, runs: int, why: str = "") -> dict[str, Sequence[Row]]:
-    """The table ``data``: whether the runs were measured, their number, and the reason if not."""
+    """The table ``data``: whether the runs were measured, their number, and the reason if they were drawn."""
     return {"data": [{"measured": int(measured), "runs": runs, "why": "" if measured else why or STAND_IN}]}
 
 
@@ -78,7 +78,7 @@ def restrict_verdict(tables: Tables, verdict: Verdict) -> Verdict:
 
 
 def elsewhere(verdict: Verdict, why: str) -> Verdict:
-    """Mark a verdict on other data than the paper's as not comparable; the remark keeps its outcome."""
+    """Mark a verdict as not comparable because its data are not those of the paper; the remark keeps its outcome."""
     if verdict.outcome is Outcome.NOT_COMPARABLE:
         return replace(verdict, remark="; ".join(part for part in (why, verdict.remark) if part))
     there = {Outcome.HOLDS: "there it holds", Outcome.FAILS: "there it does not hold"}

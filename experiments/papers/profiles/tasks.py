@@ -1,4 +1,4 @@
-"""Experiments for figures 6 and 7 of the profiles paper: memory of SLANT over time, and its split into tasks."""
+"""Experiments for figures 6 and 7 of the profiles paper: memory of SLANT over time, and decomposition into tasks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: Peak memory that separates tasks 6 and 7 [GB], which have 3.5 and 10.
+#: Peak memory that distinguishes tasks 6 and 7 [GB], which have 3.5 and 10 GB.
 _FOREIGN_PEAK = 7.0
 
 
@@ -63,9 +63,9 @@ def _measure_profile(parameters: TaskData, seed: int) -> Tables:
     return {"": rows, "peaks": peaks, **data_row(bool(parameters.tasks), len(runs))}
 
 
-#: Sections that print a peak, if not section 2.3, which has 50 GB for task 5, "up to".
+#: Sections that print a peak, if it is not section 2.3, which has only "up to" 50 GB for task 5.
 _PLACES = {5: "4.2.2"}
-#: Relative margin of a peak: the paper says "around" and "about".
+#: Relative margin of a peak, because the paper says "around" and "about".
 _MARGIN = 0.1
 
 
@@ -92,11 +92,12 @@ def _draw_profile(tables: Tables) -> Figure:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    from experiments.figures.style import INK, PAGE, dress, legend_above, new_figure, panel_letters
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import INK, dress, legend_above, panel_letters
 
     labels = list(dict.fromkeys(row["walltime"] for row in tables[""]))
     figure = new_figure(PAGE, 2.3)
-    panels = figure.subplots(1, len(labels), sharex=True, sharey=True)
+    panels = subplots(figure, 1, len(labels), sharex=True, sharey=True)
     for axes, label in zip(panels, labels, strict=True):
         rows = rows_where(tables[""], walltime=label)
         for row in rows:
@@ -132,7 +133,7 @@ def _measure_decomposition(parameters: TaskData, seed: int) -> Tables:
 
 
 def _foreign(tables: Tables) -> int:
-    """Runs with the memory of the seventh task in the sixth, or that of the sixth in the seventh."""
+    """Number of runs in which task 6 has the memory of task 7, or task 7 that of task 6."""
     sixth = {row["run"] for row in rows_where(tables[""], task=6) if row["peak_gb"] > _FOREIGN_PEAK}
     seventh = {row["run"] for row in rows_where(tables[""], task=7) if row["peak_gb"] < _FOREIGN_PEAK}
     return len(sixth | seventh)
@@ -151,10 +152,11 @@ def _judge_decomposition(tables: Tables) -> Sequence[Verdict]:
 def _draw_decomposition(tables: Tables) -> Figure:
     from matplotlib.patches import Patch
 
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import dress, legend_above
 
     figure = new_figure(PAGE, 3.2)
-    axes = figure.subplots()
+    axes = subplots(figure)
     tasks = list(dict.fromkeys(row["task"] for row in tables[""]))
     last = {row["run"]: row["end_min"] for row in rows_where(tables[""], task=tasks[-1])}
     order = {run: place for place, run in enumerate(sorted(last, key=lambda run: (last[run], str(run))))}

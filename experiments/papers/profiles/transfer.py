@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENTS"]
 
 _ALL = "all-ckpt"
-#: Value of the column ``scale`` for the machine that the plan was made for.
+#: Value of the column ``scale`` for the machine for which the plan was made.
 _OWN = "none"
 
 
@@ -39,11 +39,11 @@ class Transfer(TwoMachines):
     Attributes
     ----------
     repetitions
-        Samples of each size, two or more.
+        Number of samples of each size, two or more.
     new_runs
         Number of runs executed on both machines for each repetition.
     bounds
-        Least memory requests, without and with the segmentation [GB].
+        Minimum memory requests without and with the segmentation [GB].
     """
 
     repetitions: int = 10
@@ -79,7 +79,7 @@ def _measure(parameters: Transfer, seed: int) -> Tables:
                 for scale in parameters.scales:
                     scaling = machines.scaling(scale, samples, repetition)
                     found = _execute(move_plan(plan, scaling), there, machines)
-                    # Result with only the work scaled, not checkpoints and restarts.
+                    # Result if only work is scaled, without checkpoints and restarts.
                     spared = _execute(move_plan(plan, scaling, overheads=False), there, machines)
                     own = {"factor": scaling.factor, "first": scaling.first if strategy == V2 else scaling.factor}
                     unscaled = {"unscaled_overheads_min": spared["reservation_min"]}
@@ -92,7 +92,7 @@ def _execute(plan: ReservationPlan, runs: TaskRuns, machines: Machines) -> dict[
     asked = np.asarray(plan.memory, dtype=float)
     covered = float(plan.milestones[asked >= asked.max()][-1])
     return {
-        # Runs with a segmentation that lasts beyond the last reservation with sufficient memory.
+        # Number of runs with a segmentation that lasts beyond the last reservation with sufficient memory.
         "segmentations_cut": int(np.count_nonzero(runs.ends[:, machines.heavy] > covered)),
         "walltime_min": float(done.walltime.mean()) / 60,
         "reservation_min": float(done.reserved.mean()) / 60,
@@ -104,10 +104,10 @@ def _execute(plan: ReservationPlan, runs: TaskRuns, machines: Machines) -> dict[
     }
 
 
-#: "20%-25%", with their rounding.
+#: Printed saving "20%-25%", with its rounding.
 _SAVING = Near(0.225, 0.025 + ROUNDING, "the mean paired saving", "%", 100)
 _INCREASE = 0.05
-#: "A few minutes" are fewer [min], of "more than 3 hours".
+#: Upper bound of "a few minutes", and lower bound of "more than 3 hours" [min].
 _FEW, _LONG = 10.0, 180.0
 #: Printed factors, of all reservations and of the first.
 _FACTOR, _FIRST = 1.7, 1.1
@@ -115,7 +115,7 @@ _PLACE = text("4.4")
 
 
 def _values(tables: Tables, name: str, **values: Any) -> Any:
-    """A column by number of past runs and repetition."""
+    """Values of a column, by number of past runs and repetition."""
     rows = sorted(rows_where(tables[""], **values), key=lambda row: (int(row["samples"]), int(row["repetition"])))
     return column(rows, name)
 
@@ -231,14 +231,15 @@ def _factors(tables: Tables) -> list[Verdict]:
 
 
 def _draw(tables: Tables) -> Figure:
-    from experiments.figures.style import COLUMN, dress, legend_above, new_figure
+    from experiments.figures.canvas import COLUMN, new_figure, subplots
+    from experiments.figures.style import dress, legend_above
 
     rows = tables[""]
     sizes = sorted({row["samples"] for row in rows})
     kinds = list(dict.fromkeys((row["strategy"], row["machine"], row["scale"]) for row in rows))
     shades = {_ALL: ("#0072B2", "#56B4E9", "#A9D8F2"), V2: ("#B36B00", "#E69F00", "#F5D38C")}
     figure = new_figure(COLUMN * 1.6, 3.2)
-    axes = figure.subplots()
+    axes = subplots(figure)
     width = 0.86 / len(kinds)
     handles: dict[str, Any] = {}
     for place, (strategy, machine, scale) in enumerate(kinds):

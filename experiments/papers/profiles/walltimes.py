@@ -22,11 +22,11 @@ __all__ = ["EXPERIMENTS"]
 
 #: Centre [min] and relative range of the walltimes in section 2.2 of [P].
 _PRINTED = {"OASIS": (70.0, 0.15), "DRD": (125.0, 0.30)}
-#: Margin of half a range, relative to the mean.
+#: Margin of half the range, relative to the mean.
 _SPREAD = 0.05
-#: Margin of a correlation, for rounding on the same runs.
+#: Margin of a correlation of the same runs, for rounding.
 _SAME_R = 0.01
-#: Pearson correlation of size and walltime in the same section.
+#: Pearson correlation of size and walltime in section 2.2 of [P].
 _CORRELATION = {"OASIS": 0.30, "DRD": -0.15}
 
 
@@ -37,7 +37,7 @@ class Walltimes:
     Attributes
     ----------
     makespans
-        A CSV file of measured walltimes (:func:`workloads.chains.runs.read_slant_makespans`); empty: drawn ones.
+        CSV file of measured walltimes (:func:`workloads.chains.runs.read_slant_makespans`); empty: drawn walltimes.
     repetitions
         Number of runs of each drawn input.
     inputs
@@ -82,10 +82,11 @@ def _judge_variation(tables: Tables) -> Sequence[Verdict]:
 
 
 def _draw_variation(tables: Tables) -> Figure:
-    from experiments.figures.style import PAGE, dress, legend_above, new_figure
+    from experiments.figures.canvas import PAGE, new_figure, subplots
+    from experiments.figures.style import dress, legend_above
 
     figure = new_figure(PAGE, 2.6)
-    axes = figure.subplots()
+    axes = subplots(figure)
     place, handles = 0, []
     for dataset, (middle, spread) in _PRINTED.items():
         minutes = column(rows_where(tables[""], dataset=dataset), "walltime_min")
@@ -111,7 +112,7 @@ def _measure_repetitions(parameters: Walltimes, seed: int) -> Tables:
     runs = makespans(parameters.makespans, seed)
     measured = len(set(runs.inputs)) < len(runs.inputs)
     if not measured:
-        # No input of the file has two runs.
+        # The file has no input with several runs.
         runs = makespans("", seed, parameters.repetitions)
     rows = []
     for dataset in dict.fromkeys(runs.datasets):
@@ -127,7 +128,7 @@ def _measure_repetitions(parameters: Walltimes, seed: int) -> Tables:
 
 
 def _spreads(tables: Tables) -> tuple[float, float]:
-    """Largest relative standard deviation within an input, and the smallest over all inputs of a dataset."""
+    """Largest relative standard deviation within an input, and smallest one between the inputs of a dataset."""
     within, across = [], []
     for dataset in dict.fromkeys(row["dataset"] for row in tables[""]):
         means = []
@@ -148,10 +149,11 @@ def _judge_repetitions(tables: Tables) -> Sequence[Verdict]:
 
 
 def _draw_repetitions(tables: Tables) -> Figure:
-    from experiments.figures.style import COLUMN, dress, legend_above, new_figure
+    from experiments.figures.canvas import COLUMN, new_figure, subplots
+    from experiments.figures.style import dress, legend_above
 
     figure = new_figure(COLUMN, 2.4)
-    axes = figure.subplots()
+    axes = subplots(figure)
     handles = {}
     inputs = list(dict.fromkeys((row["dataset"], row["input"]) for row in tables[""]))
     for place, (dataset, name) in enumerate(inputs, 1):
@@ -194,10 +196,11 @@ def _judge_sizes(tables: Tables) -> Sequence[Verdict]:
 
 
 def _draw_sizes(tables: Tables) -> Figure:
-    from experiments.figures.style import COLUMN, dress, legend_above, new_figure
+    from experiments.figures.canvas import COLUMN, new_figure, subplots
+    from experiments.figures.style import dress, legend_above
 
     figure = new_figure(COLUMN, 2.4)
-    axes = figure.subplots()
+    axes = subplots(figure)
     handles, names = [], []
     for dataset in dict.fromkeys(row["dataset"] for row in tables[""]):
         rows = rows_where(tables[""], dataset=dataset)

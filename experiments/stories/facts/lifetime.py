@@ -179,7 +179,7 @@ class Facts:
         From then, or from its submit, to its start.
     status, preemptions, shrinks, lost
         As in the table of jobs.
-    told
+    has_decisions
         Whether decisions were recorded: without them there are no promises, loans and overheads.
     windows
         Whether there were outages that a rule has to leave nodes for: maintenance, advance reservations.
@@ -206,7 +206,7 @@ class Facts:
     preemptions: int
     shrinks: int
     lost: NodeTicks
-    told: bool
+    has_decisions: bool
     windows: bool
     waits: tuple[Wait, ...]
     runs: tuple[RunFacts, ...]

@@ -72,7 +72,7 @@ class FactReader:
             preemptions=record.preemptions,
             shrinks=record.shrinks,
             lost=record.lost,
-            told=self._timeline.has_decisions,
+            has_decisions=self._timeline.has_decisions,
             windows=any(not name.startswith("failure ") for name in self._timeline.outages.values()),
             waits=shift_clock(tuple(self._wait(stay) for stay in life.stays), origin),
             runs=shift_clock(tuple(self._run(replayed, number) for number, replayed in enumerate(life.runs)), origin),

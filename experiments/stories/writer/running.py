@@ -73,7 +73,7 @@ def _start_sentence(facts: Facts, number: int, wait: Wait | None, most: int | No
         sentence = f"It started{again} as a tenant, on {size} reserved for on-demand jobs{lenders}"
     elif kind == "returned":
         part = f"{run.returned} of which" if 0 < run.returned < run.nodes else "which"
-        part = part if facts.told else "some of which"
+        part = part if facts.has_decisions else "some of which"
         sentence = f"It started{again} on {size}, {part} on-demand job {_beneficiary(run.cause)} gave back"
     elif kind == "resumes":
         sentence = f"It started{again} on {size}, some of which had come back to it and were held for it"

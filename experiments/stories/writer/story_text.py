@@ -160,7 +160,7 @@ def _sections(facts: Facts, clock: Clock, most: int | None, unit: str) -> Iterat
     for wait in facts.waits:
         yield queued.section(wait, facts, clock, most, unit)
     yield [line for loan in facts.loans for line in wrap(_loan(loan, clock), "", "  ", unit=unit)]
-    if not facts.told:
+    if not facts.has_decisions:
         yield wrap(
             "Promises, loans and expected losses were not recorded with this run; 'holdfast run --events' records them."
         )

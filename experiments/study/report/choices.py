@@ -1,7 +1,7 @@
 """Sections of the documentation that explain modelling choices, converted to HTML for the report.
 
-The text is written only once, in the documentation. The documentation is beside the packages in a checkout, and this
-package contains a copy of it where Holdfast was installed from a wheel.
+The text exists only in the documentation. In a checkout, the documentation is beside the packages; a wheel contains a
+copy in this package.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _PLACES = (_HERE.parents[2] / "docs", _HERE / "docs")
 
 
 def page_section(page: str, heading: str) -> str:
-    """The text under a heading of a page of the documentation, up to the next heading; Markdown.
+    """The Markdown text under a heading of a page of the documentation, up to the next heading.
 
     Raises
     ------
     LookupError
-        If there is none: a defect of the documentation.
+        If there is no such page or heading, which is a defect of the documentation.
     """
     path = next((place / page for place in _PLACES if (place / page).is_file()), None)
     if path is None:
@@ -38,7 +38,7 @@ def page_section(page: str, heading: str) -> str:
 
 
 def section_html(page: str, heading: str) -> str:
-    """The same section as HTML, without links, because their targets are not part of the report."""
+    """The section of :func:`page_section` as HTML, without links, because their targets are not part of the report."""
     text = re.sub(r"\[([^\]]+)\]\([^)]+\)", r"\1", page_section(page, heading))
     html: str = _markdown().render(text)
     return html

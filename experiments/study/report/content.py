@@ -1,4 +1,4 @@
-"""Content of the report, computed from a reproduction: every number in it is counted or measured, none is typed in."""
+"""Content of the report, computed from a reproduction; every number in it is counted or measured."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.output.csp import with_policy
+from experiments.output.page_templates import page_templates
 from experiments.study.cost_log import took
 from experiments.study.experiment import Experiment
 from experiments.study.parameters import data_files
@@ -47,7 +48,7 @@ class Tally:
 
     @classmethod
     def of(cls, done: Sequence[Done]) -> Tally:
-        """Tally of all these experiments."""
+        """Count the statements of several experiments."""
         verdicts = [verdict for item in done for verdict in item.verdicts]
         counts = Counter(verdict.outcome for verdict in verdicts if not verdict.by_construction)
         broken = sum(bool(item.error) for item in done)
@@ -115,7 +116,7 @@ class Entry:
 
     @property
     def table(self) -> tuple[Sequence[str], Sequence[Sequence[str]], int]:
-        """The main table, shown without a picture: header, rows as texts, and the number of rows left out."""
+        """The main table, shown if there is no picture: header, rows as texts, and the number of rows left out."""
         rows = self.done.table
         head = list(rows[0]) if rows else []
         return head, [[cell_text(row[name]) for name in head] for row in rows[:_MOST_ROWS]], len(rows) - _MOST_ROWS
@@ -137,36 +138,28 @@ class Chapter:
 
 
 def write_report(path: Path, done: Sequence[Done], how: Reproduction, times: Mapping[str, float], words: str) -> None:
-    """Write the page; the arguments are those of :func:`render_report`."""
+    """Write the report to a file; the other arguments are those of :func:`render_report`."""
     html = render_report(done, how, times, words)
     with atomic_open(path, follow=False) as file:
         file.write(html)
 
 
 def render_report(done: Sequence[Done], how: Reproduction, times: Mapping[str, float], words: str) -> str:
-    """The page.
+    """Render the report as HTML.
 
     Parameters
     ----------
     done
         All experiments of the reproduction, in the order of the catalogue.
     how
-        The reproduction.
+        Settings of the reproduction.
     times
-        Seconds that measurements took, by experiment. They appear only in elements of the class ``took``; apart from
+        Duration of measurements by experiment [s]. They appear only in elements of the class ``took``; except for
         these, equal tables give equal bytes.
     words
-        The command that wrote the report.
+        Command that wrote the report.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("experiments.study.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = page_templates("experiments.study.report")
     environment.filters["sentence"] = sentence_html
     environment.filters["p"] = format_p
     known = how.catalogue()

@@ -1,8 +1,9 @@
 """Ranking of the findings of a report by importance, and a summary of how far each paper was confirmed.
 
-A finding that contradicts a paper is more important than one that confirms it, a statement of a paper more than a
-hypothesis of ours, and a decision that survives Holm's correction more than one that does not. Within each group the
-main results of a paper come first, then the smaller p-values, alternating between the papers.
+A finding that contradicts a paper is more important than one that confirms it, a statement of a paper more important
+than a hypothesis of this project, and a decision that survives Holm's correction more important than one that does not.
+Within each group, the main results of a paper are first, followed by others in ascending order of p-values, alternating
+between the papers.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Group(NamedTuple):
     found
         The findings, the most important first.
     kind
-        Their outcome: ``holds``, ``fails``, ``undecided`` or ``open``; empty: several.
+        Outcome of the findings: ``holds``, ``fails``, ``undecided`` or ``open``; empty: several outcomes.
     """
 
     title: str
@@ -105,7 +106,7 @@ _GROUPS: Sequence[tuple[str, str, Callable[[JudgedStatement], bool]]] = (
 
 
 def groups(done: Sequence[Done]) -> list[Group]:
-    """All findings, the most important group first; empty groups are left out.
+    """Group all findings, the most important group first, without empty groups.
 
     Parameters
     ----------
@@ -129,7 +130,7 @@ def _statements(done: Sequence[Done]) -> list[JudgedStatement]:
 
 
 def _place(name: str) -> int:
-    """Rank of an experiment among the main ones of its paper; all others come after them."""
+    """Rank of an experiment among the main experiments of its paper; others have the next rank."""
     main = PUBLICATIONS[paper_key(name)].main
     return main.index(name) if name in main else len(main)
 
@@ -149,9 +150,9 @@ class Belief(NamedTuple):
     Attributes
     ----------
     words
-        A sentence or two, made from the counts of its verdicts.
+        One or two sentences with the counts of its verdicts.
     holds, fails
-        The most important statement that holds, and the most important one that does not; None if there is none.
+        Most important statement that holds, and most important one that does not; None if there is none.
     """
 
     words: str
@@ -160,7 +161,7 @@ class Belief(NamedTuple):
 
 
 def belief(done: Sequence[Done]) -> Belief:
-    """Summarise the paper of these experiments."""
+    """Summarise how far the paper of these experiments was confirmed."""
     statements = _statements(done)
     holds, fails = ([item for item in statements if fits(item)] for fits in (_is_confirmed, _is_refuted))
     decided = len(holds) + len(fails)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 __all__ = ["with_notes"]
 
-#: Shorter phrases stay in their rows [characters].
+#: Length below which phrases stay in their rows [characters].
 _SHORTEST = 30
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -18,7 +18,7 @@ def with_notes(table: str) -> str:
     Parameters
     ----------
     table
-        Markdown; the phrases of a last cell are separated by semicolons.
+        Table in Markdown; semicolons separate the phrases of a last cell.
 
     Returns
     -------

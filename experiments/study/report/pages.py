@@ -1,84 +1,156 @@
 """Generator of the documentation pages about experiments: question, command, figure and answer.
 
 ``python -m experiments.study.report.pages DIR [DOCS]`` writes them to DOCS (default ``docs/experiments``) from the
-experiments and, where DIR holds their tables, from these; the answers of other experiments remain unchanged. A test
-compares the pages with the experiments.
+experiments and their answers, which it takes from the tables in DIR, or keeps where DIR holds none
+(:mod:`experiments.study.report.answers`). A test compares the pages with both.
 """
 
 from __future__ import annotations
 
-import io
-import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from experiments.study.cost_log import Cost, read_costs, took
-from experiments.study.experiment import Experiment, all_experiments, judge_experiment, read_tables
+from experiments.study.experiment import Experiment, all_experiments, read_tables
 from experiments.study.parameters import data_files
 from experiments.study.publications import PUBLICATIONS, Publication, paper_key
 from experiments.study.redraw import find_experiments
-from experiments.study.report.notes import with_notes
-from experiments.study.verdicts import HYPOTHESIS, Outcome, Verdict, format_p, remaining
-from workloads.ground.errors import InputError
-from workloads.ground.files import atomic_open, decode_text, read_bytes
+from experiments.study.report.answers import COUNTED, Answer, Judgement, measure_answer, read_answers, write_answers
+from experiments.study.report.escapes import escape_markdown
+from experiments.study.report.small_png import small_png
+from workloads.ground.files import atomic_open
 
-if TYPE_CHECKING:
-    import PIL.Image
-    from matplotlib.figure import Figure
+__all__ = ["contents", "page"]
 
-__all__ = ["MOST_BYTES", "contents", "find_answers", "page"]
-
-#: Largest size of a picture [bytes].
-MOST_BYTES = 96 * 1024
-_DPI = 120
-#: Largest sum of differences in red, green and blue between colours that are merged.
-_NEAR = 18
-_NOT_YET = "*Not measured yet.*"
-#: Columns of the counts: outcomes, and statements by construction
-#: (:attr:`experiments.study.verdicts.Verdict.counted_as`).
-_COUNTED = (*Outcome, "holds by construction")
+#: Outcomes that have a line in the tables of the pages; the others are counted below.
+_SHOWN = ("holds", "does not hold", "undecided")
+#: Longest measured value that is shown whole [words].
+_LONGEST = 10
+#: Fewest first words that a claim must share with the one above to be shortened, and fewest last words.
+_SHARED = 3
 
 
-def page(paper: Publication, experiments: Iterable[Experiment], answers: Mapping[str, str]) -> str:
+def page(paper: Publication, experiments: Sequence[Experiment], answers: Mapping[str, Answer]) -> str:
     """The page of a paper; experiments without an answer are marked as not measured yet."""
-    parts = [
-        f"# {paper.title}",
-        f"{paper.source[0].upper()}{paper.source[1:]}. {paper.about}",
-        "`holdfast reproduce` runs everything of this page; `--quick` takes small sizes. [All experiments](README.md).",
-    ]
-    parts += [_section(item, answers.get(item.id, _NOT_YET)) for item in experiments]
+    sizes = "the sizes of the paper" if paper.printed else "their own sizes"
+    how = (
+        "`holdfast experiment ID -o DIR` runs one of these, `holdfast reproduce` all; `--quick` takes small sizes. "
+        f"Measured with {sizes} and seed 0 where nothing else is said. † does not remain after Holm's correction. "
+        f"{_values(answers)}[{paper.key}.json]({paper.key}.json) has each statement in full, with the rule that was "
+        "fixed before the data, p-values and remarks. [All experiments](README.md)."
+    )
+    if any(data_files(item.parameters) for item in experiments):
+        how += " `--set NAME=FILE` takes [measured data](../chains.md#files); generated data stand in for absent ones."
+    parts = [f"# {paper.title}", f"{paper.source[0].upper()}{paper.source[1:]}. {paper.about}", how]
+    above: dict[tuple[str, str], str] = {}
+    for item in experiments:
+        answer = answers.get(item.id)
+        parts += _section(item, answer, above)
+        above = {_same(verdict): item.id for verdict in (answer.verdicts if answer else ())} | above
     return "\n\n".join(parts) + "\n"
 
 
-def _section(item: Experiment, answer: str) -> str:
-    parts = [
-        f"## {item.id}",
-        f"{_plain(item.title)}. *{_plain(item.question)}*",
-        f"    holdfast experiment {item.id} -o out",
-    ]
-    parts += [
-        f"`--set {name}=FILE` takes measured data ([Files](../chains.md#files)); "
-        "without it, generated data stand in, or it is left out."
-        for name in data_files(item.parameters)
-    ]
-    if item.choices:
-        parts.append(
-            f"{PUBLICATIONS[paper_key(item.id)].silent}:\n\n" + "\n".join(f"* {choice}" for choice in item.choices)
-        )
-    return "\n\n".join([*parts, f"<!-- answer {item.id} -->\n\n{answer}\n\n<!-- end -->"])
+def _values(answers: Mapping[str, Answer]) -> str:
+    bracket = any("[" in verdict.measured for answer in answers.values() for verdict in answer.verdicts)
+    return "Brackets are 95 % intervals. " if bracket else ""
 
 
-def contents(experiments: Iterable[Experiment], answers: Mapping[str, str]) -> str:
+def _section(item: Experiment, answer: Answer | None, above: Mapping[tuple[str, str], str]) -> Iterator[str]:
+    """The section of an experiment; ``above`` has the experiments with the same statements, by claim and value."""
+    paper = PUBLICATIONS[paper_key(item.id)]
+    yield f"## {item.id}"
+    yield f"{escape_markdown(item.title)}. *{escape_markdown(item.question)}*"
+    if answer is None:
+        yield "*Not measured yet.*"
+        return
+    if answer.picture == "own":
+        yield f"![{item.id}](images/{item.id}.png)"
+    judged = [verdict for verdict in answer.verdicts if verdict.outcome in _SHOWN]
+    shown = [verdict for verdict in judged if _same(verdict) not in above]
+    if shown:
+        columns = [paper.statement.lower(), *(["printed"] if paper.printed else []), "measured", "verdict"]
+        rows = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
+        claims = _shorten_claims([verdict.claim for verdict in shown])
+        yield "\n".join([*rows, *(_row(*pair, paper.printed) for pair in zip(claims, shown, strict=True))])
+    repeated = Counter(above[_same(verdict)] for verdict in judged if _same(verdict) in above)
+    notes = [f"As in [{name}](#{name}): {count}." for name, count in repeated.items()]
+    yield " ".join([*notes, *_notes(answer)])
+
+
+def _same(verdict: Judgement) -> tuple[str, str]:
+    """What two experiments have in common that judge one statement by the same measurement."""
+    return verdict.claim, verdict.measured
+
+
+def _notes(answer: Answer) -> Iterator[str]:
+    """Below the table: the statements that are not in it, and how it was measured."""
+    counts = answer.counts
+    for outcome in COUNTED:
+        if outcome not in _SHOWN and counts[outcome]:
+            yield f"{outcome.capitalize()}: {counts[outcome]}."
+    if answer.picture == "withheld":
+        yield "Its picture shows single runs of data that are not ours to publish."
+    if answer.data:
+        yield f"Data: {', '.join(f'`{name}`' for name in answer.data)}."
+    if answer.settings:
+        yield f"`{answer.settings}`."
+    if answer.seed:
+        yield f"Seed {answer.seed}."
+    yield f"*{answer.cost.partition(' with ')[0] or f'Holdfast {answer.version}'}.*"
+
+
+def _row(claim: str, verdict: Judgement, with_printed: bool) -> str:
+    """A verdict as a line of a table."""
+    outcome = f"**{verdict.outcome}**"
+    if verdict.p and verdict.outcome != "undecided" and not verdict.survives:
+        outcome += "†"
+    if verdict.p and "[" not in verdict.measured:
+        outcome += f", {verdict.p}"
+    measured = _shorten_list(verdict.measured)
+    printed = [escape_markdown(verdict.printed)] if with_printed else []
+    return f"| {' | '.join([escape_markdown(claim), *printed, escape_markdown(measured), outcome])} |"
+
+
+def _shorten_claims(claims: Sequence[str]) -> list[str]:
+    """Claims, with an ellipsis for a beginning and an end that they share with the claim above."""
+    short = []
+    for former, claim in zip(["", *claims], claims, strict=False):
+        words, other = claim.split(), former.split()
+        most = min(len(words), len(other)) - 1
+        begin = _count_equal(words, other, most)
+        end = _count_equal(words[::-1], other[::-1], most - begin)
+        # A number stays with its unit.
+        end -= bool(end) and words[len(words) - end - 1][-1].isdigit()
+        rest = " ".join(words[begin : len(words) - end])
+        begin, end = (begin if begin >= _SHARED else 0), (end if min(begin, end) >= _SHARED else 0)
+        if rest.count("(") != rest.count(")"):
+            end = 0
+        parts = ["…"] * bool(begin) + words[begin : len(words) - end] + ["…"] * bool(end)
+        short.append(" ".join(parts))
+    return short
+
+
+def _count_equal(words: Sequence[str], other: Sequence[str], most: int) -> int:
+    """Number of words that two texts have in common at the beginning, of ``most``."""
+    return next((at for at in range(most) if words[at] != other[at]), max(most, 0))
+
+
+def _shorten_list(text: str) -> str:
+    """A list, cut after as many of its parts as are short enough together."""
+    kept, *rest = text.split("; ")
+    while rest and len(f"{kept}; {rest[0]}".split()) <= _LONGEST:
+        kept = f"{kept}; {rest.pop(0)}"
+    if len(kept.split()) > _LONGEST:
+        kept = re.sub(r" \([^()]*\)$", "", kept)
+    return f"{kept}; …" if rest else kept
+
+
+def contents(experiments: Iterable[Experiment], answers: Mapping[str, Answer]) -> str:
     """The index page, with counts of verdicts."""
     found = list(experiments)
-    counts = {item.id: _count_verdicts(answers.get(item.id, "")) for item in found}
+    counts = {item.id: answers[item.id].counts if item.id in answers else Counter[str]() for item in found}
     parts = [
         "# Experiments",
         "What is reproduced from four papers, and what we asked beyond them. `holdfast experiment ID -o DIR` runs one, "
@@ -93,179 +165,17 @@ def contents(experiments: Iterable[Experiment], answers: Mapping[str, str]) -> s
         own = [item for item in found if paper_key(item.id) == paper.key]
         if own:
             rows = [
-                _counts_row((f"[{item.id}]({paper.key}.md#{item.id})", _plain(item.question)), counts[item.id])
+                f"| [{item.id}]({paper.key}.md#{item.id}) | {escape_markdown(item.question)} | "
+                f"{'/'.join(str(counts[item.id][name]) for name in _SHOWN)} |"
                 for item in own
             ]
-            sections += [f"## {paper.title}", "\n".join([*_counts_head("id", "question"), *rows])]
+            head = ["| id | question | holds/does not/undecided |", "|---|---|---|"]
+            sections += [f"## {paper.title}", "\n".join([*head, *rows])]
             whole.append((f"[{paper.title}]({paper.key}.md)", sum((counts[item.id] for item in own), Counter())))
     whole.append(("all", sum((number for _, number in whole), Counter())))
-    rows = [_counts_row((title,), number) for title, number in whole]
-    return "\n\n".join([*parts, "\n".join([*_counts_head("paper"), *rows]), *sections]) + "\n"
-
-
-def _count_verdicts(answer: str) -> Counter[str]:
-    return Counter(re.findall(rf"\| \*\*({'|'.join(_COUNTED)})\*\*", answer))
-
-
-def _counts_head(*names: str) -> list[str]:
-    columns = [*names, *_COUNTED]
-    return [f"| {' | '.join(columns)} |", f"|{'---|' * len(names)}{'--:|' * len(_COUNTED)}"]
-
-
-def _counts_row(cells: Sequence[str], numbers: Counter[str]) -> str:
-    return f"| {' | '.join([*map(str, cells), *(str(numbers[name] or '') for name in _COUNTED)])} |"
-
-
-def find_answers(text: str) -> dict[str, str]:
-    """The answers on a page, by experiment."""
-    return dict(re.findall(r"<!-- answer (\S+) -->\n\n(.*?)\n\n<!-- end -->", text, flags=re.DOTALL))
-
-
-def _answer(item: Experiment, directory: Path, pictures: Path) -> str:
-    """Answer of an experiment from its tables; writes its picture beside the pages."""
-    record = json.loads((directory / f"{item.id}.json").read_text(encoding="utf-8"))
-    tables = read_tables(item.id, directory)
-    parts = []
-    stand_in = any(not row.get("measured", True) for row in tables.get("data", ()))
-    if item.single_runs and record["data"] and not stand_in:
-        # A picture of generated data would appear beside verdicts on other data.
-        (pictures / f"{item.id}.png").unlink(missing_ok=True)
-        parts.append("*Its picture shows single runs of data that are not ours to publish.*")
-    elif item.draw is not None:
-        with atomic_open(pictures / f"{item.id}.png", "wb") as file:
-            file.write(_small_png(item.draw(tables)))
-        parts.append(f"![{_plain(item.title)}]({pictures.name}/{item.id}.png)")
-    verdicts = judge_experiment(item, tables, record)
-    paper = PUBLICATIONS[paper_key(item.id)]
-    columns = [paper.statement.lower(), *(["printed"] if paper.printed else []), "measured", "verdict"]
-    head = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
-    parts.append(with_notes("\n".join([*head, *(_line(verdict, paper.printed) for verdict in verdicts)])))
-    if remaining(verdicts):
-        parts.append(remaining(verdicts))
-    parts.append(f"*{_sizes(item, record)}*")
-    parts.append(_origin(record, read_costs(directory).get(item.id)))
-    answer = "\n\n".join(parts)
-    _refuse_rows(item, record, answer)
-    return answer
-
-
-def _refuse_rows(item: Experiment, record: Mapping[str, Any], answer: str) -> None:
-    """Refuse an answer that contains rows of data that may not be redistributed; aggregates are allowed.
-
-    Raises
-    ------
-    InputError
-        If a line of the answer has all cells of a row of the data, of three or more.
-    """
-    shown = [set(re.findall(r"[\w.]+", line)) for line in answer.splitlines()]
-    for name in record["data"]:
-        path = Path(record["parameters"][name])
-        text = decode_text(read_bytes(path), path) if path.is_file() else ""
-        for number, line in enumerate(text.splitlines(), 1):
-            # Cells are separated by commas or, in logs, by blanks.
-            cells = set(re.split(r"[,\s]+", line)) - {""}
-            if len(cells) > 2 and any(cells <= words for words in shown):
-                raise InputError(f"{path}:{number}: {item.id} shows this row, but the data may not be published")
-
-
-def _line(verdict: Verdict, with_printed: bool) -> str:
-    """A verdict as a line of a table: what is printed with its source, the outcome with its rule."""
-    printed = _plain(verdict.printed)
-    if verdict.source is not HYPOTHESIS:
-        printed = f"{printed} ({_plain(str(verdict.source))})"
-    parts = [_plain(part) for part in (verdict.rule, format_p(verdict), verdict.remark) if part]
-    words = [f"**{verdict.counted_as}**"]
-    if verdict.by_construction:
-        words.append(_plain(verdict.construction))
-    outcome = "; ".join([*words, *parts])
-    cells = [_plain(verdict.claim), *([printed] if with_printed else []), _plain(verdict.measured), outcome]
-    return f"| {' | '.join(cells)} |"
-
-
-def _sizes(item: Experiment, record: Mapping[str, Any]) -> str:
-    files = data_files(item.parameters)
-
-    def select_sizes(parameters: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in parameters.items() if name not in files}
-
-    own = select_sizes(record["parameters"])
-
-    def apart(parameters: Any) -> list[str]:
-        """Settings that make the command measure the same."""
-        whole = select_sizes(json.loads(json.dumps(asdict(parameters), default=str)))
-        return [
-            f"--set {name}={','.join(map(str, value)) if isinstance(value, list) else value}"
-            for name, value in own.items()
-            if whole.get(name) != value
-        ]
-
-    sizes = "the sizes of the paper" if PUBLICATIONS[paper_key(item.id)].printed else "its own sizes"
-    others = apart(item.parameters)
-    if others:
-        sizes = "the small sizes of `--quick`" if not apart(item.quick) else f"`{' '.join(others)}`"
-    parts = [f"Measured with {sizes}, seed {record['seed']}."]
-    parts += [
-        f"Data: `{files[name]}`, SHA-256 `{digest}`, aggregated: the file is not ours to publish."
-        for name, digest in record["data"].items()
-    ]
-    return " ".join(parts)
-
-
-def _origin(record: Mapping[str, Any], cost: Cost | None) -> str:
-    """Version, and date and cost where known."""
-    version = f"Holdfast {record['holdfast']}, sources {record['sources']}"
-    if cost is None:
-        return f"*{version}.*"
-    where = "1 process" if cost.workers == 1 else f"{cost.workers} processes"
-    return f"*{version}; {cost.date}, {took(cost.seconds)} with {where}.*"
-
-
-def _small_png(figure: Figure) -> bytes:
-    """PNG with a palette, with the highest resolution and number of colours that fit into :data:`MOST_BYTES`."""
-    from PIL import Image
-
-    content = b""
-    for dpi, fewest in ((_DPI, 32), (96, 32), (72, 16)):
-        plain = io.BytesIO()
-        figure.savefig(plain, format="png", dpi=dpi, metadata={"Software": None})
-        image = Image.open(plain).convert("RGB")
-        for colors in (128, 64, 32, 16):
-            packed = io.BytesIO()
-            palette = _palette(image, colors)
-            image.quantize(palette=palette, dither=Image.Dither.NONE).save(packed, "png", optimize=True)
-            content = packed.getvalue()
-            if len(content) <= MOST_BYTES:
-                return content
-            if colors == fewest:
-                break
-    return content
-
-
-def _palette(image: PIL.Image.Image, most: int) -> PIL.Image.Image:
-    """Palette of a picture: its most frequent colours, without those close to a more frequent one.
-
-    Even small marks keep their exact colour, because the pixels inside a mark are equal while each blend at an edge is
-    rare. A median cut would merge the colours of small marks.
-    """
-    from PIL import Image
-
-    pixels = np.asarray(image.convert("RGB"), dtype=np.int64).reshape(-1, 3) @ (1 << 16, 1 << 8, 1)
-    colors, counts = np.unique(pixels, return_counts=True)
-    chosen: list[tuple[int, int, int]] = []
-    for color in colors[np.argsort(-counts, kind="stable")].tolist():
-        red, green, blue = color >> 16, (color >> 8) & 255, color & 255
-        if all(abs(red - r) + abs(green - g) + abs(blue - b) > _NEAR for r, g, b in chosen):
-            chosen.append((red, green, blue))
-            if len(chosen) == most:
-                break
-    palette = Image.new("P", (1, 1))
-    palette.putpalette([part for color in chosen for part in color])
-    return palette
-
-
-def _plain(text: str) -> str:
-    """A text with its signs escaped for Markdown."""
-    return re.sub(r"([\\|*_<>`\[\]])", r"\\\1", text)
+    head = [f"| paper | {' | '.join(COUNTED)} |", f"|---|{'--:|' * len(COUNTED)}"]
+    rows = [f"| {title} | {' | '.join(str(number[name] or '') for name in COUNTED)} |" for title, number in whole]
+    return "\n\n".join([*parts, "\n".join([*head, *rows]), *sections]) + "\n"
 
 
 def main(words: Sequence[str]) -> None:
@@ -275,20 +185,37 @@ def main(words: Sequence[str]) -> None:
     pictures = docs / "images"
     pictures.mkdir(parents=True, exist_ok=True)
     known = all_experiments()
-    measured = {item.id: item for item in find_experiments(directory)}
-    all_answers: dict[str, str] = {}
+    measured = {item.id for item in find_experiments(directory)}
+    everything: dict[str, Answer] = {}
     for paper in PUBLICATIONS.values():
         own = [item for item in known.values() if paper_key(item.id) == paper.key]
         if not own:
             continue
-        path = docs / f"{paper.key}.md"
-        answers = find_answers(path.read_text(encoding="utf-8")) if path.exists() else {}
-        answers |= {item.id: _answer(item, directory, pictures) for item in own if item.id in measured}
-        with atomic_open(path) as file:
+        path = docs / f"{paper.key}.json"
+        former = read_answers(path)
+        answers = {}
+        for item in own:
+            if item.id in measured:
+                answers[item.id] = measure_answer(item, directory)
+                _draw(item, answers[item.id], directory, pictures)
+            elif item.id in former:
+                answers[item.id] = former[item.id]
+        write_answers(path, answers)
+        with atomic_open(docs / f"{paper.key}.md") as file:
             file.write(page(paper, own, answers))
-        all_answers |= answers
+        everything |= answers
     with atomic_open(docs / "README.md") as file:
-        file.write(contents(known.values(), all_answers))
+        file.write(contents(known.values(), everything))
+
+
+def _draw(item: Experiment, answer: Answer, directory: Path, pictures: Path) -> None:
+    """Write the picture of an experiment, or remove a former one that would appear beside other data."""
+    path = pictures / f"{item.id}.png"
+    if answer.picture == "withheld":
+        path.unlink(missing_ok=True)
+    elif item.draw is not None:
+        with atomic_open(path, "wb") as file:
+            file.write(small_png(item.draw(read_tables(item.id, directory))))
 
 
 if __name__ == "__main__":

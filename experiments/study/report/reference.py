@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 
 from experiments.study.metrics import BATCH, BEYOND, HYBRID, PROFILES, WEEK
@@ -17,7 +18,7 @@ PAGE = Path("docs/reference/metrics.md")
 _HEAD = """# Metrics
 
 Every number that a summary, a sweep or an experiment reports: its column, the unit in the file, which way is better,
-its definition and its source. Shares are stored as fractions of 1 and shown in %. [Model](../model.md#metrics) says how
+and its definition. Shares are stored as fractions of 1 and shown in %. [Model](../model.md#metrics) says how
 a warm-up and a cool-down restrict them; [Bibliography](bibliography.md) expands [R], [S] and [P].
 """
 #: Headings of the metrics that experiments compute themselves.
@@ -31,18 +32,27 @@ _EXPERIMENTS: Mapping[str, Mapping[str, Metric]] = {
 
 
 def metrics_page() -> str:
-    """The page, with a table for each source of metrics."""
+    """The page, with a table for each source of metrics; a metric that a table above defines is only named."""
     sections = {f"In {group}": found.values() for group, found in CATALOGUE.items()}
     sections |= {f"In {name}": found.values() for name, found in _EXPERIMENTS.items()}
-    return "\n".join([_HEAD, *(_section(title, metrics) for title, metrics in sections.items())])
+    parts, above = [_HEAD], set[tuple[str, str]]()
+    for title, metrics in sections.items():
+        parts.append(_section(title, list(metrics), above))
+        above |= {(item.name, item.definition) for item in metrics}
+    return "\n".join(parts)
 
 
-def _section(title: str, metrics: Iterable[Metric]) -> str:
-    lines = [f"## {title}", "", "| column | unit | better | definition | source |", "|---|---|---|---|---|"]
-    for item in metrics:
+def _section(title: str, metrics: Sequence[Metric], above: Set[tuple[str, str]]) -> str:
+    new = [item for item in metrics if (item.name, item.definition) not in above]
+    ((source, _),) = Counter(item.source for item in new).most_common(1)
+    lines = [f"## {title}", "", f"Source, where no other is given: {source}.", ""]
+    lines += ["| column | unit | better | definition |", "|---|---|---|---|"]
+    for item in new:
         unit = "share" if item.percent and item.scale == 100 else item.unit or "-"
-        lines.append(f"| `{item.name}` | {unit} | {item.better} | {item.definition} | {item.source} |")
-    return "\n".join([*lines, ""])
+        other = "" if item.source == source else f" ({item.source})"
+        lines.append(f"| `{item.name}` | {unit} | {item.better} | {item.definition.removesuffix('.')}{other} |")
+    known = [f"`{item.name}`" for item in metrics if item not in new]
+    return "\n".join([*lines, "", *([f"As above: {', '.join(known)}.", ""] if known else [])])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Update of the rule record: ``python -m experiments.study.report.rule_changes DIR`` stores the present rules.
 
-DIR holds the tables of ``holdfast reproduce --quick --seed 0``; entries of experiments without tables there stay. Each
-change is printed (:mod:`experiments.study.rule_digests`).
+DIR has the tables of ``holdfast reproduce --quick --seed 0``; entries of experiments without tables there are not
+changed. Each change is printed (:mod:`experiments.study.rule_digests`).
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def main(words: Sequence[str], path: Path = RULES) -> None:
     Parameters
     ----------
     words
-        The directory of the tables.
+        Command-line arguments: the directory of the tables.
     path
-        The record.
+        File of the record.
     """
     directory, date = Path(words[0]), datetime.now(UTC).date().isoformat()
     record = {name: dict(entries) for name, entries in read_record(path).items()}
@@ -44,7 +44,7 @@ def main(words: Sequence[str], path: Path = RULES) -> None:
 
 
 def _lines(record: Mapping[str, Mapping[str, Entry]]) -> str:
-    """The record as JSON with a line for each statement, so that a changed rule changes one line."""
+    """Format the record as JSON with one line per statement, so that a changed rule changes one line."""
     parts = []
     for name, entries in sorted(record.items()):
         lines = [f"  {_json(claim)}: {_json(entry)}" for claim, entry in sorted(entries.items())]

@@ -1,4 +1,4 @@
-"""Writing wait models as JSON, and checking JSON from other tools."""
+"""Conversion of wait models to JSON, and reading of JSON, also from other tools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ABOVE = (f"a number above 0 and at most {_LARGEST:g}", math.ulp(0.0), _LARGEST)
 _LEAST_0 = (f"a number from 0 to {_LARGEST:g}", 0.0, _LARGEST)
 _SHARE = ("a number of at most 1", -_LARGEST, 1.0)
 
-#: Required numbers of a fit, and optional ones, which may be missing or null.
+#: Required numbers of a fit. Optional numbers may be missing or null.
 _PRICES = {"alpha": _ABOVE, "beta": _LEAST_0, "gamma": _LEAST_0}
 _WORTH = {
     "walltime_from": _ABOVE,
@@ -44,14 +44,14 @@ _LINE = {
 
 
 def to_document(model: WaitModel, **about: Any) -> dict[str, Any]:
-    """The model as plain Python values, as ``holdfast fit-costs`` writes it; times in seconds.
+    """Convert a model to plain Python values, in the format of ``holdfast fit-costs``; times in seconds.
 
     Parameters
     ----------
     model
         The fitted model.
     **about
-        ``holdfast``: the version; ``source``: the data of the fit.
+        ``holdfast``: version of Holdfast; ``source``: description of the data.
     """
     return {
         **about,
@@ -77,18 +77,18 @@ def _fit_entry(fit: WaitFit) -> dict[str, Any]:
 
 
 def from_document(data: object) -> WaitModel:
-    """The inverse of :func:`to_document`; the data of the fit are not part of the model.
+    """Convert a document of :func:`to_document` to a model, without the description of the data.
 
     Parameters
     ----------
     data
-        The parsed JSON. Required are ``unit``, ``all`` with ``alpha``, ``beta`` and ``gamma``, and ``classes``; a
+        Parsed JSON. Required keys are ``unit``, ``all`` with ``alpha``, ``beta`` and ``gamma``, and ``classes``; a
         class also needs ``nodes_from`` and ``nodes_to``.
 
     Raises
     ------
     InputError
-        If a key is missing or unknown, or its value is illegal; gives the key, the legal values and the value.
+        If a key is missing or unknown, or a value is illegal; names the key, the legal values and the value.
     """
     top = _object(data, "the document", ("holdfast", "source", "unit", "all", "classes"))
     if _require(top, "unit", "", "'s'") != "s":

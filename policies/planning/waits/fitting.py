@@ -22,12 +22,12 @@ __all__ = ["LEAST_PAIRS", "Bins", "bin_pairs", "fit_waits", "size_classes"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: A size class with fewer pairs uses the fit for all sizes: the standard deviation of waits exceeds their mean, so even
-#: the mean of a hundred waits has an error of 10 to 20 %.
+#: Minimum number of pairs of a size class; a smaller class uses the fit for all sizes. The standard deviation of waits
+#: exceeds their mean, so that even the mean of a hundred waits has an error of 10 to 20 %.
 LEAST_PAIRS = 100
 #: Minimum number of pairs for a line with an error estimate.
 _FEWEST = 3
-#: Maximum wait [s], some 30,000 years: squares and sums of larger numbers would overflow.
+#: Maximum wait [s], about 30,000 years: squares and sums of larger numbers would overflow.
 _LONGEST = 1e12
 
 
@@ -50,15 +50,14 @@ def fit_waits(
     nodes
         Sizes of the jobs, >= 1, shape (n,).
     classes
-        The largest size of each class, ascending; one more class without end follows. None: :func:`size_classes`.
+        Largest size of each class, ascending; one more class without a limit follows. None: :func:`size_classes`.
     least_pairs
         A class with fewer pairs uses the fit for all sizes.
 
     Returns
     -------
     WaitModel
-        Least squares on the pairs themselves, within alpha >= :data:`.LEAST_ALPHA` and
-        gamma >= 0.
+        Least-squares fits to the pairs, subject to alpha >= :data:`.LEAST_ALPHA` and gamma >= 0.
 
     Raises
     ------
@@ -83,7 +82,7 @@ def fit_waits(
         raise ParameterError("nodes", "whole numbers of at least 1", size.tolist()[:5])
     if x.size and not float(x.min()) > 0:
         raise ParameterError("walltimes", "above 0", float(x.min()))
-    if not _tells_a_line(x):
+    if not _determines_line(x):
         count = len(np.unique(x))
         raise InputError(
             f"alpha and gamma can be fitted to at least {_FEWEST} pairs of walltime and wait with two different "
@@ -94,22 +93,22 @@ def fit_waits(
     found = []
     for low, high in zip((0, *ends), (*ends, None), strict=True) if ends else ():
         inside = (size > low) & (True if high is None else size <= high)
-        few = int(inside.sum()) < least_pairs or not _tells_a_line(x[inside])
+        few = int(inside.sum()) < least_pairs or not _determines_line(x[inside])
         fit = WaitFit(everyone.alpha, everyone.gamma, pairs=int(inside.sum())) if few else _fit(x[inside], y[inside])
         found.append(SizeClass(low + 1, high, fit, fallback=few))
     return WaitModel(everyone, tuple(found))
 
 
 def size_classes(nodes: ArrayLike, least_pairs: int = LEAST_PAIRS) -> tuple[int, ...]:
-    """The largest sizes of the default classes but the last: powers of two, merged until each has enough pairs.
+    """Largest sizes of the default classes except the last: powers of two, merged until each class has enough pairs.
 
-    Waits change with the order of magnitude of the size, and most requests are powers of two, which should not share
-    a class with the next larger ones: so classes double, and end with a power of two.
+    Waits depend on the order of magnitude of the size, and most requests are powers of two, which should not be in a
+    class with larger sizes. Therefore the ends of classes are powers of two.
 
     Parameters
     ----------
     nodes
-        Sizes, >= 1, shape (n,).
+        Sizes of the jobs, >= 1, shape (n,).
     least_pairs
         Minimum number of pairs per class.
 
@@ -146,11 +145,11 @@ class Bins(NamedTuple):
     Attributes
     ----------
     walltime, wait
-        Means [s].
+        Mean walltime and mean wait of each group [s].
     lower, upper
         Quartiles of the waits [s].
     pairs
-        How many there are.
+        Number of pairs of each group.
     """
 
     walltime: Floats
@@ -161,14 +160,14 @@ class Bins(NamedTuple):
 
 
 def bin_pairs(walltimes: Floats, waits: Floats, groups: int = 20) -> Bins:
-    """Mean waits of about ``groups`` groups of equally many pairs by walltime; equal walltimes stay together.
+    """Divide pairs by walltime into about ``groups`` groups of equal size; equal walltimes are in the same group.
 
     Parameters
     ----------
     walltimes, waits
-        Shape (n,), n >= 1.
+        Walltimes and waits [s], shape (n,), n >= 1.
     groups
-        Largest number of groups; fewer where many walltimes are equal.
+        Maximum number of groups; there are fewer if many walltimes are equal.
     """
     order = np.argsort(walltimes, kind="stable")
     x, y = walltimes[order], waits[order]
@@ -196,13 +195,13 @@ def _times(name: str, values: ArrayLike) -> Floats:
     times = np.asarray(values, float)
     if times.ndim != 1:
         raise ParameterError(name, "an array with one dimension", times.shape)
-    wrong = ~((times >= 0) & (times < _LONGEST))  # so written that NaN is wrong
+    wrong = ~((times >= 0) & (times < _LONGEST))  # NaN fails both comparisons and is wrong
     if wrong.any():
         raise ParameterError(name, f"numbers of seconds from 0 to {_LONGEST:g}", float(times[wrong][0]))
     return times
 
 
-def _tells_a_line(x: Floats) -> bool:
+def _determines_line(x: Floats) -> bool:
     return len(x) >= _FEWEST and float(np.ptp(x)) > 0
 
 
@@ -225,7 +224,7 @@ def _fit(x: Floats, y: Floats) -> WaitFit:
 
 
 def _r2_score_of_means(bins: Bins, line: Line) -> float | None:
-    # A line through two points says nothing of whether there is one.
+    # A line always goes through two points, so that at least three are needed to judge it.
     if len(bins.pairs) < _FEWEST or float(np.ptp(bins.wait)) == 0:
         return None
     rest = bins.wait - line.at(bins.walltime)

@@ -15,19 +15,19 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Line:
-    """y = slope x + intercept, and how well pairs are on it; None: not known.
+    """The line y = slope x + intercept, and its goodness of fit; None: not known.
 
     Attributes
     ----------
     slope, intercept
-        Of the line.
+        Coefficients of the line.
     slope_error, intercept_error
-        Standard errors, as if the pairs were independent; None for a coefficient that stands at its bound.
+        Standard errors under the assumption of independent pairs; None for a coefficient at its bound.
     r_squared
-        1 - (squares left over) / (squares about the mean); below 0 where a bound makes the line worse than the mean,
-        None where all y are equal.
+        1 - (sum of squared residuals) / (sum of squares about the mean); below 0 if a bound makes the line worse than
+        the mean, None if all y are equal.
     spread
-        Standard deviation of what is left over, in the unit of y.
+        Standard deviation of the residuals, in the unit of y.
     """
 
     slope: float
@@ -38,7 +38,7 @@ class Line:
     spread: float | None = None
 
     def at(self, x: Floats) -> Floats:
-        """Heights of the line; in the shape of ``x``."""
+        """Values of the line, in the shape of ``x``."""
         return self.slope * x + self.intercept
 
 
@@ -67,19 +67,20 @@ def least_squares(x: Floats, y: Floats) -> Line:
 
 
 def least_squares_above(x: Floats, y: Floats, least_slope: float) -> Line:
-    """The line with the least sum of squares of those with slope >= ``least_slope`` and intercept >= 0.
+    """The line with the least sum of squares, subject to slope >= ``least_slope`` and intercept >= 0.
 
     Parameters
     ----------
     x, y
-        As for :func:`least_squares`; x > 0.
+        As in :func:`least_squares`; x > 0.
     least_slope
-        Bound of the slope; that of the intercept is 0.
+        Lower bound of the slope; the lower bound of the intercept is 0.
 
     Notes
     -----
-    The sum of squares is convex in both coefficients: if the free minimum breaks a bound, the best legal line stands on
-    one of the two edges of the legal quarter plane, and on an edge it is a parabola in the other coefficient.
+    The sum of squares is convex in both coefficients. If the unconstrained minimum violates a bound, the minimum is
+    therefore on one of the two edges of the legal quarter plane; on an edge, the sum is a parabola in the other
+    coefficient.
     """
     free = least_squares(x, y)
     if free.slope >= least_slope and free.intercept >= 0:
@@ -88,7 +89,7 @@ def least_squares_above(x: Floats, y: Floats, least_slope: float) -> Line:
     steep = max(least_slope, float(x @ y) / float(x @ x))
     edges = [(least_slope, flat), (steep, 0.0)]
     slope, intercept = min(edges, key=lambda edge: _residual(x, y, *edge))
-    moved = (slope > least_slope) + (intercept > 0)  # coefficients that do not stand at their bounds: at most one
+    moved = (slope > least_slope) + (intercept > 0)  # number of coefficients that are not at their bounds: at most one
     spread = _spread(x, y, slope, intercept, moved)
     return Line(
         slope,
@@ -110,7 +111,7 @@ def _spread(x: Floats, y: Floats, slope: float, intercept: float, fitted: int) -
 
 
 def _r2_score(x: Floats, y: Floats, slope: float, intercept: float) -> float | None:
-    # The mean of equal numbers may differ from them by a rounding error, which is no variance to explain.
+    # The mean of equal numbers may differ from them by a rounding error, which is not a variance.
     if float(np.ptp(y)) == 0:
         return None
     about = y - y.mean()

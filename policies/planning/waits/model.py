@@ -1,8 +1,8 @@
 """A model of the queue wait by walltime and job size, which serves as the price of a reservation.
 
-If a reservation of length W waits alpha W + gamma on average before it starts, and then uses w, a plan's expected cost
-under (alpha, beta = 1, gamma) is its expected response time. Expectations depend on means only, so the line has to
-follow the mean waits; the spread of single waits does not matter to the plan.
+If the mean wait of a reservation of length W is alpha W + gamma, and the reservation is then used for a time w, a
+plan's expected cost with (alpha, beta = 1, gamma) is its expected response time. Expectations depend only on means, so
+that the line must fit the mean waits; the spread of single waits does not affect the plan.
 
 Source: [R], "Reservation and Checkpointing Strategies for Stochastic Jobs", Equation 1;
 docs/planner.md, "Prices from waits".
@@ -18,34 +18,34 @@ from workloads.ground.numbers import check_whole
 
 __all__ = ["LEAST_ALPHA", "SizeClass", "WaitFit", "WaitModel"]
 
-#: Smallest alpha of a fit. At 0 a longer request costs nothing, so the best plan is one reservation for the longest
-#: possible runtime; if the distribution has a tail, that is the quantile 1 - 1e-7 at which it is truncated, many times
-#: the mean. With this floor a plan costs at most 0.001 of that runtime (a minute and a half per day) more than the best
-#: plan at 0, because this is the additional cost of that single reservation.
+#: Smallest alpha of a fit. With alpha = 0, a longer request costs nothing, so that the best plan is one reservation for
+#: the longest possible runtime; if the distribution has a tail, that is the quantile 1 - 1e-7 at which it is truncated,
+#: many times the mean. With this lower bound, a plan costs at most 0.001 of that runtime (a minute and a half per day)
+#: more than the best plan with alpha = 0, because this is the additional cost of that single reservation.
 LEAST_ALPHA = 1e-3
 
 
 @dataclass(frozen=True)
 class WaitFit:
-    """Mean wait = alpha W + gamma of requests of walltime W, fitted to pairs (W, wait); None: not known.
+    """Mean wait alpha W + gamma of requests of walltime W, fitted to pairs (W, wait); None: not known.
 
     Attributes
     ----------
     alpha
-        Wait for each second requested; > 0.
+        Wait per requested second; > 0.
     gamma
         Wait of any request [s]; >= 0.
     beta
-        Response time for each second used: 1.
+        Response time per used second: 1.
     pairs
-        How many there were.
+        Number of pairs.
     walltime_from, walltime_to
-        Shortest and longest request among them [s]; beyond, the line is an extrapolation.
+        Shortest and longest request among the pairs [s]; other requests are extrapolated.
     alpha_error, gamma_error [s], r_squared, spread [s]
-        As of a :class:`~policies.planning.waits.lines.Line`.
+        As in :class:`~policies.planning.waits.lines.Line`.
     r_squared_means
-        R^2 of the line for the mean waits of the groups of :func:`.bin_pairs`, weighted by their
-        pairs: whether the *means* are on the line.
+        R^2 of the line for the mean waits of the groups of :func:`.bin_pairs`, weighted by their numbers of pairs; it
+        measures how well the line fits the *means*.
     unconstrained
         The line without the bounds alpha >= :data:`LEAST_ALPHA` and gamma >= 0.
     """
@@ -76,11 +76,11 @@ class SizeClass:
     Attributes
     ----------
     nodes_from, nodes_to
-        Sizes of the class, both included; ``nodes_to`` is None in the last, which has no end.
+        Smallest and largest size of the class, inclusive; ``nodes_to`` is None for the last class, which has no limit.
     fit
-        The fit to its pairs; to all pairs where ``fallback``, ``pairs`` being the number of its own.
+        Fit to the pairs of the class. If ``fallback``, the fit to all pairs, with ``pairs`` the number in the class.
     fallback
-        Whether there were too few pairs for a fit of their own.
+        Whether the class has too few pairs for a separate fit.
     """
 
     nodes_from: int
@@ -91,14 +91,14 @@ class SizeClass:
 
 @dataclass(frozen=True, repr=False)
 class WaitModel:
-    """Waits by the size of the job.
+    """Fits of the wait, by job size.
 
     Attributes
     ----------
     all
-        The fit of the jobs of all sizes.
+        Fit for all sizes.
     classes
-        By size, ascending, without gaps from 1 node on; none: all sizes are alike.
+        Size classes, ascending, without gaps from 1 node on; empty: all sizes have the same fit.
 
     Examples
     --------
@@ -116,26 +116,26 @@ class WaitModel:
         return f"WaitModel(alpha={self.all.alpha:.4g}, gamma={self.all.gamma:.4g}{sizes})"
 
     def class_for(self, nodes: int) -> SizeClass | None:
-        """The class of jobs of that size; None where there are no classes.
+        """The class of a job size; None if there are no classes.
 
         Raises
         ------
         ParameterError
-            If ``nodes`` is no positive whole number.
+            If ``nodes`` is not a positive whole number.
         """
         check_whole("nodes", nodes, 1, "a positive number of nodes")
         return next((each for each in self.classes if each.nodes_to is None or nodes <= each.nodes_to), None)
 
     def fit_for(self, nodes: int | None = None) -> WaitFit:
-        """The fit for jobs of that size; None: that of all sizes."""
+        """The fit for a job size; None: the fit for all sizes."""
         found = None if nodes is None else self.class_for(nodes)
         return self.all if found is None else found.fit
 
     def costs_for(self, nodes: int | None = None) -> tuple[float, float, float]:
-        """alpha, beta and gamma [s] for jobs of that size; None: those of all sizes."""
+        """alpha, beta and gamma [s] for a job size; None: those for all sizes."""
         return self.fit_for(nodes).costs
 
     def apply(self, costs: CostModel, nodes: int | None = None) -> CostModel:
-        """Costs [s] with these prices and the same checkpoint and restart."""
+        """Replace the prices of a cost model [s], and keep its checkpoint and restart."""
         alpha, beta, gamma = self.costs_for(nodes)
         return replace(costs, alpha=alpha, beta=beta, gamma=gamma)

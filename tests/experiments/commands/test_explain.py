@@ -37,7 +37,7 @@ def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     shown = capsys.readouterr()
     assert not shown.out
     assert shown.err.count("\n") == 1
-    return shown.err.removeprefix("holdfast explain: ").rstrip()
+    return shown.err.removeprefix("holdfast explain: error: ").rstrip()
 
 
 @pytest.mark.system

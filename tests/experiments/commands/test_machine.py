@@ -71,7 +71,7 @@ def test_what_is_refused(
     before = sorted(tmp_path.iterdir())
     assert cli.main(["machine", *words]) == 2
     error = capsys.readouterr().err
-    assert error.startswith(f"holdfast machine: {said}")
+    assert error.startswith(f"holdfast machine: error: {said}")
     assert error.count("\n") == 1
     assert sorted(tmp_path.iterdir()) == before
 

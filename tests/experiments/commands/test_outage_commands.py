@@ -88,7 +88,7 @@ def test_outages_outside_the_simulated_time_are_mentioned(tmp_path: Path, capsys
     path = tmp_path / "o.csv"
     path.write_text("kind,start,end,nodes\nmaintenance,-9,0,1\nmaintenance,10,20,1\nfailure,1e9,2e9,1\n")
     assert run(tmp_path / "out", "--outages", str(path), "--mechanism", "baseline") == 0
-    told = "holdfast run: 2 of 3 outages lie outside the simulated time, 0 s to "
+    told = "holdfast run: warning: 2 of 3 outages lie outside the simulated time, 0 s to "
     assert told in (error := capsys.readouterr().err)
     assert "s of the job table's clock; the first is outage 1 (maintenance, -9 s to 0 s)\n" in error
     path.write_text("kind,start,end,nodes\nfailure,1e9,2e9,1\n")

@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict, fields
 from pathlib import Path
 
+import pytest
+
 from experiments import cli
 from experiments.sweeps import make_sweep
 from experiments.sweeps.grid import expand
@@ -17,6 +19,8 @@ from workloads.hybrid.parameters import option_value
 from workloads.logs.swf import write_swf
 from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear
+
+ALL = ["baseline", "N-PAA", "N-SPAA", "CUA-PAA", "CUA-SPAA", "CUP-PAA", "CUP-SPAA"]
 
 
 def test_options_are_keys_of_sweeps_with_the_same_defaults() -> None:
@@ -45,3 +49,35 @@ def test_options_are_read_as_keys_of_sweeps_are(tmp_path: Path) -> None:
     told = json.loads((tmp_path / "out" / "run.json").read_text())
     assert told["preparation"] == json.loads(json.dumps({"seed": 0, **asdict(run.assignment)}))
     assert told["options"] == asdict(run.options)
+
+
+@pytest.mark.parametrize(
+    ("words", "mechanisms"),
+    [
+        ([], ["baseline"]),
+        (["--seed", "3", "--order", "sjf", "--until", "10h"], ["baseline"]),
+        (["--order", "fcfs,sjf"], ["baseline"]),
+        (["--mechanism", "N-PAA"], ["N-PAA"]),
+        (["--group-by", "auto"], ALL),  # an option that is given, also with its default
+        (["--reading", "default"], ALL),
+        (["--no-show-share", "0.1"], ALL),
+        (["--expansion", "greedy"], ALL),
+    ],
+    ids=" ".join,
+)
+def test_types_and_mechanisms_are_drawn_only_on_request(
+    tmp_path: Path, words: list[str], mechanisms: list[str]
+) -> None:
+    write_swf(generate(ThetaYear(jobs=20), seed=3), tmp_path / "a.swf")
+    assert cli.main(["run", str(tmp_path / "a.swf"), "-o", str(tmp_path / "out"), *words]) == 0
+    told = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert told["mechanisms"] == mechanisms
+    assert ("preparation" in told) == (mechanisms != ["baseline"])
+
+
+@pytest.mark.parametrize(("kind", "mechanisms"), [("rigid", ["baseline"]), ("on-demand", ALL)])
+def test_the_types_of_a_job_table_decide(tmp_path: Path, kind: str, mechanisms: list[str]) -> None:
+    table = tmp_path / "jobs.csv"
+    table.write_text(f"job_id,type,submit,nodes,runtime,walltime\n1,rigid,0,1,60,90\n2,{kind},5,1,60,90\n")
+    assert cli.main(["run", str(table), "-o", str(tmp_path / "out"), "--nodes", "1"]) == 0
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["mechanisms"] == mechanisms

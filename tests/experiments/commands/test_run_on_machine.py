@@ -145,7 +145,7 @@ def test_orders_that_depend_on_time_and_usage(place: Path) -> None:
     [
         (["--nodes", "4"], "--nodes must be left out with --machine: its file describes the nodes, not 4"),
         (["--unit", "nodes"], "--unit must be left out with --machine"),
-        (["--mechanism", "CUA-SPAA"], "--mechanism must be baseline with --machine, not 'CUA-SPAA'"),
+        (["--mechanism", "CUA-SPAA"], "need partitions of whole nodes: jobs share the nodes of cpu"),
         (["--events"], "--events must be left out with --machine: its replay keeps no event log"),
         (["--outages", "some.csv"], "--outages must be left out with --machine: its nodes are always available"),
         (["--stochastic-share", "0.1"], "--stochastic-share must be 0 with --machine, not 0.1"),

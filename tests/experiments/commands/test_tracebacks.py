@@ -163,17 +163,17 @@ def header(shape: str, kind: str = "<f8") -> bytes:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        (header("(1000000000000,)"), "m.npz: the array outer has 16 bytes, and its header promises 8,000,000,000,000"),
-        (header("(99999999, 99999999)"), "its header promises 79,999,998,400,000,008"),
-        (header("(1,)"), "m.npz: the array outer has 16 bytes, and its header promises 8"),
-        (header("(2,", "<f8"), "is no network that was saved as npz"),
+        (header("(1000000000000,)"), "m.npz: the array outer has 16 bytes, but its header says 8,000,000,000,000"),
+        (header("(99999999, 99999999)"), "but its header says 79,999,998,400,000,008"),
+        (header("(1,)"), "m.npz: the array outer has 16 bytes, but its header says 8"),
+        (header("(2,", "<f8"), "is not a network saved as npz"),
         pytest.param(  # numpy reads the syntax of Python 2, and warns
-            header("(2L,)"), "is no network that was saved as npz", marks=pytest.mark.filterwarnings("default")
+            header("(2L,)"), "is not a network saved as npz", marks=pytest.mark.filterwarnings("default")
         ),
         (header("(2,)", "|O"), "m.npz: "),
-        (header("(4,)", "<U1"), "is no network that was saved as npz"),
-        (b"", "is no network that was saved as npz"),
-        (b"\x93NUMPY\x01\x00\xff\xff{", "is no network that was saved as npz"),
+        (header("(4,)", "<U1"), "is not a network saved as npz"),
+        (b"", "is not a network saved as npz"),
+        (b"\x93NUMPY\x01\x00\xff\xff{", "is not a network saved as npz"),
     ],
 )
 def test_networks_with_false_headers(data: bytes, sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -227,9 +227,9 @@ def process(words: str, redirection: str = "", **environment: str) -> subprocess
     [
         ("info a.swf", ">&-", 0, ""),
         ("info a.swf", ">&- 2>&- <&-", 0, ""),
-        ("info a.swf", ">/dev/full", 2, "holdfast info: No space left on device\n"),
+        ("info a.swf", ">/dev/full", 2, "holdfast info: error: No space left on device\n"),
         ("info a.swf", "| head -c 1", 0, ""),
-        ("info none.swf", ">&-", 2, "holdfast info: none.swf: no such file\n"),
+        ("info none.swf", ">&-", 2, "holdfast info: error: none.swf: no such file\n"),
     ],
 )
 def test_standard_output_that_cannot_be_written(words: str, redirection: str, status: int, sentence: str) -> None:

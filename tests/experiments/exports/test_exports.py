@@ -216,8 +216,8 @@ def test_a_command_says_in_one_line_that_holds_are_lost(tmp_path: Path, capsys: 
     assert main(["export", str(out), "-o", str(tmp_path / "a.swf")]) == 0
     (line,) = capsys.readouterr().err.splitlines()
     assert line == (
-        f"holdfast export: {tmp_path / 'a.swf'}: SWF has no field for eligible times: 1 job was held after its submit, "
-        "which counts as waiting here"
+        f"holdfast export: warning: {tmp_path / 'a.swf'}: SWF has no field for eligible times: 1 job was held after "
+        "its submit, which counts as waiting here"
     )
 
 

@@ -78,7 +78,7 @@ def test_objects_show_themselves_in_one_line(result: hf.Result) -> None:
         "JobTable(300 jobs: ": hf.JobTable(tuple(jobs)),
         "Result(CUA-PAA: 4 jobs on 8 nodes, fcfs, easy; ": result,
         "Stories(Result(CUA-PAA": hf.Stories(result),
-        "KernelLaw(": distribution,
+        "KernelDistribution(": distribution,
         "ReservationPlan(no-ckpt: ": hf.plan(distribution),
         "Registry(order: fcfs, ": hf.ORDERS,
         "WaitModel(alpha=": hf.fit_waits([60.0, 120.0, 600.0], [1.0, 2.0, 3.0], [1, 1, 1]),

@@ -17,8 +17,9 @@ from experiments.forecast.advice import Advice, advise
 from experiments.forecast.completed_runs import PastRun
 from experiments.forecast.forecasts import forecast
 from experiments.forecast.history import History
-from experiments.forecast.machine_state import MachineState, SeenJob
+from experiments.forecast.machine_state import MachineState
 from experiments.forecast.requests import LaterWaits, coarse, going_on
+from experiments.forecast.seen_job import SeenJob
 from policies.planning.costs import CostModel
 from simulator.start_times import first_starts, starts_by_walltime
 from workloads.distributions import DiscreteDistribution
@@ -344,7 +345,7 @@ def test_the_command_for_a_waiting_job(log: str, capsys: pytest.CaptureFixture[s
         (["--nodes", "1", "--mean", "1h"], "--mean describes a distribution: name it with --distribution"),
         (["--nodes", "1", "--at", "99999999"], "the time must lie within the log, from 40,000 s to"),
         (["--nodes", "1", "--at", "0"], "no run had ended by then"),
-        (["--nodes", "1", "--machine", "2"], "but the machine has only 2 nodes"),
+        (["--nodes", "1", "--machine", "2"], "need more than the 2 nodes of the machine"),
         (["--nodes", "1", "--order", "fcsf"], "unknown order 'fcsf'"),
     ],
 )

@@ -112,7 +112,7 @@ def test_a_time_that_the_queue_contradicts_gives_way(site: Path, capsys: pytest.
     assert err.count("\n") == 1
     assert "queue.json has a submit or start 1.4 h after its time (modification time of queue.json)" in err
     assert document["at"] == HOUR - 2340
-    assert document["assumptions"] == [err.removeprefix("holdfast forecast: ").rstrip("\n")]
+    assert document["assumptions"] == [err.removeprefix("holdfast forecast: warning: ").rstrip("\n")]
 
 
 def test_a_time_that_is_given_counts(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,7 +191,7 @@ def test_what_the_log_says_of_usage_and_what_it_cannot_say(site: Path, capsys: p
     # All usage in the log is of physics, twelve hours of it.
     assert min(document["jobs"], key=lambda item: item["start_p50"])["job_id"] == 103
     assert "multifactor ranks jobs by past usage, which halves in 7.0 d, and that is known for the last 13.0 h" in err
-    assert document["assumptions"] == [err.removeprefix("holdfast forecast: ").rstrip("\n")]
+    assert document["assumptions"] == [err.removeprefix("holdfast forecast: warning: ").rstrip("\n")]
     # Without a weight of fair share nothing of it is asked.
     _, err, _ = ask(site, capsys, "--runtimes", "walltime", "--order", "multifactor age=1000")
     assert err == ""

@@ -256,7 +256,9 @@ def test_a_replay_from_a_starting_state_is_the_rest_of_the_whole_one(
     assert cut.prior.usage is not None
     assert len(cut.prior.usage.totals) > 2
     warned = [line for line in capsys.readouterr().err.splitlines() if line.startswith("holdfast run:")]
-    assert [line.partition(",")[0] for line in warned] == ["holdfast run: multifactor ranks jobs by past usage"]
+    assert [line.partition(",")[0] for line in warned] == [
+        "holdfast run: warning: multifactor ranks jobs by past usage"
+    ]
     # The job table alone says nothing of the time before, and neither does a log without nodes.
     replayed(tmp_path / "cut" / "jobs.csv", tmp_path / "again")
     warned = [line for line in capsys.readouterr().err.splitlines() if line.startswith("holdfast run:")]

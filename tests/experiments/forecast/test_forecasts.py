@@ -20,9 +20,10 @@ from experiments.forecast import forecasts, sampled_workloads
 from experiments.forecast.completed_runs import PastRun
 from experiments.forecast.forecasts import Forecast, forecast
 from experiments.forecast.history import History, read_history
-from experiments.forecast.machine_state import MachineState, SeenJob, state_at
+from experiments.forecast.machine_state import MachineState, state_at
 from experiments.forecast.report import document, sentence, table
 from experiments.forecast.sampled_workloads import Drawing, Future
+from experiments.forecast.seen_job import SeenJob
 from experiments.forecast.sources import result_trace
 from policies.backfilling import BACKFILLING
 from policies.order import ORDERS
@@ -383,7 +384,10 @@ def test_a_slurm_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     # All runs of ann took a sixth of their walltime: 1,000 s of 6,000, of which 600 are over; then 500 of 3,000.
     assert (job["job_id"], job["start_p50"], job["end_p50"]) == (21, 400.0, 900.0)
     assert cli.main([*words[:-2], "--machine", "3"]) == 2
-    assert "but the machine has only 3 nodes" in capsys.readouterr().err
+    assert (
+        "no job remains; 2 jobs are left out, because the jobs of this time need more than the 3 nodes"
+        in capsys.readouterr().err
+    )
     assert cli.main(["forecast", str(tmp_path / "sacct.txt")]) == 2
     assert "give the time of the forecast with --at" in capsys.readouterr().err
 

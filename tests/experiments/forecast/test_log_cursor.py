@@ -10,13 +10,15 @@ import pytest
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
+from experiments.forecast import baselines
 from experiments.forecast.baselines import PastWaits, queues
 from experiments.forecast.completed_runs import PastRun, Runs
 from experiments.forecast.history import History, read_history
 from experiments.forecast.log_cursor import Past
-from experiments.forecast.machine_state import SeenJob, state_at
+from experiments.forecast.machine_state import state_at
 from experiments.forecast.runtime_correlation import INDEPENDENT, RuntimeCorrelation, estimate_correlation
 from experiments.forecast.sampled_workloads import Drawing, Future
+from experiments.forecast.seen_job import SeenJob
 from tests.experiments.forecast.test_forecasts import NODES, random_jobs, scheduled
 from workloads.logs.trace import Trace, TraceJob
 
@@ -231,6 +233,12 @@ def test_the_nearest_jobs_are_the_most_similar() -> None:
     expected = np.quantile([past.starts[place] - past.submits[place] for place in near], levels, method="weibull")
     told = waits.nearest(SeenJob(1, at, 4, 600.0), at, 1, levels)
     assert told.tolist() == pytest.approx(expected.tolist())
+
+
+@pytest.mark.parametrize("level", [0.5, 0.75, 0.95])
+def test_ranks_are_quantiles_of_the_binomial_distribution(level: float) -> None:
+    counts = np.arange(3000)
+    assert baselines._binomial_limits(counts, level).tolist() == binom.ppf(0.95, counts, level).tolist()
 
 
 def test_bounds_are_those_of_the_binomial_distribution_since_the_last_change() -> None:

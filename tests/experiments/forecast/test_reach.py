@@ -8,7 +8,8 @@ from experiments.forecast import sampled_workloads
 from experiments.forecast.completed_runs import PastRun
 from experiments.forecast.forecasts import forecast
 from experiments.forecast.history import History
-from experiments.forecast.machine_state import MachineState, SeenJob
+from experiments.forecast.machine_state import MachineState
+from experiments.forecast.seen_job import SeenJob
 
 HOUR, WEEK = 3600.0, 7 * 86_400.0
 #: A week ago, at these hours after the same hour, jobs of these walltimes were submitted.

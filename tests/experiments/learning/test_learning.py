@@ -100,7 +100,7 @@ def test_a_saved_network_is_an_order(environment: JobChoice, tmp_path: Path) -> 
     with pytest.raises(InputError, match="no such file"):
         simulate(jobs, NODES, order="learned model=nowhere.npz")
     (tmp_path / "bad.npz").write_bytes(b"PK\x03\x04 nothing")
-    with pytest.raises(InputError, match="no network that was saved"):
+    with pytest.raises(InputError, match="not a network saved as npz"):
         simulate(jobs, NODES, order=f"learned model={tmp_path / 'bad.npz'}")
     assert "learned" in ORDERS.listing()
     assert "learned" not in ORDERS

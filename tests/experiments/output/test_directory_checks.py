@@ -65,7 +65,7 @@ def test_a_replaced_run_leaves_nothing_of_its_own(tmp_path: Path, capsys: pytest
     assert cli.main([*words, "baseline"]) == 2
     shown = capsys.readouterr()
     assert not shown.out
-    assert shown.err.startswith(f"holdfast run: {out}: already holds the results of a run; ")
+    assert shown.err.startswith(f"holdfast run: error: {out}: already holds the results of a run; ")
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
     assert cli.main([*words, "baseline", "--force"]) == 0
     tables = {"accounting.csv", "jobs-baseline.csv", "summary.csv", "types.csv"}

@@ -176,7 +176,7 @@ def test_what_an_interrupted_run_has_simulated_is_kept_unless_there_is_an_older_
 
     monkeypatch.setattr(replay, "simulate", interrupted)
     (tmp_path / "table.csv").write_text("job_id,type,submit,nodes,runtime,walltime\n1,rigid,0,1,60,60\n")
-    words = ["run", str(tmp_path / "table.csv"), "-o", str(tmp_path / "out"), "--nodes", "2"]
+    words = ["run", str(tmp_path / "table.csv"), "-o", str(tmp_path / "out"), "--nodes", "2", "--mechanism", "all"]
     for told, *force in (("the results of baseline, N-PAA are in",), ("holds what it held before", "--force")):
         assert cli.main([*words, *force]) == 128 + signal.SIGHUP
         assert told in capsys.readouterr().err.splitlines()[-1]

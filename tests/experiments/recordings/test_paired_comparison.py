@@ -9,6 +9,7 @@ import pytest
 
 import holdfast as hf
 from experiments.cli import main
+from experiments.recordings.job_groups import group_names
 from experiments.recordings.paired_comparison import Gains, gains
 from experiments.statistics import clustered_interval, interval
 from experiments.tables import read_csv
@@ -55,7 +56,7 @@ def test_differences_are_those_of_the_same_jobs(pair: tuple[hf.Result, hf.Result
     assert found.cluster == "day"
     expected = interval((600 + 10 * days) / 3600)
     assert (rows["long"]["low"], rows["long"]["high"]) == pytest.approx((expected.low, expected.high))
-    assert found.frame.shape == (3 * 4, 14)
+    assert found.frame.shape == (3 * 4, 16)
 
 
 @pytest.mark.parametrize(
@@ -65,6 +66,8 @@ def test_differences_are_those_of_the_same_jobs(pair: tuple[hf.Result, hf.Result
         ("type", ["all jobs", "rigid"]),
         ("size", ["all jobs", "1 to 8 nodes"]),
         ("week", ["all jobs", *(f"week {week}" for week in range(1, 6))]),
+        # Thirty days of three jobs within a minute after midnight.
+        ("hour", ["all jobs", "00:00"]),
         (None, ["all jobs"]),
     ],
 )
@@ -72,6 +75,33 @@ def test_jobs_are_grouped(pair: tuple[hf.Result, hf.Result], by: str | None, gro
     found = gains(*pair, by)
     assert [row["group"] for row in found.of()] == groups
     assert sum(row["jobs"] for row in found.of()[1:]) in (0, 90)
+
+
+def test_hours_are_those_of_the_clock_of_the_log_in_order() -> None:
+    submits = np.array([23.5, 24.0, 47.0]) * 3600
+    jobs = JOBS[:3]
+    assert group_names("hour", jobs, submits) == ["23:00", "00:00", "23:00"]
+    assert group_names("hour", jobs, submits, 1_700_000_000.0) == ["21:00", "22:00", "21:00"]
+    table = [rigid(k, 3600.0 * (20 + k), 8, 60) for k in range(1, 8)]
+    result = hf.simulate(table, 8)
+    # From the first submission on, which is hour 0 of a simulation's clock only if the log says so.
+    hours = [row["group"] for row in gains(result, result, "hour").of()[1:]]
+    assert hours == ["00:00", "01:00", "02:00", "03:00", "21:00", "22:00", "23:00"]
+
+
+def test_starved_jobs_and_percentiles_are_compared() -> None:
+    """Under shortest-first, short jobs that come every 50 minutes for nine days overtake the long one all the time."""
+    short = [rigid(k, 3000.0 * (k - 1), 8, 3600, user="short") for k in range(2, 260)]
+    table = [rigid(1, 10.0, 8, 7200, user="long"), *short]
+    first = hf.simulate([rigid(0, 0.0, 8, 3600), *table], 8, events=False)
+    second = hf.simulate([rigid(0, 0.0, 8, 3600), *table], 8, order="sjf", events=False)
+    found = gains(first, second, names=("fcfs", "sjf"))
+    assert found.starved == (0, 1)
+    assert "starved: 1 job of sjf started more than a week after the first start of a later job" in str(found)
+    waits = [[record.wait / 3.6e9 for record in result.records] for result in (first, second)]
+    row = found.of()[0]
+    assert (row["first_p99"], row["second_p99"]) == tuple(pytest.approx(np.quantile(side, 0.99)) for side in waits)
+    assert f"{row['first_longest']:,.1f} -> {row['second_longest']:,.1f}" in str(found)
 
 
 def test_jobs_of_one_cluster_count_together() -> None:

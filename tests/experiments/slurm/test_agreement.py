@@ -58,6 +58,21 @@ def test_a_decision_is_asked_for_in_the_state_of_slurm() -> None:
     assert found[100].did == found[100].would == {2}
 
 
+def test_decisions_are_taken_in_the_order_of_the_queue() -> None:
+    """Two nodes; bio has used the machine, so that chem's job 3 goes before bio's job 2, which came earlier."""
+    jobs = (
+        ReplayedJob(1, 0, 0, 1000, 2, 1200, account="bio"),
+        ReplayedJob(2, 10, 2000, 2500, 2, 600, account="bio"),
+        ReplayedJob(3, 20, 1000, 2000, 2, 1200, account="chem"),
+    )
+    replay = Replay("fair", jobs, 2)
+    for order, wrong in (("fcfs", 1), ("fairshare", 0), ("multifactor fairshare=1000 shares=bio:1+chem:1", 0)):
+        ((row,), differences, starts) = agreement(replay, ["easy"], tolerance=1, lag=5, order=order)
+        assert len(differences) == wrong, order
+        assert (starts["easy"] == {1: 0, 2: 2000, 3: 1000}) == (not wrong)
+        assert row["same_start"] == 3 - 2 * wrong
+
+
 def test_a_decision_is_late_only_while_nodes_complete() -> None:
     # Job 2 starts 8 s after job 1 has ended; job 3 starts at once.
     jobs = (job(1, 0, 0, 100, 3, 120), job(2, 10, 108, 200, 4, 100), *EASY.jobs[2:])
@@ -74,12 +89,12 @@ def test_a_decision_is_late_only_while_nodes_complete() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "--backfilling 'slurm window=86400 resolution=60 busy=0' --lag 35s; jobs are in the order"),
-        ("SchedulerParameters=bf_interval=1", "--lag 6s;"),
-        ("SchedulerType=sched/builtin", "--backfilling none --lag 5s;"),
+        ("", "--backfilling 'slurm window=86400 resolution=60 busy=0' --order fcfs --lag 35s\n"),
+        ("SchedulerParameters=bf_interval=1", "--lag 6s\n"),
+        ("SchedulerType=sched/builtin", "--backfilling none --order fcfs --lag 5s\n"),
         (
             "PriorityType=priority/multifactor\nPriorityWeightJobSize=10",
-            "its order multifactor size=10 is not modelled",
+            "--order 'multifactor size=10' --lag 35s\n",
         ),
     ],
 )

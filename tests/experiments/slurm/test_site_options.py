@@ -55,12 +55,12 @@ Include other.conf
     )
     assert found.options == {
         "nodes": "109",
-        "order": "multifactor age=1000 fairshare=10000 qos=500 max_age=129600 half_life=1.2096e+06",
+        "order": "multifactor age=1000 fairshare=10000 qos=500 max_age=129600 period=300 half_life=1.2096e+06",
         "backfilling": "slurm most=300 window=259200 resolution=60",
     }
     left = dict(found.left_out)
     assert "factors=ACCOUNT:FACTOR" in left["priorities of QOS"]
-    assert "accounts=N" in left["shares of accounts"]
+    assert "shares=ACCOUNT:SHARES" in left["shares of accounts"]
     assert found.unknown == ["SchedulerParameters 'bf_fancy'"]
     assert "only on-demand jobs preempt" in left["PreemptType 'preempt/qos'"]
     assert "2 partitions (batch, gpu)" in left
@@ -101,7 +101,7 @@ def test_orders_and_rules(text: str, order: str, backfilling: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("what is this", "slurm.conf:1: is no parameter"),
+        ("what is this", "slurm.conf:1: is not a parameter"),
         ("# nothing\n", "holds no parameter"),
         ("ClusterName=a\nSchedulerParameters==bf_window=3", "slurm.conf:2: must have one '='"),
         ("SchedulerParameters=bf_max_job_test=many", "must be a whole number, not 'many'"),
@@ -138,12 +138,12 @@ def test_weights_alone_ask_for_priorities(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("age", "words"),
     [
-        ("INFINITE", "age=2 size=1 max_age=4.29497e+09"),
-        ("UNLIMITED", "age=2 size=1 max_age=4.29497e+09"),
-        ("90", "age=2 size=1 max_age=5400"),
-        ("12:00:00", "age=2 size=1 max_age=43200"),
-        ("2-6:30", "age=2 size=1 max_age=196200"),
-        ("7-00:00:00", "age=2 size=1 max_age=604800"),
+        ("INFINITE", "age=2 size=1 max_age=4.29497e+09 period=300"),
+        ("UNLIMITED", "age=2 size=1 max_age=4.29497e+09 period=300"),
+        ("90", "age=2 size=1 max_age=5400 period=300"),
+        ("12:00:00", "age=2 size=1 max_age=43200 period=300"),
+        ("2-6:30", "age=2 size=1 max_age=196200 period=300"),
+        ("7-00:00:00", "age=2 size=1 max_age=604800 period=300"),
         ("0", "size=1"),
     ],
 )

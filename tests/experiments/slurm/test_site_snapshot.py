@@ -86,8 +86,8 @@ def test_the_command_warns_once_for_each_failure(
     answer(monkeypatch, OUTPUTS)
     assert cli.main(["slurm", "snapshot", "-o", "a site", "--days", "7"]) == 0
     printed = capsys.readouterr()
-    assert printed.err.count("\n") == 5
-    assert "holdfast slurm snapshot: sprio.txt is missing: sprio failed: not supported\n" in printed.err
+    assert printed.err.count("\n") == 7
+    assert "holdfast slurm snapshot: warning: sprio.txt is missing: sprio failed: not supported\n" in printed.err
     assert printed.out.endswith("holdfast forecast 'a site'\n")
     assert cli.main(["slurm", "snapshot", "-o", "a site"]) == 2
     assert "is there already" in capsys.readouterr().err
@@ -98,7 +98,7 @@ def test_without_a_queue_nothing_is_written(
 ) -> None:
     answer(monkeypatch, {"scontrol": NODES})
     assert cli.main(["slurm", "snapshot", "-o", str(tmp_path / "site")]) == 2
-    assert capsys.readouterr().err == "holdfast slurm snapshot: squeue failed: not supported\n"
+    assert capsys.readouterr().err == "holdfast slurm snapshot: error: squeue failed: not supported\n"
     assert not list(tmp_path.iterdir())
 
 

@@ -174,7 +174,7 @@ def test_parameters_have_limits(
     status, told = check(with_parameters(archive, **changes), "--data", "data")
     assert status == 2
     assert sentence in told
-    assert told.startswith("holdfast reproduce: a.zip: profiles-table1.json: ")
+    assert told.startswith("holdfast reproduce: error: a.zip: profiles-table1.json: ")
     assert len(told.splitlines()) == 1
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from experiments.study.experiment import Tables, all_experiments, judge_experiment
-from experiments.study.report import pages
+from experiments.study.report import verdict_pages
+from experiments.study.report.answers import Judgement
 from experiments.study.report.content import Tally
 from experiments.study.report.importance import belief, groups
 from experiments.study.reproduction import Done
@@ -67,10 +68,10 @@ def test_what_does_not_hold_counts_whatever_was_expected(outcome: Outcome) -> No
 
 
 def test_pages_and_files_show_the_reason() -> None:
-    line = pages._line(verdict(Outcome.HOLDS), with_printed=True)
-    assert f"| **holds by construction**; {REASON}; holds if it is so" in line
-    assert dict(pages._count_verdicts(line)) == {"holds by construction": 1}
-    assert dict(pages._count_verdicts(pages._line(verdict(Outcome.FAILS), with_printed=True))) == {"does not hold": 1}
+    own, other = (Judgement.from_verdict(verdict(outcome)) for outcome in (Outcome.HOLDS, Outcome.FAILS))
+    assert (own.outcome, own.construction) == ("holds by construction", REASON)
+    assert (other.outcome, other.construction) == ("does not hold", "")
+    assert f"| **holds by construction**; {REASON}; holds if it is so" in verdict_pages._row(own, with_printed=True)
     assert verdict_row(verdict(Outcome.HOLDS))["construction"] == REASON and "construction" in COLUMNS
 
 

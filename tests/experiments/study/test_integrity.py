@@ -143,8 +143,8 @@ def test_a_document_without_a_seal(place: Path, capsys: pytest.CaptureFixture[st
         assert cli.main(words.split()) == 0
         told = capsys.readouterr().err.splitlines()
         assert told == [
-            f"holdfast {words.split()[0]}: {name} has no digest (earlier versions wrote none), so a change to it would "
-            "not be noticed"
+            f"holdfast {words.split()[0]}: warning: {name} has no digest (earlier versions wrote none), so a change to "
+            "it would not be noticed"
         ]
         assert cli.main(["verify", name]) == 2
         assert "cannot be verified" in capsys.readouterr().err
@@ -175,7 +175,7 @@ def test_what_is_lost_is_told(place: Path, capsys: pytest.CaptureFixture[str]) -
 def test_what_cannot_be_verified(name: str, sentence: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (place / "empty").mkdir()
     assert cli.main(["verify", name]) == 2
-    assert capsys.readouterr().err == f"holdfast verify: {sentence}\n"
+    assert capsys.readouterr().err == f"holdfast verify: error: {sentence}\n"
 
 
 def test_a_fault_counts_more_than_what_has_no_digest(place: Path) -> None:

@@ -12,12 +12,17 @@ import pytest
 from PIL import Image
 
 from experiments import cli
-from experiments.figures.style import mechanism_color, mechanism_marker, new_figure
+from experiments.figures.canvas import new_figure
+from experiments.figures.style import mechanism_color, mechanism_marker
 from experiments.output.manifest import seal
 from experiments.study.cost_log import read_costs, took
 from experiments.study.experiment import all_experiments, find_experiment, read_tables
 from experiments.study.publications import PUBLICATIONS, paper_key
+from experiments.study.report import answers as report_answers
 from experiments.study.report import pages
+from experiments.study.report.answers import Answer, Judgement, measure_answer, read_answers, write_answers
+from experiments.study.report.small_png import MOST_BYTES, small_png
+from experiments.study.report.verdict_pages import verdict_page
 from experiments.study.verdicts import Outcome
 from experiments.sweeps.fingerprint import experiment_fingerprint
 from policies.mechanism import MECHANISMS
@@ -35,27 +40,27 @@ AGAIN = "write it again: python -m experiments.study.report.pages DIR, of a dire
 def test_each_paper_has_its_page(key: str) -> None:
     text = (DOCS / f"{key}.md").read_text(encoding="utf-8")
     own = [item for item in all_experiments().values() if paper_key(item.id) == key]
-    answers = pages.find_answers(text)
+    answers = read_answers(DOCS / f"{key}.json")
     assert set(answers) <= {item.id for item in own}, AGAIN
     assert text == pages.page(PUBLICATIONS[key], own, answers), AGAIN
 
 
 def test_the_contents_lead_to_all_and_count_their_verdicts() -> None:
-    answers: dict[str, str] = {}
+    answers: dict[str, Answer] = {}
     for key in PUBLICATIONS:
-        answers |= pages.find_answers((DOCS / f"{key}.md").read_text(encoding="utf-8"))
+        answers |= read_answers(DOCS / f"{key}.json")
     text = (DOCS / "README.md").read_text(encoding="utf-8")
     assert text == pages.contents(all_experiments().values(), answers), AGAIN
     (total,) = re.findall(r"^\| all \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| (\d*) \|$", text, flags=re.MULTILINE)
     for number, outcome in zip(total, (*Outcome, "holds by construction"), strict=True):
-        whole = "".join((DOCS / f"{key}.md").read_text(encoding="utf-8") for key in PUBLICATIONS)
-        assert int(number or 0) == whole.count(f"| **{outcome}**")
+        whole = "".join((DOCS / f"{key}.json").read_text(encoding="utf-8") for key in PUBLICATIONS)
+        assert int(number or 0) == whole.count(f'"outcome": "{outcome}"')
 
 
 def test_pictures_are_small_and_all_shown() -> None:
     shown = {name for path in DOCS.glob("*.md") for name in re.findall(r"\]\(images/(.*?)\)", path.read_text())}
     assert shown == {path.name for path in (DOCS / "images").iterdir()}
-    assert max(path.stat().st_size for path in (DOCS / "images").iterdir()) <= pages.MOST_BYTES
+    assert max(path.stat().st_size for path in (DOCS / "images").iterdir()) <= MOST_BYTES
 
 
 def test_pictures_keep_the_colours_of_small_marks() -> None:
@@ -65,7 +70,7 @@ def test_pictures_keep_the_colours_of_small_marks() -> None:
     names = ["baseline", *(mechanism.name for mechanism in MECHANISMS)]
     for place, name in enumerate(names):
         axes.plot([place], [place], mechanism_marker(name), color=mechanism_color(name), markersize=5)
-    image = Image.open(io.BytesIO(pages._small_png(figure))).convert("RGB")
+    image = Image.open(io.BytesIO(small_png(figure))).convert("RGB")
     shown = {"#{:02X}{:02X}{:02X}".format(*color) for _, color in image.getcolors(1 << 20) or ()}  # type: ignore[misc]
     assert {mechanism_color(name) for name in names} <= shown
 
@@ -75,14 +80,75 @@ def test_answers_are_the_verdicts_and_others_stay(tmp_path: Path) -> None:
     measured, docs = tmp_path / "measured", tmp_path / "docs"
     assert cli.main(["experiment", "checkpoint-fig4", "-o", str(measured)]) == 0
     docs.mkdir()
-    (docs / "checkpoint.md").write_text("<!-- answer checkpoint-fig3 -->\n\nFORTY-TWO\n\n<!-- end -->")
+    former = replace(read_answers(DOCS / "checkpoint.json")["checkpoint-fig3"], cost="FORTY-TWO")
+    write_answers(docs / "checkpoint.json", {"checkpoint-fig3": former})
     pages.main([str(measured), str(docs)])
-    answers = pages.find_answers((docs / "checkpoint.md").read_text(encoding="utf-8"))
-    assert answers["checkpoint-fig3"] == "FORTY-TWO"
-    assert answers["checkpoint-fig4"].count("| **holds by construction**") == 2
-    assert "Measured with the sizes of the paper, seed 0." in answers["checkpoint-fig4"]
+    answers = read_answers(docs / "checkpoint.json")
+    assert list(answers) == ["checkpoint-fig3", "checkpoint-fig4"]
+    assert answers["checkpoint-fig3"] == former
+    assert answers["checkpoint-fig4"].counts == {"holds by construction": 2}
+    assert (answers["checkpoint-fig4"].settings, answers["checkpoint-fig4"].seed) == ("", 0)
+    text = (docs / "checkpoint.md").read_text(encoding="utf-8")
+    assert "Holds by construction: 2." in text and "*FORTY-TWO.*" in text
     assert [path.name for path in (docs / "images").iterdir()] == ["checkpoint-fig4.png"]
-    assert "Not measured yet" in answers["checkpoint-fig6"]
+    assert text.count("*Not measured yet.*") == len([name for name in all_experiments() if "checkpoint-" in name]) - 2
+
+
+def judgement(claim: str, measured: str, outcome: str = "holds", **others: object) -> Judgement:
+    plain = Judgement(claim, "", "", measured, outcome, "", "holds if so", "", "", survives=True)
+    return replace(plain, **others)  # type: ignore[arg-type]
+
+
+def shown_rows(*verdicts: Judgement) -> list[str]:
+    found = replace(read_answers(DOCS / "beyond.json")["beyond-front"], verdicts=verdicts)
+    text = pages.page(PUBLICATIONS["beyond"], [find_experiment("beyond-front")], {"beyond-front": found})
+    return [line for line in text.splitlines() if line.startswith("| ")][1:]
+
+
+def test_a_row_has_claim_value_and_outcome_and_a_p_value_where_no_interval_says_it() -> None:
+    p = "p = 0.01, 0.2 after Holm"
+    assert shown_rows(
+        judgement("It falls with the load", "-1 [-2, -0.5] h", p=p, survives=False),
+        judgement("It falls with the size", "-1 h", p=p),
+        judgement("It cannot be compared", "-", "not comparable"),
+    ) == [
+        "| It falls with the load | -1 \\[-2, -0.5\\] h | **holds**† |",
+        "| … size | -1 h | **holds**, p = 0.01, 0.2 after Holm |",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("former", "claim", "short"),
+    [
+        ("the ranking by wait on A is kept", "the ranking by slowdown on A is kept", "… slowdown …"),
+        ("the ranking by wait on A is kept", "the ranking by (slowdown on A is kept)", "… (slowdown on A is kept)"),
+        ("a wait on A is kept", "a slowdown on A is kept", "a slowdown on A is kept"),
+        ("the wait on A", "the wait on A", "… A"),
+        ("the 50 % intervals hold 50 % of the starts", "the 90 % intervals hold 90 % of the starts", None),
+        ("of the forecast 50 % hold of the starts", "of the forecast 90 % hold of the starts", "… 90 % …"),
+    ],
+)
+def test_a_claim_is_shortened_by_what_the_one_above_says(former: str, claim: str, short: str | None) -> None:
+    assert pages._shorten_claims([former, claim]) == [former, short or claim]
+
+
+def test_a_statement_of_an_experiment_above_is_shown_once() -> None:
+    found = replace(read_answers(DOCS / "beyond.json")["beyond-front"], verdicts=(judgement("It falls", "-1 h"),))
+    names = ("beyond-front", "beyond-honesty")
+    text = pages.page(PUBLICATIONS["beyond"], [find_experiment(name) for name in names], dict.fromkeys(names, found))
+    assert text.count("| It falls |") == 1 and "As in [beyond-front](#beyond-front): 1." in text
+
+
+@pytest.mark.parametrize("key", sorted(PUBLICATIONS))
+def test_the_reference_has_all_verdicts_in_full(key: str) -> None:
+    own = [item for item in all_experiments().values() if paper_key(item.id) == key]
+    answers = read_answers(DOCS / f"{key}.json")
+    text = verdict_page(PUBLICATIONS[key], own, answers).replace("\\", "")
+    for answer in answers.values():
+        for verdict in answer.verdicts:
+            assert f"| {verdict.claim} |" in text
+            for part in (verdict.source, *verdict.rule.split("; "), *verdict.remark.split("; "), verdict.p):
+                assert part in text
 
 
 def test_aggregates_of_data_are_published_with_their_digest_and_rows_are_not(tmp_path: Path) -> None:
@@ -95,13 +161,14 @@ def test_aggregates_of_data_are_published_with_their_digest_and_rows_are_not(tmp
     (docs / "images").mkdir(parents=True)
     (docs / "images" / "profiles-fig2.png").write_bytes(b"of generated data")
     pages.main([str(out), str(docs)])
-    answer = pages.find_answers((docs / "profiles.md").read_text(encoding="utf-8"))["profiles-fig2"]
+    answer = read_answers(docs / "profiles.json")["profiles-fig2"]
     digest = json.loads((out / "profiles-fig2.json").read_text())["data"]["makespans"]
-    assert f"`slant/slant_makespan.csv`, SHA-256 `{digest}`" in answer
-    assert "Measured with the sizes of the paper" in answer
+    assert answer.data == {"slant/slant_makespan.csv": digest}
+    assert "Data: `slant/slant_makespan.csv`." in (docs / "profiles.md").read_text(encoding="utf-8")
+    assert answer.settings == ""
     cost, sources = read_costs(out)["profiles-fig2"], experiment_fingerprint()
-    assert f"sources {sources}; {cost.date}, {took(cost.seconds)} with 1 process.*" in answer
-    assert "**not comparable**" not in answer
+    assert (answer.sources, answer.cost) == (sources, f"{cost.date}, {took(cost.seconds)} with 1 process")
+    assert not answer.counts["not comparable"]
     # A picture of single runs is not drawn, and that of other data does not stay.
     assert not list((docs / "images").iterdir())
     (tmp_path / "shown.csv").write_text("66.7,67.5,8\n")
@@ -130,17 +197,18 @@ def test_only_a_stand_in_is_drawn_where_a_picture_shows_single_runs(
     assert "data" in tables
     for row, drawn in (({"runs": 8}, False), ({"measured": 1}, False), ({"measured": 0}, True)):
         told = {**tables, "data": [row]}
-        monkeypatch.setattr(pages, "read_tables", lambda name, directory, told=told: told)
+        monkeypatch.setattr(report_answers, "read_tables", lambda name, directory, told=told: told)
         pictures = tmp_path / f"pictures {row}"
         pictures.mkdir()
-        answer = pages._answer(replace(item, judge=lambda tables: []), tmp_path, pictures)
-        assert ("data that are not ours to publish" in answer.splitlines()[0]) is not drawn
+        answer = measure_answer(replace(item, judge=lambda tables: []), tmp_path)
+        pages._draw(item, answer, tmp_path, pictures)
+        assert (answer.picture == "withheld") is not drawn
         assert [path.name for path in pictures.iterdir()] == ["profiles-fig2.png"] * drawn
 
 
 def test_no_page_has_a_row_of_the_measured_runs() -> None:
     for name in ("slant_makespan.csv", "slant_drd_tasks.csv"):
         rows = [set(line.split(",")) - {""} for line in shared_file("slant", name).read_text().splitlines()]
-        for path in DOCS.glob("*.md"):
+        for path in [*DOCS.glob("*.md"), *DOCS.glob("*.json")]:
             shown = [set(re.findall(r"[\w.]+", line)) for line in path.read_text(encoding="utf-8").splitlines()]
             assert not [row for row in rows if len(row) > 2 and any(row <= words for words in shown)]

@@ -74,7 +74,7 @@ def judge_line(tables: Tables) -> list[Verdict]:
 
 
 def draw_line(tables: Tables) -> Figure:
-    from experiments.figures.style import new_figure
+    from experiments.figures.canvas import new_figure
 
     figure = new_figure(3, 2)
     figure.subplots().plot([row["x"] for row in tables[""]], [row["y"] for row in tables[""]])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from experiments.figures.style import new_figure
+from experiments.figures.canvas import new_figure
 from experiments.study.experiment import Experiment, Tables, all_experiments
 from experiments.study.verdicts import HYPOTHESIS, Statement, Verdict
 from tests.experiments.study.test_altered_verdicts import MADE_UP

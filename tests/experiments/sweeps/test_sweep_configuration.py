@@ -160,7 +160,7 @@ def test_a_wrong_key_or_value_is_refused_with_its_path_and_what_is_legal(
     path.write_text(text or "\n# nothing")
     assert cli.main(["sweep", str(path), "-o", str(tmp_path / "out")]) == 2
     told = capsys.readouterr().err
-    assert told.startswith(f"holdfast sweep: {path}:")
+    assert told.startswith(f"holdfast sweep: error: {path}:")
     assert sentence in told
     assert told.count("\n") == 1
     assert not (tmp_path / "out").exists()

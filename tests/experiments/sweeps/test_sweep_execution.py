@@ -345,7 +345,7 @@ def test_a_scheduler_that_dies_is_one_sentence(tmp_path: Path) -> None:
         assert finished(sweep, tmp_path) == 2
     # Before it stands what Dask logs.
     last = (tmp_path / "told.txt").read_text().splitlines()[-1]
-    assert last.startswith("holdfast sweep: the connection to the scheduler was lost; finished runs are stored")
+    assert last.startswith("holdfast sweep: error: the connection to the scheduler was lost; finished runs are stored")
     with (out / "summary.csv").open() as file:
         assert len([*csv.DictReader(file)]) == len([*out.glob("store/*.jsonl")])
 
@@ -363,7 +363,7 @@ def test_a_scheduler_that_does_not_answer_is_one_sentence(
     with dask.config.set({"distributed.comm.timeouts.connect": "200ms"}):
         assert cli.main(words) == 2
     told = capsys.readouterr().err
-    assert "holdfast sweep: the scheduler tcp://127.0.0.1:9 does not answer: " in told
+    assert "holdfast sweep: error: the scheduler tcp://127.0.0.1:9 does not answer: " in told
     assert "Traceback" not in told
 
 

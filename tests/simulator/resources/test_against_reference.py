@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from policies.port import TOLERANCE
-from simulator.resources.machine_replay import MachineJob, MachineReplay, replay_on_machine
+from simulator.resources.machine_jobs import MachineJob
+from simulator.resources.machine_replay import MachineReplay, replay_on_machine
 from tests.reference.resources import Placed, PlainJob, _Site, replay_resources
 from tests.strategies.machines import random_jobs, random_machine
 from workloads.ground.errors import InputError

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator.resources import resource_loop
-from simulator.resources.machine_replay import MachineJob, MachineReplay, replay_on_machine
+from simulator.resources.machine_jobs import MachineJob
+from simulator.resources.machine_replay import MachineReplay, replay_on_machine
 from tests.reference.easy import replay_easy
 from tests.reference.resources import PlainJob, replay_resources
 from tests.strategies.machines import random_jobs, random_machine
@@ -90,6 +91,29 @@ def test_accounts_close_and_no_job_starts_early(seed: int) -> None:
     assert found.span == times[-1] - times[0]
     for name, amount in found.used.items():
         assert 0 <= amount + found.stranded_time.get(name, 0) <= found.capacity[name]
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10**9))
+def test_causes_make_up_each_wait(seed: int) -> None:
+    made = replays(seed)
+    if made is None:
+        return
+    _, jobs, found = made
+    order = sorted((place.place, place.start) for place in found.starts if place is not None)
+    assert [start for _, start in order] == sorted(start for _, start in order)
+    for queued, place in zip(found.queued, found.starts, strict=True):
+        if place is None:
+            continue
+        wait = place.wait
+        assert min(wait.limit, wait.nodes, wait.reservation) >= 0
+        assert wait.limit + wait.nodes + wait.reservation == place.start - queued
+        assert (wait.limited_until is None) == (wait.limit == 0)
+        if wait.limited_until is not None:
+            assert place.limit is not None
+            assert queued < wait.limited_until <= place.start
+        if wait.reservation:
+            assert wait.other in {job.job_id for job in jobs}
 
 
 @settings(deadline=None)
@@ -213,7 +237,7 @@ def test_compiled_and_plain_loops_agree(seed: int, monkeypatch: pytest.MonkeyPat
     def plain(function, kinds, steps):  # type: ignore[no-untyped-def]
         ran.append(kinds)
 
-    monkeypatch.setattr("simulator.resources.machine_replay.compiled_loop", plain)
+    monkeypatch.setattr("simulator.resources.loop_call.compiled_loop", plain)
     random = Random(seed)
     random_jobs(random, random_machine(random), random.randint(5, 40))
     options = {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from simulator.resources.machine_jobs import MachineJob
 from simulator.resources.machine_metrics import partition_rows, resource_rows
-from simulator.resources.machine_replay import MachineJob, replay_on_machine
+from simulator.resources.machine_replay import replay_on_machine
 from workloads.machines.machine_file import make_machine
 from workloads.machines.request import ResourceRequest
 

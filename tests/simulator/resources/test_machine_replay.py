@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from simulator.resources.machine_replay import MachineJob, MachineReplay, replay_on_machine
+from simulator.resources.machine_jobs import MachineJob
+from simulator.resources.machine_replay import MachineReplay, replay_on_machine
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 from workloads.machines.machine_file import make_machine
@@ -375,3 +376,44 @@ def test_options_that_are_refused(options: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError) as refused:
         replay(TWO, job(1, 0, 10), **options)
     assert str(refused.value).startswith(said)
+
+
+# What jobs wait for.
+
+
+def waits(found: MachineReplay) -> list[tuple[float, float, float]]:
+    return [
+        (place.wait.limit / SECOND, place.wait.nodes / SECOND, place.wait.reservation / SECOND)
+        for place in found.starts
+        if place is not None
+    ]
+
+
+def test_a_wait_is_divided_into_limit_nodes_and_reservations() -> None:
+    machine = {"nodes": [{"names": "n1", "cores": 4}], "limits": [{"user": "eve", "per_user": {"running": 1}}]}
+    found = replay(
+        machine,
+        job(1, 0, 10, user="eve", cores=1),
+        job(2, 1, 10, user="eve", cores=4),  # a limit until 10, by then job 3 has two cores until 30
+        job(3, 2, 28, cores=2),
+        job(4, 3, 40, cores=2),  # one core is free until 10; then it would delay job 2, which may start at 30
+    )
+    assert starts(found) == [0, 30, 2, 40]
+    assert waits(found) == [(0, 0, 0), (9, 20, 0), (0, 0, 0), (0, 17, 20)]
+    second, fourth = found.starts[1], found.starts[3]
+    assert second is not None
+    assert fourth is not None
+    assert second.wait.limited_until == 10 * SECOND
+    assert (second.wait.promised, second.wait.promised_at) == (30 * SECOND, 10 * SECOND)
+    assert fourth.wait.other == 2
+    assert [place and place.place for place in found.starts] == [0, 2, 1, 3]
+
+
+def test_without_backfilling_jobs_wait_behind_the_first_that_cannot_start() -> None:
+    one = {"nodes": [{"names": "n1", "cores": 4}]}
+    found = replay(one, job(1, 0, 10, cores=3), job(2, 1, 10, cores=2), job(3, 2, 10, cores=1), backfilling="none")
+    assert starts(found) == [0, 10, 10]
+    assert waits(found) == [(0, 0, 0), (0, 9, 0), (0, 0, 8)]
+    third = found.starts[2]
+    assert third is not None
+    assert (third.wait.other, third.wait.promised) == (2, None)

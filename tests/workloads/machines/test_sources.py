@@ -146,12 +146,12 @@ g[1-2]|batch*|32|128000|gpu:v100:2(S:0)|(null)|1|1-00:00:00|mixed
     ("text", "said"),
     [
         ("PARTITION AVAIL TIMELIMIT NODES STATE NODELIST\nbatch* up 1:00 4 idle n[1-4]\n",
-         "file0:1: has no column CPUS, so that it does not say how many cores a node has: make it with: "
+         "file0:1: has no column CPUS, so that the cores of a node are unknown: make it with: "
          "sinfo -e -o '%N|%P|%c|%m|%G|%f|%w|%l|%T'"),
         ("NODELIST|PARTITION|CPUS\nn[1-4]|a|16+\n", "file0:2: sums up nodes that differ ('16+'): make it with: "
          "sinfo -e -o '%N|%P|%c|%m|%G|%f|%w|%l|%T'"),
         ("NODELIST|PARTITION|CPUS\nn[1-4]|a\n", "file0:2: a row must have 3 columns like the headings, not 2"),
-        ("NODELIST|PARTITION|CPUS\nn1|a|4\nn1|b|8\n", "file0:3: describes 'n1' otherwise than a row above"),
+        ("NODELIST|PARTITION|CPUS\nn1|a|4\nn1|b|8\n", "file0:3: describes 'n1' differently from a row above"),
         ("NODELIST|PARTITION|CPUS\nn1|a|many\n", "file0: cpus of n1 must be a whole number, not 'many'"),
         ("NODELIST|PARTITION|CPUS\nn[1-2000000]|a|4\n", "file0: a machine must have at most 200,000 nodes, and "
          "'n[1-2000000]' names more"),
@@ -161,11 +161,11 @@ g[1-2]|batch*|32|128000|gpu:v100:2(S:0)|(null)|1|1-00:00:00|mixed
          "such as 60 (minutes) or 1-12:00:00, not 'soon'"),
         ("NodeName=n1 CPUs=4\nNodeName=n1 CPUs=8\n", "file0: each node must have one description, and 'n1' is in "
          "nodes[0] and nodes[1]"),
-        ("0 a 20 80 1 fast\n", "file0:1: is no parameter of slurm.conf: '0 a 20 80 1 fast'"),
+        ("0 a 20 80 1 fast\n", "file0:1: is not a parameter of slurm.conf: '0 a 20 80 1 fast'"),
         ("0 a 0 80 1 1000\n", "file0:1: a cluster must have from 1 to 200,000 nodes, not '0'"),
         ('{"jobs": []}', "file0: holds no list of nodes, partitions or sinfo: make it with: scontrol show node --json"),
         ('{"nodes": 3}', "file0: nodes must be a list of objects, not 3"),
-        ("[]", "file0:1: is no parameter of slurm.conf: '[]'"),
+        ("[]", "file0:1: is not a parameter of slurm.conf: '[]'"),
     ],
 )  # fmt: skip
 def test_files_that_are_refused(tmp_path: Path, text: str, said: str) -> None:

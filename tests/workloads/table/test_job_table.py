@@ -305,7 +305,7 @@ def test_parquet_of_others_and_broken(tmp_path):
             read_job_table(path)
     many = pa.DictionaryArray.from_arrays(pa.array(array("b", bytes(1_100_000))), pa.array([1]))
     pq.write_table(pa.table({"job_id": many}), path)
-    with pytest.raises(TraceError, match=r"says that it holds 1,100,000 rows in .* bytes, which no table does"):
+    with pytest.raises(TraceError, match=r"declares 1,100,000 rows in .* bytes, which is not possible"):
         read_job_table(path)
 
 

@@ -75,6 +75,12 @@ interface Log {
   other: (number | string)[];
 }
 
+// Nodes with names: node h has the rows from first[h] to before first[h + 1].
+interface Hosts {
+  names: string[];
+  first: Float64Array;
+}
+
 interface View {
   from: number;
   to: number;

@@ -1,0 +1,299 @@
+"""Story of a job on a machine with partitions: its nodes and why those, and what it waited for.
+
+Everything follows from the table of allocations, in which the replay noted causes; nothing is scheduled again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from experiments.recordings.allocations import Allocation, Allocations
+from experiments.stories.room_on_nodes import Room, RoomFinder
+from experiments.stories.writer.phrases import Clock, duration, jobs, join_items, wrap
+from simulator.results.recording import Recording
+from simulator.results.records import JobRecord
+from workloads.ground.errors import InputError
+from workloads.ground.job_ids import job_id_text
+from workloads.ground.units import SECOND
+from workloads.logs.trace import trace_epoch
+from workloads.machines.host_list import fold
+
+__all__ = ["MachineFacts", "MachineStories", "MachineStory"]
+
+_SHORT, _NEAR = 5, 3
+_RULES = {
+    "pack": "pack takes nodes by lowest weight, then fewest free cores, then order in the file",
+    "spread": "spread takes nodes by lowest weight, then most free cores, then order in the file",
+    "slurm": "slurm takes, among the nodes of lowest weight, the run of consecutive names that suffices with the "
+    "fewest free cores",
+}
+
+
+@dataclass(frozen=True)
+class MachineFacts:
+    """What a story says. Times are seconds of the job table's clock, durations seconds.
+
+    Attributes
+    ----------
+    job_id, partition, tier, nodes, taken
+        The job, its partition with its tier, names of its nodes, and by resource what it took of each.
+    placement, rule
+        How nodes were chosen.
+    backfills
+        Whether jobs may start before one that cannot.
+    submit, queued, start, end
+        Its times; it waits from ``queued`` on.
+    waited_limit, waited_nodes, waited_reservation
+        How long a limit stopped it, nodes had no room, and it would have delayed a job before it.
+    limit, limited_until
+        The last limit that stopped it, and until when.
+    delayed
+        The last job that it would have delayed.
+    promised, promised_at
+        Its first reservation, and when it got that.
+    at_queue, at_start
+        Nodes of the partition with room when it began to wait, and when it started.
+    freed_by
+        Jobs on its nodes that ended as it started.
+    higher_tier, passed_by
+        Jobs of a higher tier, and of others, that came later and started on nodes of the partition while it waited.
+    """
+
+    job_id: int
+    partition: str
+    tier: int
+    nodes: str
+    taken: dict[str, tuple[int, ...]]
+    placement: str
+    rule: str
+    backfills: bool
+    submit: float
+    queued: float
+    start: float
+    end: float
+    waited_limit: float
+    waited_nodes: float
+    waited_reservation: float
+    limit: str | None
+    limited_until: float | None
+    delayed: int | None
+    promised: float | None
+    promised_at: float | None
+    at_queue: Room
+    at_start: Room
+    freed_by: tuple[int, ...]
+    higher_tier: tuple[int, ...]
+    passed_by: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class MachineStory:
+    """A job's story; ``str`` gives its text."""
+
+    facts: MachineFacts
+    clock: Clock
+
+    def as_json(self) -> dict[str, Any]:
+        """The facts in JSON types."""
+        return asdict(self.facts)
+
+    def __str__(self) -> str:
+        return self._text(_SHORT)
+
+    def at_length(self) -> str:
+        """The story with all ids."""
+        return self._text(None)
+
+    def reasons(self) -> list[tuple[str, str]]:
+        """Reasons of its wait: a heading without a duration, then pairs of a duration and a reason."""
+        facts = self.facts
+        if facts.start == facts.queued:
+            return []
+        return [("", f"Waited {_time(facts.start - facts.queued)}:"), *self._waits()]
+
+    def _text(self, most: int | None) -> str:
+        facts, at = self.facts, self._at
+        wait = facts.start - facts.queued
+        head = f"Job {job_id_text(facts.job_id)} ({self._size()} in partition {facts.partition}, tier {facts.tier})"
+        waited = f"waited {_time(wait)}" if wait else "started at once"
+        blocks = [
+            wrap(f"{head} {waited}; it ran for {_time(facts.end - facts.start)}. {self.clock.about}"),
+            [f"{at(facts.submit)}  It was submitted."]
+            + ([f"{at(facts.queued)}  It became eligible."] if facts.queued > facts.submit else [])
+            + wrap(f"{at(facts.start)}  It started on {facts.nodes}.", "", "  ")
+            + [f"{at(facts.end)}  It ended."],
+        ]
+        if wait:
+            lines = ["Its wait:"]
+            for time, reason in self._waits():
+                lines += wrap(f"{time}  {reason}", "  ", "    ")
+            blocks.append(lines)
+            blocks.append([line for text in self._remarks(most) for line in wrap(text, "", "  ")])
+        blocks.append(wrap(self._choice(), "", "  "))
+        return "\n\n".join("\n".join(block) for block in blocks if block)
+
+    def _waits(self) -> list[tuple[str, str]]:
+        facts = self.facts
+        found = []
+        if facts.waited_limit and facts.limit is not None and facts.limited_until is not None:
+            text = f"The limit of {facts.limit} stopped it, for the last time until {self._at(facts.limited_until)}."
+            found.append((_time(facts.waited_limit), text))
+        if facts.waited_nodes:
+            found.append(
+                (_time(facts.waited_nodes), f"Too few nodes had room: when it came, {facts.at_queue.sentence()}.")
+            )
+        if facts.waited_reservation:
+            other = "" if facts.delayed is None else f", at last {jobs([facts.delayed])}"
+            why = (
+                "It would have delayed a job before it"
+                if facts.backfills
+                else "It stood behind a job that could not start"
+            )
+            found.append((_time(facts.waited_reservation), f"{why}{other}."))
+        return found
+
+    def _remarks(self, most: int | None) -> Iterator[str]:
+        facts, at = self.facts, self._at
+        if facts.promised is not None and facts.promised_at is not None:
+            early = facts.promised - facts.start
+            how = f"{_time(abs(early))} {'earlier' if early > 0 else 'later'} than that" if early else "just then"
+            made = at(facts.promised_at)
+            yield f"Its first reservation, made at {made}, was for {at(facts.promised)}; it started {how}."
+        if facts.freed_by:
+            yield f"It started as {jobs(facts.freed_by, most)} ended on its nodes."
+        if facts.higher_tier:
+            yield f"Later {jobs(facts.higher_tier, most)} of a higher tier started before it."
+        if facts.passed_by:
+            yield f"Later {jobs(facts.passed_by, most)} started before it on nodes of its partition."
+
+    def _choice(self) -> str:
+        facts = self.facts
+        return f"Why these nodes: {facts.at_start.sentence()} as it started; {facts.rule}."
+
+    def _size(self) -> str:
+        facts = self.facts
+        count = len(next(iter(facts.taken.values())))
+        most = {name: max(amounts) for name, amounts in facts.taken.items() if max(amounts) and "." not in name}
+        kinds = [
+            f"{amount / 1024:,.3g} GiB of memory" if name == "memory" else f"{amount:,} {_unit(name, amount)}"
+            for name, amount in most.items()
+        ]
+        each = " each" if count > 1 else ""
+        same = all(len(set(amounts)) == 1 for amounts in facts.taken.values())
+        return (
+            f"{count:,} node{'s' if count > 1 else ''} with {'' if same else 'up to '}{join_items(kinds, None)}{each}"
+        )
+
+    def _at(self, seconds: float) -> str:
+        return self.clock.at(round(seconds * SECOND))
+
+
+class MachineStories:
+    """The stories of all jobs of a replay on a machine.
+
+    Parameters
+    ----------
+    recording
+        Result of the replay.
+    allocations
+        Its nodes and causes.
+    """
+
+    def __init__(self, recording: Recording, allocations: Allocations) -> None:
+        self._recording = recording
+        self._allocations = allocations
+        self._known: Mapping[int, JobRecord] = recording.record
+        if not set(allocations.jobs) <= set(self._known):
+            raise InputError("the tables of jobs and of allocations do not belong together: run it again")
+        self._room = RoomFinder(allocations, self._known)
+        submits = [record.submit for record in recording.records if record.submit is not None]
+        self._first = min(submits, default=recording.origin)
+        guessed = trace_epoch({}, self._first / SECOND)
+        self._epoch = guessed if recording.epoch is None else recording.epoch
+
+    def story(self, job_id: int) -> MachineStory:
+        """The story of a job.
+
+        Raises
+        ------
+        InputError
+            If there is no such job, or it never started.
+        """
+        if job_id not in self._known:
+            near = sorted(sorted(self._known, key=lambda known: (abs(known - job_id), known))[:_NEAR])
+            ids = ", ".join(map(job_id_text, near))
+            raise InputError(f"there is no job {job_id_text(job_id)}; the nearest ids are {ids}")
+        job, record = self._allocations.jobs.get(job_id), self._known[job_id]
+        if job is None or record.start is None or record.end is None or record.submit is None:
+            raise InputError(
+                f"job {job_id_text(job_id)} never started: a limit never allows the nodes that it would get"
+            )
+        facts = self._facts(job, record, record.submit, record.start, record.end)
+        times = [facts.submit, facts.queued, facts.start, facts.end, facts.limited_until, facts.promised]
+        ticks = [round(time * SECOND) for time in times if time is not None]
+        return MachineStory(facts, Clock(self._first, self._epoch, ticks, self._recording.zone))
+
+    def _facts(self, job: Allocation, record: JobRecord, submit: int, start: int, end: int) -> MachineFacts:
+        machine, wait = self._allocations.machine, job.wait
+        passing = self._passing(job, record.queued, start)
+        tier = machine.partition(job.partition).priority
+        tiers = {number: machine.partition(self._allocations.jobs[number].partition).priority for number in passing}
+        mine = set(job.nodes)
+        freed = [
+            number
+            for number, other in self._allocations.jobs.items()
+            if self._known[number].end == start and mine & set(other.nodes)
+        ]
+        return MachineFacts(
+            job_id=job.job_id,
+            partition=job.partition,
+            tier=tier,
+            nodes=fold(machine.names[node] for node in job.nodes),
+            taken=dict(job.taken),
+            placement=self._allocations.placement,
+            rule=_RULES[self._allocations.placement],
+            backfills=self._recording.options.backfilling != "none",
+            submit=submit / SECOND,
+            queued=record.queued / SECOND,
+            start=start / SECOND,
+            end=end / SECOND,
+            waited_limit=wait.limit / SECOND,
+            waited_nodes=wait.nodes / SECOND,
+            waited_reservation=wait.reservation / SECOND,
+            limit=job.limit or None,
+            limited_until=_seconds(wait.limited_until),
+            delayed=wait.other,
+            promised=_seconds(wait.promised),
+            promised_at=_seconds(wait.promised_at),
+            at_queue=self._room.room(job, record.queued),
+            at_start=self._room.room(job, start),
+            freed_by=tuple(freed) if wait.nodes + wait.reservation else (),
+            higher_tier=tuple(number for number in passing if tiers[number] > tier),
+            passed_by=tuple(number for number in passing if tiers[number] <= tier),
+        )
+
+    def _passing(self, job: Allocation, queued: int, start: int) -> list[int]:
+        """Jobs that came after it and started before it on nodes of its partition, in order of their starts."""
+        machine = self._allocations.machine
+        mine = set(machine.places(machine.partition(job.partition)))
+        found = []
+        for number, other in self._allocations.jobs.items():
+            record = self._known[number]
+            if record.start is not None and record.queued > queued and record.start < start and mine & set(other.nodes):
+                found.append(number)
+        return sorted(found, key=lambda number: self._allocations.jobs[number].place)
+
+
+def _seconds(ticks: int | None) -> float | None:
+    return None if ticks is None else ticks / SECOND
+
+
+def _time(seconds: float) -> str:
+    return duration(round(seconds * SECOND))
+
+
+def _unit(name: str, amount: int) -> str:
+    noun = {"cores": "core", "gpus": "GPU"}[name]
+    return noun if amount == 1 else f"{noun}s"

@@ -1,0 +1,244 @@
+"""``hf.whatif``: the log as recorded, the replay of today's rule, and each alternative beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.sweeps.execution import spread
+from experiments.traces.description import need_jobs
+from experiments.whatif.alternatives import Alternatives, alternatives
+from experiments.whatif.answer import Calibration, WhatIf
+from experiments.whatif.blocks import periods
+from experiments.whatif.contrasts import JobGroups, contrast, group_gains, group_jobs
+from experiments.whatif.operation import OnDemandProjects, Operation
+from experiments.whatif.outcomes import ScheduleOutcome, Task, carry_out
+from experiments.whatif.recorded import outcome_in_log
+from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.numbers import check_whole
+from workloads.ground.parameters import whole
+from workloads.ground.ticks import in_ticks
+from workloads.ground.units import LARGEST_SIZE
+from workloads.hybrid.assignment import as_rigid, assign
+from workloads.logs.clock import LogClock
+from workloads.logs.machine_size import with_assumed_size
+from workloads.logs.one_pool import caveats
+from workloads.logs.readers import read_trace
+from workloads.logs.trace import Trace
+from workloads.machines.machine import Quota
+from workloads.outages.outage import check_outages
+from workloads.table.job import JobType
+from workloads.table.jobs import Jobs
+
+__all__ = ["MOST_SEEDS", "TODAY", "whatif"]
+
+#: Keys of today's rule.
+TODAY = ("order", "backfilling", "nodes")
+MOST_SEEDS = 100
+Progress = Callable[[int, int], None]
+#: A limit that no user reaches.
+_UNLIMITED = Quota(running=10**9)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """Everything that decides the simulations."""
+
+    trace: Trace
+    jobs: Jobs
+    today: Operation
+    operations: Sequence[Operation]
+    clock: LogClock
+    seeds: int
+
+
+def whatif(
+    log: str | Path | Trace,
+    *,
+    today: Mapping[str, Any] | None = None,
+    seeds: int = 5,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    **changes: Any,
+) -> WhatIf:
+    """Ask what changes of the machine or of its rules would do to the jobs of a log.
+
+    Parameters
+    ----------
+    log
+        A trace, or its file.
+    today
+        Today's rule: ``order``, ``backfilling`` and ``nodes``; by default FCFS with EASY backfilling on the machine of
+        the log.
+    seeds
+        Number of draws of an alternative in which something is random (1 to 100): which projects have on-demand jobs,
+        and their notices.
+    workers
+        Processes; None: one for each core. They do not change the answer.
+    progress
+        Called with the number of simulations that are done, and that of all.
+    **changes
+        The alternatives, each a value or a list of values: ``order``, ``backfilling``, ``nodes`` (``"+10%"``),
+        ``maintenance`` (``"20d,12h"``), ``outages`` (files), ``mechanism`` with ``on_demand_projects``, ``limit``
+        (``"nodes=512"`` for each user); ``together=True`` adds one with all changes at once.
+
+    Returns
+    -------
+    WhatIf
+        The answer: ``print`` it, or ``.frame``, ``.document()``, ``.write_page("page.html")``.
+
+    Raises
+    ------
+    InputError
+        If the log cannot be read, a value is not legal, or there is no alternative.
+
+    Examples
+    --------
+    >>> import holdfast as hf
+    >>> answer = hf.whatif(hf.generate(jobs=200, seed=1), order="sjf", nodes="+10%")
+    >>> [contrast.operation.name for contrast in answer.contrasts]
+    ['order sjf', '4,831 nodes (+10%)']
+    """
+    check_whole("seeds", seeds, 1, f"a whole number from 1 to {MOST_SEEDS}")
+    if seeds > MOST_SEEDS:
+        raise ParameterError("seeds", f"a whole number from 1 to {MOST_SEEDS}", seeds)
+    question = _ask(log, today or {}, Alternatives.of(**changes), seeds)
+    return _answer(question, workers, progress or (lambda done, total: None))
+
+
+def _ask(log: str | Path | Trace, today: Mapping[str, Any], changes: Alternatives, seeds: int) -> _Question:
+    """Read the log, and check everything before the first simulation."""
+    for name in today:
+        if name not in TODAY:
+            raise UnknownNameError("part of today's rule", name, TODAY)
+    trace = log if isinstance(log, Trace) else read_trace(log)
+    source = Path(trace.source).name or "the log"
+    if today.get("nodes") is not None:
+        nodes = whole(str(today["nodes"]), "today's nodes", 1, LARGEST_SIZE)
+    else:
+        trace = with_assumed_size(trace)
+        if trace.nodes is None:
+            raise InputError(f"{source}: this trace does not record the size of the machine; give today's nodes")
+        nodes = trace.nodes
+    trace = trace.on_machine(nodes)
+    need_jobs(trace, source)
+    rule = Operation("today", nodes, str(today.get("order") or "fcfs"), str(today.get("backfilling") or "easy"))
+    rule = replace(rule, name=f"today: {rule.options.order}, {rule.options.backfilling}")
+    clock = LogClock.of_trace(trace)
+    operations = alternatives(rule, changes, trace)
+    jobs = as_rigid(trace)
+    last = float(jobs.column("submit").max())
+    for operation in operations:
+        check_outages(operation.outages, operation.nodes, jobs)
+        late = [outage for outage in operation.outages if outage.start > last]
+        if late:
+            when, until = clock.show(late[0].start), clock.show(last)
+            raise InputError(f"{operation.name}: begins at {when}, and the last job is submitted at {until}")
+    return _Question(trace, jobs, rule, operations, clock, seeds)
+
+
+def _answer(question: _Question, workers: int | None, progress: Progress) -> WhatIf:
+    """Carry out the simulations, and compare them."""
+    jobs, today, operations = question.jobs, question.today, question.operations
+    submits = in_ticks(jobs.column("submit"))
+    name, ends = periods(int(submits.min()), int(submits.max()))
+    tables = {
+        (chosen, seed): _with_on_demand_jobs(question.trace, chosen, seed)
+        for chosen in dict.fromkeys(operation.on_demand for operation in operations if operation.on_demand is not None)
+        for seed in range(question.seeds)
+    }
+    tasks: dict[tuple[Operation, int], Task] = {(today, -1): Task(jobs, today, ends)}
+    for operation in operations:
+        if operation.on_demand is None:
+            reference = _reference(today, operation)
+            tasks[reference, -1] = Task(jobs, reference, ends)
+            tasks[operation, -1] = Task(jobs, operation, ends)
+            continue
+        for seed in range(question.seeds):
+            table = tables[operation.on_demand, seed]
+            tasks[_reference(today, operation), seed] = Task(table, today, ends)
+            tasks[operation, seed] = Task(table, operation, ends)
+    outcomes = dict(_carry_out(tasks, workers, progress))
+    of = group_jobs(jobs, question.clock, question.trace.unit)
+    contrasts = []
+    for operation in operations:
+        if operation.on_demand is None:
+            reference = _reference(today, operation)
+            contrasts.append(contrast(operation, [outcomes[reference, -1]], [outcomes[operation, -1]], of))
+            continue
+        same = _reference(today, operation)
+        seeds = range(question.seeds)
+        masks = [tables[operation.on_demand, seed].are(JobType.ON_DEMAND) for seed in seeds]
+        ours = [outcomes[operation, seed] for seed in seeds]
+        contrasts.append(contrast(operation, [outcomes[same, seed] for seed in seeds], ours, of, len(seeds), masks))
+    replayed = outcomes[today, -1]
+    return WhatIf(
+        question.trace.source or "the log",
+        question.trace.unit,
+        len(jobs),
+        tuple(question.clock.show(float(time)) for time in (jobs.column("submit").min(), jobs.column("submit").max())),
+        today,
+        replayed,
+        _calibrate(question.trace, replayed, of, ends),
+        tuple(contrasts),
+        of.cluster,
+        name,
+        caveats(question.trace, today.nodes),
+    )
+
+
+def _reference(today: Operation, operation: Operation) -> Operation:
+    """Today's rule for the jobs of an alternative, by the same engine: that with limits plans another way."""
+    limit = None if operation.per_user is None else _UNLIMITED
+    return replace(today, on_demand=operation.on_demand, per_user=limit)
+
+
+def _carry_out(
+    tasks: Mapping[tuple[Operation, int], Task], workers: int | None, progress: Progress
+) -> Iterator[tuple[tuple[Operation, int], ScheduleOutcome]]:
+    """Outcomes of the tasks: those of compiled loops first, which take less time than another process."""
+    quick = [key for key, task in tasks.items() if task.quick]
+    slow = [key for key, task in tasks.items() if not task.quick]
+    done = 0
+    progress(done, len(tasks))
+    for key in quick:
+        yield key, carry_out(tasks[key])
+        done += 1
+        progress(done, len(tasks))
+    found = spread(carry_out, [tasks[key] for key in slow], 1 if len(slow) < 2 else workers)
+    for key, outcome in zip(slow, found, strict=True):
+        yield key, outcome
+        done += 1
+        progress(done, len(tasks))
+
+
+def _with_on_demand_jobs(trace: Trace, chosen: OnDemandProjects, seed: int) -> Jobs:
+    """The jobs, those of some projects on-demand and all others rigid.
+
+    Each random choice has its own stream (:func:`workloads.hybrid.assignment.assign`), so that the jobs of two
+    assignments of one seed can be joined: they are what one assignment to these projects would give.
+    """
+    if chosen.share:
+        return assign(trace, shares=(chosen.share, 1.0 - chosen.share, 0.0), seed=seed)
+    rigid, urgent = (assign(trace, shares=shares, seed=seed) for shares in ((0.0, 1.0, 0.0), (1.0, 0.0, 0.0)))
+    names = np.array(trace.jobs.texts("project"), object)
+    own: NDArray[np.bool_] = np.isin(names, chosen.names)
+    return Jobs.of([two if mine else one for one, two, mine in zip(rigid, urgent, own.tolist(), strict=True)])
+
+
+def _calibrate(trace: Trace, replayed: ScheduleOutcome, of: JobGroups, ends: tuple[int, ...]) -> Calibration | None:
+    """The replay beside the recorded starts."""
+    recorded = outcome_in_log(trace, ends)
+    if recorded is None:
+        return None
+    groups = {by: of.groups[by] for by in ("partition", "size", "user") if by in of.groups}
+    chosen = JobGroups(groups or {"": {}}, of.clusters, of.cluster)
+    rows = group_gains(recorded.wait_h[None, :], replayed.wait_h[None, :], chosen)
+    gaps = np.abs(replayed.wait_h - recorded.wait_h)
+    return Calibration(recorded, next(iter(rows.values()))[0], {by: rows[by][1:] for by in groups},
+                       float(np.nanmedian(gaps)))  # fmt: skip

@@ -1,0 +1,212 @@
+"""Simulations on a machine whose partitions share no nodes and give whole nodes to jobs: each partition is a pool.
+
+Such a partition is a machine of equal, exclusive nodes. All that a pool has works there: the mechanisms, job types,
+cancellations and dependencies. The parts are simulated one after the other and put together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from policies.order import ORDERS
+from simulator.results.pool import Pool
+from simulator.results.recording import clock_origin
+from simulator.results.records import ABSENT, Accounting, Records, Samples
+from simulator.results.result import Result
+from workloads.ground.errors import InputError
+from workloads.machines.machine import Machine
+from workloads.machines.machine_workload import MachineWorkload
+from workloads.table.job import RIGID, STOCHASTIC
+from workloads.table.job_lifecycle import has_life
+from workloads.table.jobs import Jobs
+
+__all__ = ["check_partitions", "needs_pools", "simulate_partitions", "sum_samples"]
+
+Ints = npt.NDArray[np.int64]
+
+
+def needs_pools(table: Jobs) -> bool:
+    """Whether a table has jobs that are not rigid, or more to their life than a submit, a start and an end."""
+    names = ("cancelled_at", "preceding", "think_time", "running_since")
+    if not table.are(RIGID).all():
+        return True
+    return any(map(table.has, names)) and any(
+        has_life(job) and any(getattr(job, name) is not None for name in names) for job in table
+    )
+
+
+def check_partitions(machine: Machine) -> None:
+    """Refuse a machine whose partitions are not pools.
+
+    Raises
+    ------
+    InputError
+        Names the partition, and what is modelled.
+    """
+    need = "mechanisms, job types and lives of jobs on a machine (--machine) need partitions of whole nodes"
+    holders: dict[str, str] = {}
+    for partition in machine.partitions:
+        if not partition.exclusive:
+            raise InputError(f"{need}: jobs share the nodes of {partition.name}; set exclusive = true, if they do not")
+        for name in partition.nodes:
+            other = holders.setdefault(name, partition.name)
+            if other != partition.name:
+                raise InputError(f"{need} that no two share: {name} is in {other} and in {partition.name}")
+    for limit in machine.limits:
+        if any(name != "submitted" for quota in (limit.per_user, limit.together) for name in quota.amounts()):
+            raise InputError(f"{need} without limits on running jobs: there is one for {limit.scope} {limit.name}")
+
+
+def simulate_partitions(
+    table: Jobs, workload: MachineWorkload, order: str, simulate_pool: Callable[[Jobs, int], Result]
+) -> Result:
+    """Simulate each partition as a pool, and put the results together.
+
+    Parameters
+    ----------
+    table
+        The job table, with sizes in nodes.
+    workload
+        The machine, and the requests of the jobs.
+    order
+        Order of the queue.
+    simulate_pool
+        Simulates jobs on a pool of a number of nodes, without an event log.
+
+    Raises
+    ------
+    InputError
+        If the machine, a job or the order does not allow to take each partition by itself.
+    """
+    check_partitions(workload.machine)
+    partitions = _partitions_of_jobs(table, workload)
+    used = np.unique(partitions).tolist()
+    if ORDERS[order].half_life is not None and len(used) > 1:
+        raise InputError(
+            f"order {order} with mechanisms or job types on a machine (--machine) needs one partition: past usage is "
+            "counted over all of them"
+        )
+    origin = clock_origin(table)
+    rows = [np.flatnonzero(partitions == place) for place in used]
+    machine = workload.machine
+    sizes = [len(machine.partitions[place].nodes) for place in used]
+    parts = [simulate_pool(table.select(partitions == place), size) for place, size in zip(used, sizes, strict=True)]
+    records = _records(rows, parts)
+    opened = [part.opened for part in parts if part.opened is not None]
+    ended = records.columns["end"]
+    elapsed = int(ended.max()) - min(opened) if opened and (ended != ABSENT).any() else 0
+    shifts = [part.origin - origin for part in parts]
+    losses = [(time + shift, lost) for part, shift in zip(parts, shifts, strict=True) for time, lost in part.losses]
+    # What the shorter time of a part does not account for was idle.
+    own = [_with_total(part.accounting, size * elapsed) for part, size in zip(parts, sizes, strict=True)]
+    booked = _with_total(Accounting(*(sum(amounts) for amounts in zip(*own, strict=True))), machine.size * elapsed)
+    pools = {
+        machine.partitions[place].name: Pool(
+            of_part, size, accounting, machine.total("gpus", machine.partitions[place].nodes) > 0
+        )
+        for place, of_part, size, accounting in zip(used, rows, sizes, own, strict=True)
+    }
+    withdrawn = [part.withdrawn for part in parts if part.withdrawn is not None]
+    return replace(
+        parts[0],
+        nodes=machine.size,
+        table=table,
+        records=records,
+        samples=sum_samples(parts, shifts),
+        booked=booked,
+        losses=sorted(losses),
+        latencies=[latency for part in parts for latency in part.latencies],
+        engine_seconds=sum(part.engine_seconds for part in parts),
+        origin=origin,
+        withdrawn=sum(withdrawn) if withdrawn else None,
+        malleable_setup=sum(part.malleable_setup for part in parts),
+        engine=parts[0].engine,
+        pools=pools,
+    )
+
+
+def _partitions_of_jobs(table: Jobs, workload: MachineWorkload) -> Ints:
+    """Number of the partition of each job, shape (n,)."""
+    machine, found = workload.machine, []
+    if len(workload.requests) != len(table):
+        raise InputError(f"there must be one request for each of the {len(table):,} jobs of the table")
+    if table.are(STOCHASTIC).any():
+        raise InputError("a machine with partitions (--machine) takes no stochastic jobs")
+    numbers: dict[int, int] = {}
+    capacities = workload.table.capacities
+    for job, request in zip(table, workload.requests, strict=True):
+        if job.running_since is not None:
+            raise InputError(
+                f"job {job.job_id} runs before the simulation, which is not modelled on a machine (--machine)"
+            )
+        if request.begin is not None and job.submit is not None and request.begin > max(job.submit, job.eligible or 0):
+            raise InputError(f"job {job.job_id} begins later than it waits: give its eligible time in the job table")
+        options = workload.table.needs(request, job.walltime)
+        if len(options) > 1:
+            names = ", ".join(machine.partitions[need.partition].name for need in options)
+            raise InputError(f"job {job.job_id} may run in {names}: with mechanisms each job needs one partition")
+        (need,) = options
+        partition = machine.partitions[need.partition]
+        columns = list(zip(*(capacities[node] for node in need.eligible), strict=True))
+        if need.tasks and any(min(column) < max(column) for column in columns):
+            raise InputError(
+                f"job {job.job_id} asks for tasks, and the nodes of {partition.name} differ: with mechanisms a job "
+                "needs a number of nodes there"
+            )
+        fits = all(min(column) >= amount for column, amount in zip(columns, need.vector, strict=True))
+        if len(need.eligible) < len(partition.nodes) or not fits:
+            raise InputError(
+                f"job {job.job_id} asks for what only some nodes of {partition.name} have: with mechanisms all nodes "
+                "of a partition must suit its jobs"
+            )
+        numbers[job.job_id] = need.partition
+        found.append(need.partition)
+    for job in table if table.has("preceding") else ():
+        if job.preceding is not None and numbers[job.preceding] != numbers[job.job_id]:
+            raise InputError(
+                f"job {job.job_id} depends on job {job.preceding} of another partition, which is not modelled"
+            )
+    return np.array(found, np.int64)
+
+
+def _records(rows: Sequence[Ints], parts: Sequence[Result]) -> Records:
+    """The records of all parts in the order of the table."""
+    order = np.argsort(np.concatenate(rows), kind="stable")
+    names = dict.fromkeys(name for part in parts for name in part.records.columns)
+    columns = {}
+    for name in names:
+        column = np.concatenate([part.records.column(name) for part in parts])
+        columns[name] = column[order]
+    return Records(**columns)
+
+
+def sum_samples(parts: Sequence[Result], shifts: Sequence[int]) -> Samples:
+    """The sums of all levels at each instant of any part; after its last instant a part is idle.
+
+    Parameters
+    ----------
+    parts
+        Results of the parts.
+    shifts
+        For each part the ticks by which its clock begins later than that of the whole.
+    """
+    times = np.unique(
+        np.concatenate([part.samples.column(0) + shift for part, shift in zip(parts, shifts, strict=True)])
+    )
+    table = np.zeros((len(times), 5), np.int64)
+    table[:, 0] = times
+    for part, shift in zip(parts, shifts, strict=True):
+        own = part.samples.column(0) + shift
+        places = np.searchsorted(own, times, side="right") - 1
+        there = (places >= 0) & (times <= own[-1]) if len(own) else np.zeros(len(times), bool)
+        table[there, 1:] += part.samples.table[places[there], 1:]
+    return Samples(table)
+
+
+def _with_total(accounting: Accounting, total: int) -> Accounting:
+    """The same with as much idle time as makes up a total."""
+    return accounting._replace(idle=total - sum(accounting) + accounting.idle)

@@ -1,0 +1,46 @@
+"""What the running jobs of each limited account hold, and the account that stops one more job.
+
+Amounts are running jobs, nodes, cores, memory and GPUs, in this order; -1 is no limit. Loops over whole numbers, which
+run compiled or as plain Python.
+"""
+
+from __future__ import annotations
+
+__all__ = ["count_run", "measure_run", "stopping_account"]
+
+
+def stopping_account(  # type: ignore[no-untyped-def] # compiled
+    option, at, amounts, option_first, option_accounts, account_most, account_used,
+):  # fmt: skip
+    """The first account of an option that has no room for the amounts from ``at`` on; -1: each has."""
+    for spot in range(option_first[option], option_first[option + 1]):
+        account = option_accounts[spot] * 5
+        for kind in range(5):
+            most = account_most[account + kind]
+            if most >= 0 and account_used[account + kind] + amounts[at + kind] > most:
+                return option_accounts[spot]
+    return -1
+
+
+def measure_run(first, count, resources, nodes, amounts, memories, held):  # type: ignore[no-untyped-def] # compiled
+    """The amounts of ``count`` entries of nodes together, into ``held``; memory only where it is counted."""
+    held[0] = 1
+    held[1] = count
+    for kind in range(3):
+        held[2 + kind] = 0
+        for entry in range(first, first + count):
+            if kind != 1 or memories[nodes[entry]] == 1:
+                held[2 + kind] += amounts[entry * resources + kind]
+
+
+def count_run(option, sign, held, option_first, option_accounts, account_used):  # type: ignore[no-untyped-def] # compiled
+    """Add ``sign`` times the amounts of a run to each account of its option."""
+    for spot in range(option_first[option], option_first[option + 1]):
+        for kind in range(5):
+            account_used[option_accounts[spot] * 5 + kind] += sign * held[kind]
+
+
+#: They are called from several places (:func:`workloads.ground.compilation.assembly`).
+stopping_account.stands_alone = True  # type: ignore[attr-defined]
+measure_run.stands_alone = True  # type: ignore[attr-defined]
+count_run.stands_alone = True  # type: ignore[attr-defined]

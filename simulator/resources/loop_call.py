@@ -1,0 +1,211 @@
+"""A call of the loop of a replay: its buffers, the queue's order at each pass where it changes, and its results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from policies.kernels.compiled_or_plain import compiled_loop
+from policies.port import TOLERANCE
+from simulator.resources import resource_loop
+from simulator.resources.loop_state import BLOCKED, COMING, DONE, ENDED, FULL, NOW, PASSES, PAUSED, STATES
+from simulator.resources.machine_jobs import JobStart, JobWait
+from simulator.resources.replay_columns import ReplayColumns
+from simulator.resources.wait_causes import CAUSES, LIMITED_UNTIL, OTHER, PROMISED, PROMISED_AT, WAITED
+from workloads.ground.errors import InvariantError
+
+__all__ = ["run_loop"]
+
+Ints = npt.NDArray[np.int64]
+
+#: Reservations at once for which there is room at first; doubled where there is not.
+_HEADS = 256
+
+
+def run_loop(columns: ReplayColumns, depth: int, placement: int) -> tuple[list[JobStart | None], Ints, Ints]:
+    """Starts of the jobs, times of passes, and what was stranded from each on.
+
+    Parameters
+    ----------
+    columns
+        The jobs.
+    depth
+        Reservations for each partition.
+    placement
+        Number of the placement.
+    """
+    count, partitions = len(columns.jobs), len(columns.table.machine.partitions)
+    heads = min(count, partitions * depth, max(_HEADS, partitions)) if depth else 1
+    while True:
+        found = _run(columns, depth, placement, heads)
+        if found is not None:
+            return found
+        heads = min(count, 2 * heads)
+
+
+def _run(
+    columns: ReplayColumns, depth: int, placement: int, heads: int
+) -> tuple[list[JobStart | None], Ints, Ints] | None:
+    table, count, order = columns.table, len(columns.jobs), columns.arrival.tolist()
+    nodes, resources = table.machine.size, len(table.resources)
+    width = nodes * resources
+    entries = sum(
+        max(need.nodes or min(need.tasks, len(need.eligible)) for need in options) for options in columns.needs
+    )
+    # Of wagap-2013, 1.4 million: 25 s in Python, 0.5 s compiled, and 18 s to compile.
+    # With reservations for many jobs ten times as many.
+    steps = count * (nodes + 10) * (10 if depth > 10 else 1)
+    code = compiled_loop(resource_loop.replay_resources, resource_loop.KINDS, steps)
+    run: Any = resource_loop.replay_resources if code is None else code
+
+    def sequence(array: Ints) -> Any:
+        # Python reads lists in half the time that it takes for arrays.
+        return array.tolist() if code is None else array
+
+    def column(values: Sequence[int]) -> Any:
+        return sequence(np.array(values, np.int64))
+
+    def room(size: int) -> Any:
+        return sequence(np.zeros(max(size, 1), np.int64))
+
+    def flat(vectors: Sequence[Sequence[int]]) -> Any:
+        return column([amount for vector in vectors for amount in vector])
+
+    options = [len(columns.needs[job]) for job in order]
+    starts, option_of, taken_first, taken_count = (room(count) for _ in range(4))
+    taken_node, taken_amount, stopped = (
+        room(entries + nodes),
+        room((entries + nodes) * resources),
+        column([-1] * count),
+    )
+    instants, stranded, state = room(2 * count), room(2 * count * resources), room(STATES)
+    after, before, causes = room(count + 1), room(count + 1), room(count * CAUSES)
+    times = columns.begins, columns.walltimes, columns.runtimes, columns.ranks
+    needs = columns.distinct
+    ceiling = max(options)
+    arguments = (
+        count, nodes, resources, len(table.machine.partitions), len(needs), depth, placement, TOLERANCE, heads,
+        int(not columns.queue.static),
+        *(column([values[job] for job in order]) for values in times),
+        column([columns.first[job] for job in order]), column(options),
+        column([need for need, _ in columns.options]), column(columns.account_first), column([*columns.accounts, 0]),
+        column([need.partition for need in needs]), column(columns.eligible_first),
+        column([len(need.eligible) for need in needs]), column([need.nodes for need in needs]),
+        column([need.tasks for need in needs]), column([int(need.exclusive) for need in needs]),
+        flat([need.vector for need in needs]), flat([need.last for need in needs]),
+        flat([need.base for need in needs]), flat([(1, need.least_nodes, *need.total[:3]) for need in needs]),
+        column(columns.eligible),
+        flat(table.capacities), column(table.weights), column(_natural_places(table.machine.names)),
+        column(list(map(int, table.counts_memory))),
+        column([*columns.most, 0]), room(len(columns.most) + 1),
+        starts, option_of, taken_first, taken_count, taken_node, taken_amount, stopped, instants, stranded,
+        after, before, room(count + 1), room(count + 1), room(count), room(count),
+        room((heads + 2) * width), room(heads + 1), room(heads + 1), room(2 * heads + 1), room(2 * heads + 1),
+        room(2 * heads * nodes + nodes), room((2 * heads * nodes + nodes) * resources), room(heads + 1),
+        room(heads + 1), room(len(table.machine.partitions)), room(len(needs)), room(len(needs)),
+        room(len(needs)), room(width), room(width), room(nodes), room(nodes + ceiling), room(nodes * resources),
+        room((2 * heads + 1) * width), room(heads + 1), room(3 * len(needs)), room(3 * len(needs)), room(5),
+        room(len(table.machine.partitions)), causes, state,
+    )  # fmt: skip
+    run(*arguments)
+    if state[ENDED] == PAUSED:
+        _sort_at_each_pass(columns, lambda: run(*arguments), order, after, before, taken_count, state)
+    if state[ENDED] == FULL:
+        return None
+    if state[ENDED] != DONE:
+        raise InvariantError(f"job {columns.jobs[order[state[BLOCKED]]].job_id} can never start")
+    passes = int(state[PASSES])
+    moments = np.asarray(instants, np.int64)[:passes]
+    amounts = np.asarray(stranded, np.int64)[: passes * resources].reshape(passes, resources)
+    found: list[JobStart | None] = [None] * count
+    machine = table.machine
+    noted = np.asarray(causes, np.int64).reshape(-1, CAUSES).tolist()
+    starts, option_of, taken_first, taken_count, stopped = (
+        np.asarray(values).tolist() for values in (starts, option_of, taken_first, taken_count, stopped)
+    )
+    taken = np.asarray(taken_amount, np.int64).reshape(-1, resources)
+    holders = np.asarray(taken_node, np.int64)
+    # Nodes are written down in the order of starts.
+    turn = dict(zip(sorted(range(count), key=taken_first.__getitem__), range(count), strict=True))
+    for place, job in enumerate(order):
+        if not taken_count[place]:
+            continue
+        first, last = taken_first[place], taken_first[place] + taken_count[place]
+        found[job] = JobStart(
+            starts[place],
+            starts[place] + columns.runtimes[job],
+            machine.partitions[needs[columns.options[option_of[place]][0]].partition].name,
+            tuple(holders[first:last].tolist()),
+            tuple(map(tuple, taken[first:last].tolist())),
+            None if stopped[place] < 0 else columns.limits[stopped[place]],
+            _job_wait(columns, order, noted[place]),
+            turn[place],
+        )
+    return found, moments, amounts
+
+
+def _job_wait(columns: ReplayColumns, order: list[int], noted: list[int]) -> JobWait:
+    limit, nodes, reservation = noted[WAITED : WAITED + 3]
+    promised = noted[PROMISED] >= 0
+    return JobWait(
+        limit,
+        nodes,
+        reservation,
+        noted[LIMITED_UNTIL] if limit else None,
+        columns.jobs[order[noted[OTHER]]].job_id if noted[OTHER] >= 0 else None,
+        noted[PROMISED] if promised else None,
+        noted[PROMISED_AT] if promised else None,
+    )
+
+
+def _sort_at_each_pass(
+    columns: ReplayColumns,
+    proceed: Callable[[], None],
+    order: list[int],
+    after: Any,
+    before: Any,
+    taken_count: Any,
+    state: Any,
+) -> None:
+    """Take the loop from pass to pass, and put the waiting jobs into the order of each."""
+    # A replay that found no room begins again.
+    queue = columns.queue.fresh()
+    top, came = len(order), 0
+    waiting: list[int] = []  # rows of the table
+    places = {job: place for place, job in enumerate(order)}
+    past = 0
+    while state[ENDED] == PAUSED:
+        now, coming = int(state[NOW]) - columns.origin, int(state[COMING])
+        still = []
+        for job in waiting:
+            if taken_count[places[job]]:
+                queue.start(job, past, past + columns.runtimes[job])
+            else:
+                still.append(job)
+        waiting = queue.sort([*still, *order[came:coming]], now)
+        came, past = coming, now
+        last = top
+        for job in waiting:
+            after[last] = places[job]
+            before[places[job]] = last
+            last = places[job]
+        after[last] = top
+        before[top] = last
+        state[ENDED] = DONE
+        proceed()
+
+
+def _natural_places(names: Sequence[str]) -> list[int]:
+    """The place of each name where Slurm sorts them: ``n2`` stands before ``n10``."""
+
+    def key(name: str) -> list[tuple[int, str]]:
+        return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split("([0-9]+)", name)]
+
+    places = [0] * len(names)
+    for place, node in enumerate(sorted(range(len(names)), key=lambda node: key(names[node]))):
+        places[node] = place
+    return places

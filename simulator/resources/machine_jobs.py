@@ -1,0 +1,96 @@
+"""What a replay on a machine is given for each job, and what it says: where and when the job ran."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from workloads.ground.units import to_ticks
+from workloads.machines.machine import Limit
+from workloads.machines.request import ResourceRequest
+
+__all__ = ["JobStart", "JobWait", "MachineJob", "queue_time"]
+
+
+class MachineJob(NamedTuple):
+    """A rigid job.
+
+    Attributes
+    ----------
+    job_id
+        Its id.
+    submit, walltime, runtime
+        [s]; it runs for the smaller of the two.
+    request
+        What it asks for.
+    user
+        Its user; empty: not known.
+    """
+
+    job_id: int
+    submit: float
+    walltime: float
+    runtime: float
+    request: ResourceRequest
+    user: str = ""
+
+
+class JobWait(NamedTuple):
+    """What a job waited for.
+
+    Attributes
+    ----------
+    limit, nodes, reservation
+        Ticks for which a limit stopped it; for which no nodes had room for it; and for which it would have delayed a
+        job before it in the queue.
+    limited_until
+        Tick until which a limit stopped it for the last time; None: none did.
+    other
+        Id of the last job that it would have delayed; None: there was none.
+    promised, promised_at
+        Tick of its first reservation, and tick at which it got that; None: it never had one.
+    """
+
+    limit: int = 0
+    nodes: int = 0
+    reservation: int = 0
+    limited_until: int | None = None
+    other: int | None = None
+    promised: int | None = None
+    promised_at: int | None = None
+
+
+class JobStart(NamedTuple):
+    """Where and when a job ran.
+
+    Attributes
+    ----------
+    start, end
+        Ticks of the clock of submits.
+    partition
+        Name of the partition.
+    nodes
+        Places of its nodes on the machine.
+    taken
+        What it took of each, in the order of :attr:`~workloads.machines.fitted_requests.NodeTable.resources`.
+    limit
+        The last limit that stopped it; None: none did.
+    wait
+        What it waited for.
+    place
+        Place among all starts, from 0.
+    """
+
+    start: int
+    end: int
+    partition: str
+    nodes: tuple[int, ...]
+    taken: tuple[tuple[int, ...], ...]
+    limit: Limit | None
+    wait: JobWait = JobWait()
+    place: int = 0
+
+
+def queue_time(job: MachineJob) -> int:
+    """When a job begins to wait [ticks]: its submit, or its begin."""
+    submit = to_ticks(job.submit)
+    return submit if job.request.begin is None else max(submit, to_ticks(job.request.begin))

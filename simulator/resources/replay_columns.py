@@ -1,0 +1,176 @@
+"""The jobs of a replay, what they need and the limits that count for them, as columns of whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from policies.order import ORDERS
+from simulator.resources.machine_jobs import MachineJob, queue_time
+from simulator.resources.queue_keys import MachineQueue, WaitingRequest
+from workloads.ground.errors import InputError
+from workloads.ground.units import to_ticks
+from workloads.machines.fitted_requests import Need, NodeTable
+from workloads.machines.machine import Limit
+
+__all__ = ["ReplayColumns"]
+
+#: Amounts of an account.
+_AMOUNTS = ("running", "nodes", "cores", "memory", "gpus")
+_LATEST = 1 << 61
+
+
+class ReplayColumns:
+    """Jobs, their needs and the accounts of limits, numbered.
+
+    Parameters
+    ----------
+    table
+        The nodes as vectors.
+    jobs
+        Jobs that fit.
+    needs
+        For each job what it needs in each of its partitions.
+    order
+        Order of the queue within a tier.
+
+    Attributes
+    ----------
+    arrival
+        Jobs in the order in which they come.
+    begins, walltimes, runtimes
+        For each job when it begins to wait, and for how long it may run and runs [ticks].
+    ranks
+        For each job its place among all in an order that never changes.
+    queue
+        The waiting jobs in their order.
+    distinct, eligible, eligible_first
+        Needs that differ; the nodes that each may have begin in ``eligible`` at ``eligible_first``.
+    options, first
+        For each partition of each job the number of its need and of the job; those of a job begin at ``first``.
+    limits, most
+        The limit of each account, and its amounts.
+    accounts, account_first
+        The accounts of an option, in the order QOS, account, user, partition, begin in ``accounts`` at
+        ``account_first``.
+
+    Raises
+    ------
+    InputError
+        If the walltimes in a row would not end within 70,000 years.
+    """
+
+    def __init__(
+        self, table: NodeTable, jobs: Sequence[MachineJob], needs: Sequence[tuple[Need, ...]], order: str
+    ) -> None:
+        self.table = table
+        self.jobs = jobs
+        self.needs = needs
+        submits = [to_ticks(job.submit) for job in jobs]
+        begins = [queue_time(job) for job in jobs]
+        self.arrival = np.argsort(np.array(begins, np.int64), kind="stable")
+        self.walltimes = [max(1, to_ticks(job.walltime)) for job in jobs]
+        self.runtimes = [
+            max(1, min(to_ticks(job.runtime), walltime)) for job, walltime in zip(jobs, self.walltimes, strict=True)
+        ]
+        if max(begins) - min(begins) + sum(self.walltimes) >= _LATEST:
+            raise InputError("the walltimes of all jobs in a row must end within 70,000 years")
+        self.begins = begins
+        self.submits = submits
+        self.origin = min(submits)
+        self.queue = self._queue(order)
+        # The first sort is the order for good if no key changes; otherwise any will do, and each pass has its own.
+        places = self.queue.sort(range(len(jobs)), 0) if self.queue.static else range(len(jobs))
+        self.ranks = [0] * len(jobs)
+        for place, job in enumerate(places):
+            self.ranks[job] = place
+        self._number_needs()
+        self._number_accounts()
+
+    def _queue(self, order: str) -> MachineQueue:
+        """The waiting jobs as their order sees them; times count from the first submit."""
+        tiers = [
+            max(self.table.machine.partitions[need.partition].priority for need in options) for options in self.needs
+        ]
+        requests = [
+            WaitingRequest(
+                job.job_id,
+                submit - self.origin,
+                begin - self.origin,
+                self._size(options[0]),
+                walltime,
+                job.user,
+                job.request.account,
+            )
+            for job, submit, begin, options, walltime in zip(
+                self.jobs, self.submits, self.begins, self.needs, self.walltimes, strict=True
+            )
+        ]
+        return MachineQueue(ORDERS[order], requests, tiers, self.table.machine.size)
+
+    def _size(self, need: Need) -> float:
+        """Nodes of an exclusive job; of another the nodes that the largest share of a resource makes up."""
+        if need.exclusive:
+            return need.least_nodes
+        largest = [max(column) for column in zip(*(self.table.capacities[node] for node in need.eligible), strict=True)]
+        return (
+            need.least_nodes
+            if not largest[0]
+            else max(total / most for total, most in zip(need.total, largest, strict=True) if most)
+        )
+
+    def _number_needs(self) -> None:
+        """Equal needs are one, and nodes that several may have stand once."""
+        numbers: dict[int, int] = {}
+        self.distinct: list[Need] = []
+        self.options: list[tuple[int, int]] = []  # need, job
+        self.first: list[int] = []
+        for job, options in enumerate(self.needs):
+            self.first.append(len(self.options))
+            for need in options:
+                if id(need) not in numbers:
+                    numbers[id(need)] = len(self.distinct)
+                    self.distinct.append(need)
+                self.options.append((numbers[id(need)], job))
+        places: dict[tuple[int, ...], int] = {}
+        self.eligible: list[int] = []
+        self.eligible_first: list[int] = []
+        for need in self.distinct:
+            if need.eligible not in places:
+                places[need.eligible] = len(self.eligible)
+                self.eligible.extend(need.eligible)
+            self.eligible_first.append(places[need.eligible])
+
+    def _number_accounts(self) -> None:
+        """The accounts of limits that count for each option, in the order QOS, account, user, partition."""
+        machine = self.table.machine
+        by_scope: dict[tuple[str, str], Limit] = {(limit.scope, limit.name): limit for limit in machine.limits}
+        self.limits: list[Limit] = []
+        self.most: list[int] = []
+        accounts: dict[tuple[str, str, str | None], int] = {}
+        self.account_first = [0]
+        self.accounts: list[int] = []
+        for number, job_number in self.options:
+            job = self.jobs[job_number]
+            partition = machine.partitions[self.distinct[number].partition].name
+            scopes = (
+                ("qos", job.request.qos),
+                ("account", job.request.account),
+                ("user", job.user),
+                ("partition", partition),
+            )
+            for scope in scopes:
+                limit = by_scope.get(scope)
+                if limit is None:
+                    continue
+                for quota, user in ((limit.per_user, job.user), (limit.together, None)):
+                    amounts = quota.amounts()
+                    if not set(amounts) & set(_AMOUNTS):
+                        continue
+                    if (*scope, user) not in accounts:
+                        accounts[*scope, user] = len(self.limits)
+                        self.limits.append(limit)
+                        self.most += [amounts.get(name, -1) for name in _AMOUNTS]
+                    self.accounts.append(accounts[*scope, user])
+            self.account_first.append(len(self.accounts))

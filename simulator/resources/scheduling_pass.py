@@ -1,0 +1,263 @@
+"""One scheduling pass of a replay on named nodes: limits, heads and their reservations, and the jobs that start.
+
+A loop over whole numbers, which runs compiled or as plain Python. The rules are those of docs/reference/machines.md.
+"""
+
+from __future__ import annotations
+
+from simulator.resources.free_amounts import add_amounts, change_free
+from simulator.resources.head_plan import append_head, earliest_time, keep_heads
+from simulator.resources.limit_accounts import count_run, measure_run, stopping_account
+from simulator.resources.loop_state import BLOCKED, CHANGED, ENTRIES, FULL, HEADS, NOW, RELEASED, RUNS, STUCK, VERSION
+from simulator.resources.node_choice import place
+from simulator.resources.run_lists import insert_run
+from simulator.resources.wait_causes import LIMIT, NODES, RESERVATION, end_wait, note_promise, note_wait
+
+__all__ = ["schedule"]
+
+
+def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike
+    top, nodes, resources, partitions, depth, placement, tolerance, most_heads,
+    walltimes, runtimes, job_first, job_options,
+    option_need, option_first, option_accounts,
+    need_partition, need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector, need_last,
+    need_base, need_total, eligible,
+    capacities, weights, by_name, memories,
+    account_most, account_used,
+    starts, option_of, taken_first, taken_count, taken_node, taken_amount, stopped,
+    after, before, by_end, by_limit, ends, limits, frees, head_time, head_end, plan_first, plan_count, plan_node,
+    plan_amount, head_job, head_need, blocked, failed, least, load, fitting, chosen, chosen_amount,
+    nets, twins, tried, refused, held, blocker, causes, state,
+):  # fmt: skip
+    """Start the waiting jobs that can start, in order.
+
+    Arguments are those of :func:`simulator.resources.resource_loop.replay_resources`; ``top`` is the head of the list
+    of waiting jobs. Returns 0, or how the replay ends (:mod:`simulator.resources.loop_state`).
+    """
+    one = 0 * top + 1
+    nought = one - 1
+    back = nought - one
+    never = 1 << 62
+    width = nodes * resources
+    now = state[NOW]
+    entries = state[ENTRIES]
+    runs = state[RUNS]
+    released = state[RELEASED]
+    changed = state[CHANGED]
+    version = state[VERSION]
+    # The row of the plan's first reservation in the free amounts at the begin of each; there is room for two plans.
+    net = nought
+    heads = nought
+    plans = 0
+    for partition in range(partitions):
+        blocked[partition] = 0
+    job = after[top]
+    while job != top:
+        following = after[job]
+        started = -1
+        waits = 0
+        found = 0
+        best = -1
+        best_time = never
+        cause = back
+        culprit = back
+        # Each partition of the job, and at last the earliest time at which it can start beside the heads.
+        for choice in range(job_options[job] + 1):
+            option = job_first[job] + choice
+            need = 0
+            account = -1
+            if choice < job_options[job]:
+                need = option_need[option]
+                partition = need_partition[need]
+                # What the job asks for, before it is known where.
+                account = stopping_account(  # type: ignore[no-untyped-call]
+                    option, need * 5, need_total, option_first, option_accounts, account_most, account_used
+                )
+                if account >= 0:
+                    stopped[job] = account
+                    if cause < LIMIT:
+                        cause = nought + LIMIT
+                    continue
+                if depth == 0 and blocked[partition] > 0:
+                    cause = nought + RESERVATION
+                    culprit = blocker[partition]
+                    continue
+                found = 0
+                if failed[need] != released:
+                    found = place(  # type: ignore[no-untyped-call]
+                        need, nought, now, walltimes[job], nought, tolerance, tolerance, nought, nodes, resources,
+                        placement, need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector,
+                        need_last, need_base, eligible, capacities, weights, by_name, frees, head_time, head_end,
+                        plan_first, plan_count, plan_node, plan_amount, net,
+                        nets, twins, least, load, fitting, chosen,
+                        chosen_amount,
+                    )  # fmt: skip
+                if found == 0:
+                    # It cannot be placed until more resources are released: less is free later in this pass.
+                    failed[need] = released
+                    if cause < NODES:
+                        cause = nought + NODES
+                    if blocked[partition] < depth or depth == 0:
+                        chosen[nodes + waits] = option
+                        waits += 1
+                    continue
+            else:
+                if waits == 0 or depth == 0:
+                    continue
+                if heads == most_heads:
+                    return FULL
+                slot = heads + 1
+                for turn in range(waits):
+                    option = chosen[nodes + turn]
+                    need = option_need[option]
+                    time = earliest_time(  # type: ignore[no-untyped-call]
+                        need, walltimes[job], now, best_time, heads, runs, version, tolerance, nodes, resources,
+                        placement, need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector,
+                        need_last, need_base, eligible, capacities, weights, by_name, taken_first, taken_count,
+                        taken_node, taken_amount, by_limit, limits, frees, head_time, head_end, plan_first,
+                        plan_count, plan_node, plan_amount, net,
+                        nets, twins, least, load, fitting, chosen, chosen_amount, tried,
+                    )  # fmt: skip
+                    if time >= 0:
+                        best = option
+                        best_time = time
+                if best < 0:
+                    state[BLOCKED] = job
+                    return STUCK
+                # The nodes that it will have: what ends a moment after that time counts as ended.
+                option = best
+                need = option_need[best]
+                for spot in range(width):
+                    frees[slot * width + spot] = frees[spot]
+                for release in range(runs):
+                    other = by_limit[release]
+                    if best_time > now and limits[other] <= best_time + tolerance:
+                        add_amounts(  # type: ignore[no-untyped-call]
+                            taken_first[other], taken_count[other], one, slot * width, resources, taken_node,
+                            taken_amount, frees,
+                        )  # fmt: skip
+                found = place(  # type: ignore[no-untyped-call]
+                    need, slot, best_time, walltimes[job], heads, tolerance, tolerance, nought, nodes, resources,
+                    placement, need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector,
+                    need_last, need_base, eligible, capacities, weights, by_name, frees, head_time, head_end,
+                    plan_first, plan_count, plan_node, plan_amount, net,
+                    nets, twins, least, load, fitting, chosen, chosen_amount,
+                )  # fmt: skip
+                if best_time > now:
+                    continue
+
+            # What it would get now.
+            if option_first[option] < option_first[option + 1]:
+                measure_run(nought, found, resources, chosen, chosen_amount, memories, held)  # type: ignore[no-untyped-call]
+                account = stopping_account(  # type: ignore[no-untyped-call]
+                    option, nought, held, option_first, option_accounts, account_most, account_used
+                )
+            if account >= 0:
+                stopped[job] = account
+                if cause < LIMIT:
+                    cause = nought + LIMIT
+                if choice == job_options[job]:
+                    waits = 0
+                continue
+            # It is written down, and stays so if all heads can still be placed, in order, at their times.
+            limit = now + walltimes[job]
+            for entry in range(found):
+                taken_node[entries + entry] = chosen[entry]
+                for kind in range(resources):
+                    taken_amount[(entries + entry) * resources + kind] = chosen_amount[entry * resources + kind]
+            change_free(  # type: ignore[no-untyped-call]
+                entries, found, back, limit, heads, tolerance, width, resources, taken_node, taken_amount, frees,
+                head_time,
+            )  # fmt: skip
+            # Heads before the first that it overlaps keep their nodes.
+            begin = 0
+            while begin < heads and limit <= head_time[begin] + tolerance:
+                begin += 1
+            fresh = plans
+            if choice < job_options[job] and refused[3 * need] == version and refused[3 * need + 1] == walltimes[job]:
+                # An equal job was refused these nodes because of heads that are still there.
+                fresh = refused[3 * need + 2]
+            elif begin < heads:
+                fresh = keep_heads(  # type: ignore[no-untyped-call]
+                    begin, heads, plans, most_heads - net, most_heads, tolerance, nodes, resources, placement,
+                    need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector, need_last,
+                    need_base, eligible, capacities, weights, by_name, frees, head_time, head_end, head_need,
+                    plan_first, plan_count, plan_node, plan_amount,
+                    nets, twins, least, load, fitting, chosen, chosen_amount,
+                )  # fmt: skip
+                if fresh >= 0:
+                    net = most_heads - net
+            if fresh >= 0:
+                plans = fresh
+                started = option
+                break
+            cause = nought + RESERVATION
+            culprit = head_job[-1 - fresh]
+            if choice < job_options[job]:
+                refused[3 * need] = version
+                refused[3 * need + 1] = walltimes[job]
+                refused[3 * need + 2] = fresh
+            change_free(  # type: ignore[no-untyped-call]
+                entries, found, one, limit, heads, tolerance, width, resources, taken_node, taken_amount, frees,
+                head_time,
+            )  # fmt: skip
+            if choice < job_options[job]:
+                if blocked[partition] < depth or depth == 0:
+                    chosen[nodes + waits] = option
+                    waits += 1
+            else:
+                # The nodes of its plan, which the heads before it have just been placed beside.
+                for entry in range(found):
+                    chosen[entry] = taken_node[entries + entry]
+                    for kind in range(resources):
+                        spot = entry * resources + kind
+                        chosen_amount[spot] = taken_amount[(entries + entry) * resources + kind]
+
+        if started < 0 and waits > 0:
+            for spot in range(waits):
+                partition = need_partition[option_need[chosen[nodes + spot]]]
+                blocked[partition] += 1
+                blocker[partition] = job
+            if depth > 0:
+                head_time[heads] = best_time
+                head_end[heads] = best_time + walltimes[job]
+                head_job[heads] = job
+                note_promise(job, best_time, now, causes)  # type: ignore[no-untyped-call]
+                head_need[heads] = option_need[best]
+                plans = append_head(  # type: ignore[no-untyped-call]
+                    heads, plans, found, net, tolerance, width, resources, frees, head_time, head_end, plan_first,
+                    plan_count, plan_node, plan_amount, nets, twins, chosen, chosen_amount,
+                )  # fmt: skip
+                heads += 1
+
+        if started < 0:
+            note_wait(job, cause, culprit, now, causes)  # type: ignore[no-untyped-call]
+        else:
+            end_wait(job, now, causes)  # type: ignore[no-untyped-call]
+            version += 1
+            starts[job] = now
+            option_of[job] = started
+            taken_first[job] = entries
+            taken_count[job] = found
+            entries += found
+            ends[job] = now + runtimes[job]
+            limits[job] = now + walltimes[job]
+            insert_run(job, runs, by_end, ends, by_limit, limits)  # type: ignore[no-untyped-call]
+            runs += 1
+            measure_run(taken_first[job], found, resources, taken_node, taken_amount, memories, held)  # type: ignore[no-untyped-call]
+            count_run(started, one, held, option_first, option_accounts, account_used)  # type: ignore[no-untyped-call]
+            after[before[job]] = following
+            before[following] = before[job]
+            changed += 1
+        job = following
+    state[ENTRIES] = entries
+    state[RUNS] = runs
+    state[CHANGED] = changed
+    state[VERSION] = version
+    if heads > state[HEADS]:
+        state[HEADS] = heads
+    return nought
+
+
+#: It is compiled once (:func:`workloads.ground.compilation.assembly`).
+schedule.stands_alone = True  # type: ignore[attr-defined]

@@ -1,0 +1,60 @@
+"""What a waiting job waits for: a limit, nodes, or the reservation of another job; for how long, and until when.
+
+Loops over whole numbers, which run compiled or as plain Python. A job has :data:`CAUSES` places in ``causes``.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CAUSES",
+    "LIMIT",
+    "LIMITED_UNTIL",
+    "NODES",
+    "OTHER",
+    "PROMISED",
+    "PROMISED_AT",
+    "RESERVATION",
+    "SINCE",
+    "WAITED",
+    "end_wait",
+    "note_promise",
+    "note_wait",
+]
+
+#: Causes: a limit stops the job; no nodes have room for it beside running jobs; it would delay a job before it.
+LIMIT, NODES, RESERVATION = range(3)
+#: Places: the present cause (-1: none), and since when; from ``WAITED`` on the ticks that each cause lasted; until when
+#: a limit stopped the job; the last job that it would have delayed (-1: none); the first time that was promised (-1:
+#: none), and when it was.
+SINCE, WAITED, LIMITED_UNTIL, OTHER, PROMISED, PROMISED_AT, CAUSES = 1, 2, 5, 6, 7, 8, 9
+
+
+def note_wait(job, cause, other, now, causes):  # type: ignore[no-untyped-def] # compiled
+    """From now on, a job waits because of a cause, and of another job (-1: of none)."""
+    end_wait(job, now, causes)  # type: ignore[no-untyped-call]
+    causes[job * CAUSES] = cause
+    causes[job * CAUSES + SINCE] = now
+    if other >= 0:
+        causes[job * CAUSES + OTHER] = other
+
+
+def note_promise(job, time, now, causes):  # type: ignore[no-untyped-def] # compiled
+    """The job has a reservation; the first one is kept."""
+    if causes[job * CAUSES + PROMISED] < 0:
+        causes[job * CAUSES + PROMISED] = time
+        causes[job * CAUSES + PROMISED_AT] = now
+
+
+def end_wait(job, now, causes):  # type: ignore[no-untyped-def] # compiled
+    """The present cause ends now."""
+    cause = causes[job * CAUSES]
+    if cause >= 0:
+        causes[job * CAUSES + WAITED + cause] += now - causes[job * CAUSES + SINCE]
+        if cause == LIMIT:
+            causes[job * CAUSES + LIMITED_UNTIL] = now
+
+
+#: They are called from several places (:func:`workloads.ground.compilation.assembly`).
+note_wait.stands_alone = True  # type: ignore[attr-defined]
+note_promise.stands_alone = True  # type: ignore[attr-defined]
+end_wait.stands_alone = True  # type: ignore[attr-defined]

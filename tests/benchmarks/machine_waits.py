@@ -1,0 +1,72 @@
+"""Mean waits of real logs: recorded, on one pool of processors, and on a machine with partitions and nodes.
+
+Run ``python -m tests.benchmarks.machine_waits [--cases NAME ...]``; it prints the table of docs/reference/machines.md.
+The pool has all processors of the machine, on one node. Logs are looked for as those of the tests are.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+
+from simulator.resources.machine_jobs import MachineJob
+from simulator.resources.machine_replay import MachineReplay, replay_on_machine
+from tests.benchmarks.machines import CASES
+from workloads.ground.units import SECOND
+from workloads.machines.machine import Machine
+from workloads.machines.machine_file import make_machine
+from workloads.machines.request import ResourceRequest
+from workloads.requests.log_requests import LogRequests
+
+__all__ = ["main", "mean_wait", "on_one_pool"]
+
+
+_LOGS: dict[str, Callable[[], tuple[Machine, LogRequests]]] = {
+    name: CASES[name][0] for name in ("METACENTRUM-2009", "wagap-2013")
+}
+
+
+def on_one_pool(machine: Machine, log: LogRequests) -> tuple[Machine, LogRequests]:
+    """The same log on one node that has everything; what a pool does not model is left out of the requests."""
+    pool = make_machine(nodes=[{"names": "pool", "cores": machine.total("cores")}])
+    jobs = []
+    for job in log.jobs:
+        asked = job.request
+        tasks = asked.tasks or asked.tasks_per_node or 1
+        if asked.tasks is None:
+            tasks *= asked.nodes or 1
+        jobs.append(job._replace(request=ResourceRequest(tasks=tasks, cores=asked.cores, begin=asked.begin)))
+    return pool, LogRequests(tuple(jobs), log.remarks, log.title, log.excluded)
+
+
+def mean_wait(machine: Machine, log: LogRequests) -> tuple[LogRequests, float]:
+    """The jobs that start, and their mean wait [h]."""
+    jobs = [MachineJob(job.job_id, job.submit, job.walltime, job.runtime, job.request, job.user) for job in log.jobs]
+    replay: MachineReplay = replay_on_machine(machine, jobs)
+    waits = [
+        place.start - queued for place, queued in zip(replay.starts, replay.queued, strict=True) if place is not None
+    ]
+    started = tuple(job for job, place in zip(log.jobs, replay.starts, strict=True) if place is not None)
+    return LogRequests(started, log.remarks, log.title, log.excluded), sum(waits) / len(waits) / SECOND / 3600
+
+
+def _recorded(log: LogRequests) -> str:
+    waits = [job.wait for job in log.trace.jobs if job.wait is not None]
+    return f"{sum(waits) / len(waits) / 3600:.2f}" if waits else "-"
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cases", nargs="+", default=list(_LOGS), choices=list(_LOGS))
+    arguments = parser.parse_args(words)
+    print("| log | jobs | recorded | one pool | machine |\n|---|---|---|---|---|")
+    for name in arguments.cases:
+        machine, log = _LOGS[name]()
+        started, there = mean_wait(machine, log)
+        _, pool = mean_wait(*on_one_pool(machine, started))
+        print(f"| {name} | {len(started.jobs):,} | {_recorded(log)} | {pool:.2f} | {there:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

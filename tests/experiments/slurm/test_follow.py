@@ -1,0 +1,208 @@
+"""A twin of a Slurm that replays a simulated schedule has no drift and scores its forecasts; planted drift is found."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiments import cli
+from experiments.slurm import live_twin
+from experiments.slurm.live_state import Drift, LiveState
+from experiments.slurm.live_twin import LiveTwin, TwinOptions
+from experiments.slurm.submitted_jobs import generate_workload
+from policies.order import ORDERS
+from simulator.simulation import simulate
+from workloads.ground.errors import InputError
+from workloads.ground.units import to_seconds
+from workloads.logs.squeue import QueueRow
+from workloads.logs.trace import Trace
+from workloads.table.job import Job, JobType
+
+BEGIN = 1_700_000_000
+
+
+def waiting(number: int, submit: float, nodes: int = 1, priority: int = 0) -> QueueRow:
+    return QueueRow(number, submit, None, nodes, 600.0, "ann", "bio", priority=priority)
+
+
+def running(number: int, start: float, names: str, nodes: int = 1) -> QueueRow:
+    return replace(waiting(number, start - 10, nodes), start=start, node_list=names)
+
+
+def test_readings_become_submits_starts_and_ends() -> None:
+    state = LiveState(4)
+    assert state.update([running(1, 100, "n[1-2]", 2), waiting(2, 110), waiting(3, 120)], 130).submitted == (2, 3, 1)
+    update = state.update([running(2, 150, "n1"), waiting(4, 140)], 190)
+    assert update == ((4,), (2,), (1,), (3,))
+    assert state.holders == {"n1": 2}
+    (ended,) = state.ended
+    assert (ended.start, ended.runtime, ended.wait) == (100, 90, 10)
+    # Requeued and started again: the first run has ended.
+    again = state.update([running(2, 195, "n3"), waiting(4, 140)], 200)
+    assert (again.started, again.ended) == ((2,), (2,))
+    assert state.holders == {"n3": 2}
+
+
+def test_each_kind_of_drift_is_counted() -> None:
+    state, fcfs = LiveState(4), ORDERS["fcfs"]
+    nodes = {f"n{number}": "idle" for number in range(1, 5)}
+    state.update([running(1, 100, "n1"), waiting(2, 110, priority=9), waiting(3, 120, priority=8)], 130)
+    assert state.drift(130, nodes | {"n1": "idle"}, fcfs) == Drift(0, 0, 0)  # job 1 has just begun
+    state.update([running(1, 100, "n1"), waiting(2, 110, priority=9), waiting(3, 120, priority=8)], 140)
+    assert state.drift(130, nodes | {"n1": "allocated"}, fcfs) == Drift(0, 0, 0)
+    assert not state.drift(130, nodes | {"n1": "completing", "n2": "completing"}, fcfs)
+    # Slurm has allocated another node; once may be the time between the two commands.
+    assert state.drift(130, nodes | {"n2": "allocated"}, fcfs) == Drift(0, 0, 0)
+    assert state.drift(190, nodes | {"n2": "allocated"}, fcfs) == Drift(0, 2, 0)
+    # 600 s after its start, and the two minutes that Slurm may take.
+    assert state.drift(100 + 600 + 121, {}, None) == Drift(1, 0, 0)
+    state.update(
+        [running(1, 100, "n1"), running(5, 130, "n1"), waiting(2, 110, priority=7), waiting(3, 120, priority=8)], 140
+    )
+    assert state.drift(140, {}, fcfs) == Drift(0, 1, 1)
+    # A job on another node than before.
+    state.update([running(1, 100, "n2"), running(5, 130, "n1")], 150)
+    assert state.drift(150, {}, fcfs) == Drift(1, 0, 0)
+
+
+class Replayed:
+    """A Slurm that does what a simulation did; nodes are given by their numbers, smallest first."""
+
+    speed = 1.0
+
+    def __init__(self, trace: Trace, nodes: int) -> None:
+        self.clock = float(BEGIN)
+        jobs = [
+            Job(
+                job.job_id,
+                JobType.RIGID,
+                submit=job.submit,
+                nodes=job.nodes,
+                runtime=job.runtime,
+                walltime=job.walltime,
+            )
+            for job in trace.jobs
+        ]
+        self.jobs = {job.job_id: job for job in jobs}
+        self.spans: dict[int, tuple[float, float]] = {}
+        for record in simulate(jobs, nodes, backfilling="conservative", events=False).records:
+            assert record.start is not None and record.end is not None
+            self.spans[record.job_id] = to_seconds(record.start) + BEGIN, to_seconds(record.end) + BEGIN
+        self.names: dict[int, list[str]] = {}
+        changes = sorted(
+            [(end, 0, job) for job, (_, end) in self.spans.items()]
+            + [(at, 1, job) for job, (at, _) in self.spans.items()]
+        )
+        free = list(range(1, nodes + 1))
+        for _, begins, job in changes:
+            if begins:
+                free.sort()
+                self.names[job], free = [f"n{one}" for one in free[: jobs[job - 1].nodes]], free[jobs[job - 1].nodes :]
+            else:
+                free += [int(name[1:]) for name in self.names[job]]
+        self.all = [f"n{number}" for number in range(1, nodes + 1)]
+        self.fails = 0
+
+    def now(self) -> float:
+        return self.clock
+
+    def outcomes(self, jobs: object) -> list[dict[str, Any]]:
+        raise NotImplementedError
+
+    def call(self, words: Sequence[str]) -> str:
+        if self.fails:
+            self.fails -= 1
+            raise InputError("squeue failed: Unable to contact slurm controller")
+        runs = {job for job, (start, end) in self.spans.items() if start <= self.clock < end}
+        if words[0] == "sinfo":
+            busy = {name for job in runs for name in self.names[job]}
+            return "".join(f"{name}|{'allocated' if name in busy else 'idle'}\n" for name in self.all)
+        head = "JOBID|STATE|SUBMIT_TIME|START_TIME|TIME_LIMIT|NODES|USER|ACCOUNT|REASON|NODELIST|CPUS|PRIORITY"
+        lines = [head]
+        for number, job in self.jobs.items():
+            assert job.submit is not None
+            start, end = self.spans[number]
+            if BEGIN + job.submit <= self.clock < end:
+                minutes = round(job.walltime / 60)
+                state, at = ("RUNNING", f"{start:.0f}") if number in runs else ("PENDING", "N/A")
+                fields = [
+                    number,
+                    state,
+                    round(BEGIN + job.submit),
+                    at,
+                    f"{minutes}:00",
+                    job.nodes,
+                    "ann",
+                    "bio",
+                    "None",
+                ]
+                names = ",".join(self.names[number]) if number in runs else ""
+                lines.append("|".join(map(str, [*fields, names, job.nodes, 10_000 - number])))
+        return "\n".join(lines)
+
+
+@pytest.fixture
+def followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[LiveTwin, Replayed, Path, list[str]]:
+    """A twin of eight nodes that has not read anything yet, with an empty past."""
+    slurm, lines = Replayed(generate_workload(60, 8, 1.3, 3), 8), []
+
+    def sleep(seconds: float) -> None:
+        slurm.clock += seconds
+
+    monkeypatch.setattr(live_twin.time, "sleep", sleep)
+    options = TwinOptions(8, backfilling="conservative", draws=10)
+    return LiveTwin(slurm, Trace((), 8), options, tmp_path, lines.append), slurm, tmp_path, lines
+
+
+def test_a_day_without_drift_and_with_scores(followed: tuple[LiveTwin, Replayed, Path, list[str]]) -> None:
+    twin, slurm, folder, lines = followed
+    twin.run(5 * 3600.0)
+    with (folder / "readings.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 301
+    assert {row[name] for row in rows for name in ("drift_jobs", "drift_nodes", "drift_order")} == {"0"}
+    starts = [start for start, _ in slurm.spans.values() if BEGIN < start <= float(rows[-1]["at"])]
+    assert sum(int(row["started"]) for row in rows) == len(starts) > 20
+    # Each start is that of the schedule, and a forecast was made each hour in which a job waited.
+    with (folder / "scores.csv").open() as file:
+        scores = list(csv.DictReader(file))
+    assert scores
+    for score in scores:
+        assert abs(float(score["start"]) - slurm.spans[int(score["job_id"])][0]) <= 1
+        assert abs(float(score["error_s"]) - abs(float(score["start"]) - float(score["p50"]))) <= 1
+    assert 2 <= len(list(folder.glob("forecast-*.csv"))) <= 6
+    assert any("in their 90 % interval, median error" in line for line in lines)
+
+
+def test_a_reading_that_fails_is_tried_again(followed: tuple[LiveTwin, Replayed, Path, list[str]]) -> None:
+    twin, slurm, folder, lines = followed
+    # Each reading tries five times.
+    slurm.fails = 10
+    twin.run(300.0)
+    assert lines[:2] == ["squeue failed: Unable to contact slurm controller; reads again in 60 s"] * 2
+    assert len((folder / "readings.csv").read_text().splitlines()) == 1 + 4
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["none.txt", "-o", "out", "--machine", "4"], "none.txt"),
+        (["log.swf", "-o", "out"], "the size of the machine is not known: give --machine"),
+        (["log.swf", "-o", "log.swf", "--machine", "4"], "log.swf: is there already"),
+    ],
+)
+def test_what_cannot_be_followed(
+    words: list[str], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("log.swf").write_text("1 0 5 60 4 -1 -1 4 90 -1 1 7 3 -1 -1 -1 -1 -1\n")
+    assert cli.main(["slurm", "follow", *words]) == 2
+    told = capsys.readouterr().err
+    assert sentence in told
+    assert told.count("\n") == 1
+    assert not Path("out").exists()

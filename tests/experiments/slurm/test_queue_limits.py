@@ -1,0 +1,102 @@
+"""Limits that keep eligible jobs from starting, worked out by hand, and decisions under them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiments import cli
+from experiments.slurm.decision_points import decisions
+from experiments.slurm.queue_limits import QosLimit, QueueLimits, read_qos_limits, read_throttles
+from experiments.slurm.recorded_replay import Replay, ReplayedJob, read_replay
+from policies.backfilling import BACKFILLING
+from workloads.ground.errors import TraceError
+
+#: What 'holdfast slurm snapshot' stored of a lab.
+SNAPSHOT = Path(__file__).parents[2] / "fixtures" / "slurm-limits"
+
+
+def job(number: int, start: float = 0, nodes: int = 1, qos: str = "", user: str = "ann", array: int = 0) -> ReplayedJob:
+    return ReplayedJob(number, 0, start, start + 100, nodes, 100, user=user, qos=qos, array=array)
+
+
+def test_each_limit_counts_what_runs() -> None:
+    limits = QueueLimits({7: 2}, {"few": QosLimit(user_jobs=1), "small": QosLimit(nodes=3), "one": QosLimit(jobs=1)})
+    # A task of the array runs, so that one more may start; tasks of other arrays are free.
+    assert limits.excess([job(1, array=7), job(2, array=7), job(3, array=8)], [job(9, array=7)]) == {2}
+    # Each user may have one job; three nodes of all together.
+    few = [job(1, qos="few"), job(2, qos="few"), job(3, qos="few", user="ben")]
+    assert limits.excess(few, []) == {2}
+    assert limits.excess(few, [job(9, qos="few", user="ben")]) == {2, 3}
+    small = [job(1, nodes=2, qos="small"), job(2, nodes=2, qos="small"), job(3, nodes=1, qos="small", user="ben")]
+    assert limits.excess(small, []) == {2}
+    assert limits.excess([job(1, qos="one"), job(2, qos="one", user="ben"), job(3)], []) == {2}
+
+
+def test_a_job_over_a_limit_is_passed_over_and_holds_nothing() -> None:
+    """Three nodes. Job 2 of the throttled array must wait for job 1 although two nodes are free, which job 3 takes."""
+    jobs = (
+        ReplayedJob(1, 0, 0, 100, 1, 120, array=7),
+        ReplayedJob(2, 0, 100, 200, 1, 120, array=7),
+        ReplayedJob(3, 10, 10, 500, 2, 600),
+    )
+    for limits, wrong in ((QueueLimits({7: 1}), 0), (QueueLimits(), 2)):
+        found = list(decisions(Replay("throttled", jobs, 3, limits=limits), BACKFILLING["easy"], lag=5))
+        assert sum(not decision.equal for decision in found) == wrong
+
+
+def test_a_cancelled_job_keeps_the_others_waiting_until_it_leaves() -> None:
+    """Four nodes. Job 2 wants all of them, and is cancelled at 50; only then job 3 may start, which is too long."""
+    jobs = (ReplayedJob(1, 0, 0, 100, 2, 120), ReplayedJob(3, 20, 50, 300, 2, 600))
+    cancelled = (ReplayedJob(2, 10, 50, 50, 4, 100),)
+    found = list(decisions(Replay("cancelled", jobs, 4, cancelled), BACKFILLING["easy"], lag=5))
+    assert [(decision.at, sorted(decision.did)) for decision in found if not decision.equal] == []
+    assert [(decision.at, sorted(decision.did)) for decision in found if decision.did] == [(0, [1]), (50, [3])]
+    without = list(decisions(Replay("unknown", jobs, 4), BACKFILLING["easy"], lag=5))
+    assert [decision.at for decision in without if not decision.equal] == [20]
+
+
+def test_a_log_says_nodes_cancellations_and_arrays(tmp_path: Path) -> None:
+    log = tmp_path / "sacct.txt"
+    log.write_text(
+        "JobID|Submit|Eligible|Start|End|ElapsedRaw|TimelimitRaw|NNodes|State|User|Account|Partition|QOS|NodeList\n"
+        "5_1|100|100|100|200|100|10|2|COMPLETED|ann|bio|batch|few|n[2,4]\n"
+        "6|110|110|Unknown|150|0|20|4|CANCELLED by 0|ben|bio|batch|normal|None assigned\n"
+    )
+    replay = read_replay(log, 4)
+    (ran,) = replay.jobs
+    assert (ran.place, ran.array, ran.qos, ran.user, ran.account) == (0b101, 5, "few", "ann", "bio")
+    (left,) = replay.cancelled
+    assert (left.queued, left.end, left.nodes, left.walltime) == (110, 150, 4, 1200)
+    assert {job.cancelled_at for job in replay.table()} == {None, 150}
+
+
+def test_a_live_replay_under_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Throttled arrays, dependencies, --begin, cancellations and two limited QOS on a lab of twelve nodes."""
+    monkeypatch.chdir(tmp_path)
+    Path("slurm.conf").write_text("SchedulerParameters=bf_interval=1,bf_resolution=1,bf_window=10080,bf_busy_nodes\n")
+    words = ["--nodes", "12", "--config", "slurm.conf"]
+    for place, told in ((SNAPSHOT / "sacct.txt", ["82", "1"]), (SNAPSHOT, ["84", "0"])):
+        assert cli.main(["slurm", "compare", str(place), *words]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[-2].split()[-3:-1] == told
+        assert "of 57 jobs and 84 decisions" in lines[-1]
+
+
+def test_what_sacct_and_sacctmgr_say_about_limits(tmp_path: Path) -> None:
+    path = tmp_path / "submits.txt"
+    path.write_text(
+        "JobID|SubmitLine\n5_1|sbatch -N 1 --array=1-5%2 --wrap 'a|b'\n6_[1-3%4]|sbatch -a 1-3%4 x\n"
+        "7|sbatch --wrap date\n8_1|sbatch --array 1-9 x%3\n"
+    )
+    assert read_throttles(path) == {5: 2, 6: 4}
+    path.write_text("Name|Priority|GrpJobs|GrpTRES|MaxJobsPU|MaxTRESPU\nnormal|0||||\nsmall|0||cpu=9,node=3|2|cpu=4\n")
+    assert read_qos_limits(path) == {"small": QosLimit(nodes=3, user_jobs=2)}
+    with pytest.raises(TraceError, match="has no column JobID"):
+        read_throttles(path)
+    path.write_text("Name|GrpJobs\nsmall|many\n")
+    with pytest.raises(TraceError, match="limits of QOS must be whole numbers, not many"):
+        read_qos_limits(path)

@@ -1,0 +1,193 @@
+"""Recipes of docs/guides/workflows.md: attempts have the limits of the plan, which respond sooner than doubling."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from experiments.planning.reservation_series import Reservation, replay_series, series
+from policies.planning.costs import CostModel
+from policies.planning.plan import ReservationPlan
+from policies.planning.plan_progress import Schedule
+from policies.planning.strategies import optimal
+from workloads.distributions import lognormal_from_moments, truncate
+
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "guides" / "workflows.md").read_text()
+
+
+def block(name: str) -> str:
+    """A file that the page shows."""
+    (text,) = re.findall(rf"<!-- file: {re.escape(name)} -->\n\n```\w+\n(.*?)```", PAGE, re.DOTALL)
+    return str(text)
+
+
+@pytest.fixture
+def limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """A directory with a plan of three attempts, and attempts.py; the limits, worked out by hand [min]."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "attempts", raising=False)
+    shutil.copy(DOCS / "examples" / "slurm" / "attempts.py", tmp_path)
+    plan = ReservationPlan([600, 1500, 3000], [True, True, False], CostModel(checkpoint=60, restart=40))
+    Path("plan.json").write_text(plan.to_json())
+    # 600 + 60, 40 + 900 + 60 and 40 + 1,500 s, and ten seconds each, in whole minutes.
+    return [12, 17, 26]
+
+
+def test_limits_of_a_plan_and_of_advice(limits: list[int]) -> None:
+    from attempts import limits as found  # type: ignore[import-not-found]
+    from attempts import minutes
+
+    assert found() == limits
+    assert [minutes(attempt) for attempt in range(1, 6)] == [*limits, 52, 104]
+    Path("advice.json").write_text(json.dumps({"plan": json.loads(Path("plan.json").read_text())}))
+    assert found("advice.json") == limits
+
+
+def test_snakemake_asks_for_the_limit_of_the_attempt(limits: list[int]) -> None:
+    text = block("Snakefile")
+    names: dict[str, Any] = {}
+    exec(text.partition("rule")[0], names)
+    (runtime,) = re.findall(r"runtime=(lambda .*),\n", text)
+    (retries,) = re.findall(r"retries: (.*)\n", text)
+    asked: Callable[[object, int], int] = eval(runtime, names)
+    assert [asked(None, attempt) for attempt in range(1, eval(retries, names) + 2)] == limits
+
+
+@pytest.mark.system
+def test_nextflow_reads_the_limits(limits: list[int]) -> None:
+    text = block("main.nf")
+    (command,) = re.findall(r'^minutes = "(.*)"\.execute\(\)\.text\.trim\(\)\.split\(" "\)', text, re.MULTILINE)
+    words = [sys.executable, *command.split()[1:]]
+    printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    assert [int(word) for word in printed.strip().split(" ")] == limits
+    assert "minutes[task.attempt - 1]" in text
+    assert "maxRetries minutes.size() - 1" in text
+
+
+def test_submitit_submits_again_with_the_next_limit(limits: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    class UncompletedJobError(RuntimeError):
+        """The job did not complete."""
+
+    class Executor:
+        """An executor whose jobs need twenty minutes."""
+
+        def __init__(self, folder: str) -> None:
+            assert folder == "attempts"
+
+        def update_parameters(self, *, timeout_min: int, nodes: int) -> None:
+            asked.append(timeout_min)
+
+        def submit(self, function: Callable[..., object], *arguments: object) -> SimpleNamespace:
+            def result() -> object:
+                if asked[-1] < 20:
+                    raise UncompletedJobError
+                return function(*arguments)
+
+            return SimpleNamespace(result=result)
+
+    module = ModuleType("submitit")
+    module.AutoExecutor = Executor  # type: ignore[attr-defined]
+    module.core = SimpleNamespace(  # type: ignore[attr-defined]
+        utils=SimpleNamespace(UncompletedJobError=UncompletedJobError)
+    )
+    monkeypatch.setitem(sys.modules, "submitit", module)
+    names: dict[str, Any] = {}
+    exec(block("with_submitit.py"), names)
+    assert names["attempt_all"](pow, 2, 5) == 32
+    assert asked == limits
+    Path("plan.json").write_text(ReservationPlan([600], [False], CostModel()).to_json())
+    with pytest.raises(TimeoutError, match="not done in the attempts of the plan"):
+        names["attempt_all"](pow, 2, 5)
+
+
+@pytest.mark.system
+def test_the_wrapper_of_sbatch_stops_when_it_is_done(limits: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("bin").mkdir()
+    # A job of sbatch runs at once; the first attempt saves, the second one is done.
+    sbatch = '#!/bin/bash\necho "$@" >>calls\ncat >script\n[ "$(wc -l <calls)" -gt 1 ] && exec bash script\nexit 85\n'
+    for name, text in {"sbatch": sbatch, "python": f'#!/bin/bash\nexec {sys.executable} "$@"\n'}.items():
+        Path("bin", name).write_text(text)
+        Path("bin", name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{Path('bin').absolute()}:{os.environ['PATH']}")
+    Path("attempts.sh").write_text(block("attempts.sh"))
+    done = subprocess.run(["bash", "attempts.sh", "printf", "%s|", "a b", "$c"], capture_output=True, check=False)
+    assert done.returncode == 0
+    assert done.stdout == b"a b|$c|"
+    calls = Path("calls").read_text().splitlines()
+    assert [re.findall(r"--time=(\d+)", call) for call in calls] == [["12"], ["17"]]
+    # Where no attempt is enough, it fails.
+    Path("calls").unlink()
+    Path("bin", "sbatch").write_text("#!/bin/bash\ncat >script\nexit 85\n")
+    assert subprocess.run(["bash", "attempts.sh", "true"], check=False).returncode == 1
+
+
+def comparison_plan() -> ReservationPlan:
+    """The plan of the page."""
+    costs = CostModel(gamma=600, checkpoint=120, restart=60)
+    return optimal(truncate(lognormal_from_moments(2400, 2400), 0.0, 14_400.0), costs)
+
+
+def responses(plan: ReservationPlan, seed: int, load: float) -> dict[str, tuple[float, float, float]]:
+    """Mean response [min], node-hours and lost node-hours of 200 jobs by how they ask, on 16 nodes."""
+    random = np.random.default_rng(seed)
+    sigma = math.sqrt(math.log(2))
+    drawn = random.lognormal(math.log(2400) - sigma**2 / 2, sigma, 1000)
+    runtimes = drawn[drawn <= 14_400][:200]
+    submits = np.cumsum(random.exponential(runtimes.mean() / 16 / load, 200)).tolist()
+    ways = {
+        "plan": [planned(plan, runtime) for runtime in runtimes.tolist()],
+        "double": [doubled(runtime, saves=False) for runtime in runtimes.tolist()],
+        "double, saving": [doubled(runtime, saves=True) for runtime in runtimes.tolist()],
+    }
+    found = {}
+    for way, jobs in ways.items():
+        replay = replay_series(submits, jobs, 16)
+        kept = runtimes.sum() + (180 if way != "double" else 0) * sum(len(job) - 1 for job in jobs)
+        lost = (replay.occupied - kept) / 3600
+        found[way] = float((replay.completions - submits).mean() / 60), replay.occupied / 3600, lost
+    return found
+
+
+def planned(plan: ReservationPlan, runtime: float) -> list[Reservation]:
+    """Attempts by a plan, in whole minutes."""
+    attempts = series(Schedule(plan), runtime)
+    return [Reservation(60.0 * math.ceil((one.length + 10) / 60), one.used) for one in attempts]
+
+
+def doubled(runtime: float, *, saves: bool) -> list[Reservation]:
+    """Attempts of 40, 80, 160 ... minutes; those that save write a checkpoint before the limit, and go on from it."""
+    attempts, length, done = [], 2400.0, 0.0
+    while True:
+        restart = 60.0 if done else 0.0
+        if restart + runtime - done <= length:
+            return [*attempts, Reservation(length, restart + runtime - done)]
+        attempts.append(Reservation(length, length))
+        done += length - restart - 120 if saves else 0.0
+        length *= 2
+
+
+@pytest.mark.system
+def test_plans_respond_sooner_than_doubling_on_retry() -> None:
+    plan = comparison_plan()
+    for seed in range(1, 6):
+        found = responses(plan, seed, 0.5)
+        assert found["plan"][0] < 0.8 * found["double"][0]
+        # No saved work is lost: an attempt costs its checkpoint and its restart, and nothing else.
+        assert found["plan"][2] == pytest.approx(0, abs=1e-6)
+        assert found["double"][2] > 30
