@@ -80,7 +80,12 @@ def _command(arguments: Arguments) -> str:
     for part in (arguments, arguments.changes, arguments.reading):
         for item in fields(part):
             value = getattr(part, item.name)
-            if item.name in ("log", "workers", "trust") or is_dataclass(value) or value == item.default or value == ():
+            if (
+                item.name in ("log", "workers", "json", "trust")
+                or is_dataclass(value)
+                or value == item.default
+                or value == ()
+            ):
                 continue
             option = f"--{item.name.replace('_', '-')}"
             if value is True:

@@ -95,7 +95,7 @@ class Forecast:
         for name, values in (("start", self.waits), ("end", self.ends - self.state.at)):
             for level, found in zip(LEVELS, np.quantile(values, LEVELS, axis=0, method="inverted_cdf"), strict=True):
                 columns[f"{name}_p{100 * level:02.0f}"] = found.tolist()
-        draws, tests = len(self.starts), [len(self.record.like(self.has_waited(job_id))) for job_id in self.ids]
+        draws, tests = len(self.starts), [self.record.quality(self.has_waited(job_id)).count for job_id in self.ids]
         for time in WITHIN:
             shares = np.mean(self.waits <= time, axis=0).tolist()
             columns[f"start_within_{time / 3600:g}h"] = [

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -17,7 +18,7 @@ from workloads.logs.cancellations import keep_cancelled_jobs
 from workloads.logs.machine_size import NODES_NAMED
 from workloads.logs.trace import Trace, TraceJobs
 
-__all__ = ["known_at", "past_digest"]
+__all__ = ["known_at", "past_digest", "started_at"]
 
 #: Start, end or cancellation that is not known yet is set this long after the time [s].
 _LATER = 1.0
@@ -63,6 +64,18 @@ def known_at(trace: Trace, at: float) -> Trace:
         columns["node_list"] = np.where(waits, jobs.code(""), jobs.column("node_list"))
     known = jobs.with_columns(**columns)
     return replace(trace, jobs=known, header=_known_header(trace, known), excluded={}, withdrawn=())
+
+
+def started_at(trace: Trace, at: float) -> Trace:
+    """The jobs of a log that had started by a time [s], as known then, to describe the log.
+
+    What a reader has counted of all jobs is counted in proportion.
+    """
+    known = known_at(trace, at)
+    jobs = known.jobs.select(np.isfinite(known.jobs.starts))
+    share = len(jobs) / max(1, len(trace.jobs))
+    remarks = {name: math.ceil(share * count) for name, count in trace.remarks.items()}
+    return replace(known, jobs=jobs, remarks=remarks)
 
 
 def _known_header(trace: Trace, known: TraceJobs) -> Mapping[str, str]:

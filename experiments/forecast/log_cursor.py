@@ -95,7 +95,7 @@ class Past:
 
     def job(self, place: int) -> SeenJob:
         """The job at an index in the order of submits."""
-        return self._seen(np.array([place]))[0]
+        return self._seen_jobs(np.array([place]))[0]
 
     def job_ids(self, places: npt.NDArray[np.int64]) -> list[int]:
         """Ids of the jobs at some indices."""
@@ -106,7 +106,7 @@ class Past:
         """Texts of a column of the log, such as ``user``, of the jobs at some indices."""
         return self._jobs.select(places).texts(name)
 
-    def _seen(self, places: npt.NDArray[np.int64], runs: npt.NDArray[np.bool_] | None = None) -> list[SeenJob]:
+    def _seen_jobs(self, places: npt.NDArray[np.int64], runs: npt.NDArray[np.bool_] | None = None) -> list[SeenJob]:
         """Jobs as a state shows them; only the running ones have a start."""
         jobs = self._jobs.select(places).rows()
         started = [False] * len(jobs) if runs is None else runs[places].tolist()
@@ -134,7 +134,7 @@ class Past:
         queued = come & ((self.starts > at) | (np.isnan(self.starts) & np.isfinite(self.withdrawn)))
         if waits is not None:
             runs[waits], queued[waits] = False, True
-        jobs = self._seen(np.flatnonzero(runs | queued), runs)
+        jobs = self._seen_jobs(np.flatnonzero(runs | queued), runs)
         running = np.flatnonzero(runs)
         named = zip(self.job_ids(running), self._names.bits(running, at), strict=True)
         prior = PriorState(self._usage.until(at), {job_id: bits for job_id, bits in named if bits})

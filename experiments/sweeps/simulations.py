@@ -210,11 +210,11 @@ def _caveats(workload: GeneratedYear | Log) -> tuple[str, ...]:
 
 def _requests(workload: Log) -> MachineWorkload | None:
     """The machine of a log, and the requests of its jobs; None: one pool of equal nodes."""
-    return None if workload.machine is None else _fitted(workload)[1]
+    return None if workload.machine is None else _fit_to_machine(workload)[1]
 
 
 @lru_cache(maxsize=2)
-def _fitted(workload: Log) -> tuple[Trace, MachineWorkload]:
+def _fit_to_machine(workload: Log) -> tuple[Trace, MachineWorkload]:
     """The jobs of a log that its machine can run, and their requests."""
     machine = str(workload.machine)
     for path, digest in ((workload.path, workload.sha256), (machine, workload.machine_sha256)):
@@ -240,7 +240,7 @@ def _trace(workload: GeneratedYear | Log) -> Trace:
     if isinstance(workload, GeneratedYear):
         return generate(workload.year, workload.seed)
     if workload.machine is not None:
-        trace = _fitted(workload)[0]
+        trace = _fit_to_machine(workload)[0]
         need_jobs(trace, workload.label)
         return trace
     trace = _log(workload)

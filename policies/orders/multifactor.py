@@ -91,7 +91,7 @@ class Multifactor:
 
     def at(self, view: SystemView) -> Callable[[WaitingJob], tuple[float, int]]:
         """Key: minus the current priority of a job, then its submit."""
-        now, machine = self._calculated(view.now), view.nodes
+        now, machine = self._calculation_time(view.now), view.nodes
         oldest = self.max_age * SECOND
         known: dict[str, float] = {}
         ranks = self._ranks(view)
@@ -122,7 +122,7 @@ class Multifactor:
         given = (self.age, self.max_age * SECOND, 0.0)
         return Formula(PRIORITY, np.zeros(len(nodes)), size, given, by_submit=True)
 
-    def _calculated(self, now: int) -> int:
+    def _calculation_time(self, now: int) -> int:
         """Time of the last calculation [ticks]."""
         period = round(self.period * SECOND)
         return now - now % period if period else now
@@ -176,7 +176,7 @@ class _MultifactorRanking:
         for here in np.flatnonzero(np.bincount(number)).tolist():
             weights[here] = order._of_account(view, self._groups[here], ranks)
         part = nodes / view.nodes
-        aged = np.minimum(np.maximum(order._calculated(view.now) - eligible, 0.0) / (order.max_age * SECOND), 1.0)
+        aged = np.minimum(np.maximum(order._calculation_time(view.now) - eligible, 0.0) / (order.max_age * SECOND), 1.0)
         return -np.floor(
             weights[number] + order.age * aged + order.size * (1.0 - part if order.small else part)
         ), submit

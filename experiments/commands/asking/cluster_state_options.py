@@ -278,7 +278,7 @@ def read_present(question: Question) -> Present:
         If a file or an option is not usable.
     """
     asked, rules = question.present, question.rules
-    from experiments.forecast.known_past import known_at
+    from experiments.forecast.known_past import known_at, started_at
     from experiments.forecast.machine_state import state_at
     from experiments.forecast.sources import read_log
     from experiments.forecast.time_parsing import parse_moment
@@ -294,7 +294,7 @@ def read_present(question: Question) -> Present:
         raise InputError("--usage is current usage: give the current jobs with --queue")
     known = known_at(trace, at)
     nodes = _machine(question, known, at)
-    warnings = _warn_of_caveats(question, known, nodes)
+    warnings = _warn_of_caveats(question, started_at(trace, at), nodes)
     state = state_at(trace, at, nodes, _outages(question, nodes, trace))
     return _with_gaps(question, Present(known, LogClock.of_trace(trace), at, state, f"--at {asked.at}", warnings))
 
@@ -329,7 +329,7 @@ def write_document(path: str, facts: Mapping[str, Any]) -> None:
 def _queue(question: Question, queue: str, trace: Trace) -> Present:
     """The state of a Slurm site."""
     from experiments.commands.asking.snapshots import queue_clock, sshare_usage
-    from experiments.forecast.known_past import known_at
+    from experiments.forecast.known_past import known_at, started_at
     from experiments.forecast.machine_state import state_of_queue
     from workloads.logs.clock import LogClock
     from workloads.logs.node_list import read_node_names
@@ -349,7 +349,7 @@ def _queue(question: Question, queue: str, trace: Trace) -> Present:
     at = clock.at
     known = known_at(trace, at)
     nodes = _machine(question, known, at)
-    warnings = _warn_of_caveats(question, known, nodes)
+    warnings = _warn_of_caveats(question, started_at(trace, at), nodes)
     totals = None if usage is None else sshare_usage(usage, machine, rows, assumptions)
     names = read_node_names(machine) if isinstance(machine, Path) else []
     outages = _outages(question, nodes, trace)

@@ -52,7 +52,7 @@ class FigureOptions:
     format: Annotated[
         tuple[str, ...],
         Parameter(f"one or several of {', '.join(FORMATS)}", group=_LOOK),
-        Values("FORMAT", _formats, ",".join),
+        Values("FORMAT", _formats),
     ] = ("png", "pdf")
 
     @property

@@ -68,7 +68,7 @@ class RunAnswer:
         tables = {"results": self.summaries, "aggregates": self.aggregates, "differences": self.differences}
         return make_manifest(self.planned, {}) | {
             name: [
-                {key: _known(value) for key, value in row.items() if key not in WALL_CLOCK}
+                {key: _json_value(value) for key, value in row.items() if key not in WALL_CLOCK}
                 for row in rows
                 if row.get("metric") not in WALL_CLOCK
             ]
@@ -76,7 +76,7 @@ class RunAnswer:
         }
 
 
-def _known(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     """A value for JSON, which has no number that is not finite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 

@@ -98,6 +98,9 @@ def test_the_quality_is_that_of_the_tests() -> None:
     assert quality_sentence(quality) == (
         "In the last 10 forecasts of jobs just submitted here the 90 % interval held 80 %, median error 16 s."
     )
+    # What a job that still waits will do is not known.
+    waits_still = replace(made(waits).tests[0], wait=5.0, started=False)
+    assert TrackRecord([*made(waits).tests, waits_still]).quality(waiting=False) == quality
     unknown = made(waits[1:], waited=5.0)
     assert unknown.quality(waiting=True).inside_90 is None
     assert "of waiting jobs here is unknown: 9 past ones were tested" in quality_sentence(unknown.quality(True))

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from experiments import cli
 from experiments.forecast.history import read_history
-from experiments.forecast.known_past import known_at, past_digest
+from experiments.forecast.known_past import known_at, past_digest, started_at
 from experiments.forecast.log_cursor import Past
 from experiments.forecast.machine_state import MachineState, state_at
 from workloads.logs.cancellations import keep_cancelled_jobs
+from workloads.logs.one_pool import caveats
 from workloads.logs.trace import Trace, TraceJob, TraceJobs, Withdrawn
 
 NODES = 40
@@ -160,6 +161,16 @@ def test_withdrawn_jobs_take_their_places(seed: int) -> None:
         assert columns(found) == columns(replace(trace, jobs=tuple(expected)))
         if out:
             assert found.excluded.get("cancelled", 0) == 99 - (len(expected) - len(jobs))
+
+
+def test_waiting_jobs_hold_no_nodes() -> None:
+    """30 jobs on all nodes, one after the other: at any time one runs, and the others have not started."""
+    jobs = [TraceJob(number, number, NODES, 100.0, 200.0, wait=99.0 * number) for number in range(30)]
+    trace = Trace(tuple(jobs), NODES, remarks={"odd": 15})
+    found = started_at(trace, 450.0)
+    assert [job.job_id for job in found.jobs] == [0, 1, 2, 3, 4]
+    assert caveats(found, NODES) == ()
+    assert found.remarks == {"odd": 3}
 
 
 @given(*MOMENTS, st.integers(0, 10**6))

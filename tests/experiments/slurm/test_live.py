@@ -27,7 +27,9 @@ from experiments.slurm.live_replay import LabSlurm, patiently
 from experiments.slurm.recorded_replay import read_replay
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
+from tests.experiments.slurm.served_tables import random_served_table
 from tests.support.processes import until
+from workloads.table.job_table import write_job_table
 
 pytestmark = pytest.mark.slurm
 PORT = "23000"
@@ -219,6 +221,28 @@ def test_a_mechanism_is_carried_out(lab: Lab, tmp_path: Path, monkeypatch: pytes
     assert "No reservations" in patiently(slurm, ["scontrol", "show", "reservation"])
 
 
+def test_a_random_table_is_served_though_the_controller_is_killed(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # The first table that fits on the lab; the live runs of the guide had seeds from 100 on.
+    jobs = next(table.jobs for seed in range(400, 500) if (table := random_served_table(seed)).nodes <= lab.nodes)
+    write_job_table(jobs, "jobs.csv")
+    words = [*HOLDFAST, "slurm", "serve-on-demand", "jobs.csv", "-o", "served", "--lab", lab.directory]
+    first = subprocess.Popen([*words, "--mechanism", "CUA-SPAA"])
+    # It is killed after some readings.
+    until(lambda: Path("served/journal").exists() and len(Path("served/journal").read_text().splitlines()) > 12, 120)
+    first.kill()
+    first.wait()
+    done = subprocess.run([*words, "--mechanism", "CUA-SPAA"], capture_output=True, text=True, check=True)
+    assert "goes on with" in done.stderr
+    with Path("served/events.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    ended = {int(row["job_id"]) for row in rows if row["event"] == "complete" and row["slurm_s"]}
+    assert ended == {job.job_id for job in jobs if job.submit is not None}
+    assert "No reservations" in patiently(LabSlurm(lab), ["scontrol", "show", "reservation"])
+
+
 def test_the_log_of_the_lab_is_read_as_that_of_a_site(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -255,3 +279,23 @@ def test_the_log_of_the_lab_is_read_as_that_of_a_site(
     until(lambda: not lab.call(["squeue", "-h", "-o", "%i"]).split(), 60)
     shell(f"sacct -D -X -P -S 2020-01-01 -E now+2days -o {export.split('-o ')[1].split(' >')[0]} > all.txt")
     assert cli.main(["info", "all.txt", "--nodes", "8"]) == 0
+
+
+def test_a_twin_sees_the_jobs_of_the_lab_and_no_drift(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lab.call(["sbatch", "-N", "1", "-t", "5", "-o", "/dev/null", "--wrap", "sleep 60"])
+    until(lambda: not lab.call(["squeue", "-h", "-o", "%i"]).split(), 60)
+    fields = "JobID,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,NNodes,State,User,Account,NodeList"
+    command = ["env", "SLURM_TIME_FORMAT=%s", "sacct", "-X", "-P", "-S", "2020-01-01", "-E", "now+2days", "-o", fields]
+    Path("past.txt").write_text(lab.call(command))
+    for nodes in ("4", "8"):
+        lab.call(["sbatch", "-N", nodes, "-t", "60", "-o", "/dev/null", "--wrap", "sleep 600"])
+    words = ["--lab", lab.directory, "--for", "15m", "--draws", "5", "--workers", "1"]
+    assert cli.main(["slurm", "follow", "past.txt", "-o", "followed", *words]) == 0
+    with Path("followed/readings.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert max(int(row["running"]) + int(row["waiting"]) for row in rows) == 2
+    assert {row[name] for row in rows for name in ("drift_jobs", "drift_nodes", "drift_order")} == {"0"}
+    assert list(Path("followed").glob("forecast-*.csv"))

@@ -220,6 +220,8 @@ def test_the_command_answers_in_words_as_json_and_as_a_page(tmp_path: Path, caps
     assert main(command.split()[1:]) == 0
     assert page.read_text() == html
     capsys.readouterr()
+    assert main([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == document
     for wrong, sentence in (
         (["--order", "sfj"], "unknown order 'sfj'"),
         (["--nodes", "x"], "--nodes must be a number of nodes such as 5000"),

@@ -159,7 +159,7 @@ def test_each_command_prints_one_line(
     command, err = line.split()[0], capsys.readouterr().err
     assert f"holdfast {command}: warning: one pool of equal nodes is simulated" in err
     # What forecasts read ends at the time of the state, and with it the work of these jobs.
-    share = 37 if "--at" in line else 50
+    share = 49 if "--at" in line else 50
     assert err.count(f"2 partitions ({share} % of the work outside the largest") == 1
     chosen = f"{line.format(path)} --where partition=1 {'--machine' if '--at' in line else '--nodes'} 8"
     assert cli.main(chosen.replace("-o out", "-o chosen").split()) == 0
