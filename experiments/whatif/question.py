@@ -231,7 +231,9 @@ def _with_on_demand_jobs(trace: Trace, chosen: OnDemandProjects, seed: int) -> J
     return Jobs.of([two if mine else one for one, two, mine in zip(rigid, urgent, own.tolist(), strict=True)])
 
 
-def _calibrate(trace: Trace, replayed: ScheduleOutcome, of: JobGroups, ends: tuple[int, ...]) -> ReplayCalibration | None:
+def _calibrate(
+    trace: Trace, replayed: ScheduleOutcome, of: JobGroups, ends: tuple[int, ...]
+) -> ReplayCalibration | None:
     """The replay beside the recorded starts."""
     recorded = outcome_in_log(trace, ends)
     if recorded is None:
