@@ -222,7 +222,7 @@ def calibrate(past: Past, weeks: Sequence[LogWeek], workers: int | None = 1) -> 
     fitted, held_out = weeks[::2], weeks[1::2]
     rules = [QueueRule(order, backfilling) for order in ORDERS for backfilling in RULES]
     found = list(spread(_simulate, [_Task(week, rule) for rule in rules for week in fitted], workers))
-    recorded = _recorded(fitted)
+    recorded = _recorded_waits(fitted)
     factors = {
         rule: _factor(np.concatenate(found[place * len(fitted) : (place + 1) * len(fitted)]), recorded)
         for place, rule in enumerate(rules)
@@ -234,13 +234,13 @@ def calibrate(past: Past, weeks: Sequence[LogWeek], workers: int | None = 1) -> 
     }
     places = np.concatenate([week.places for week in held_out])
     groups = {"all": np.ones(len(places), bool), **_groups(past, places)}
-    actual = _recorded(held_out)
+    actual = _recorded_waits(held_out)
     remaining = [_remainder(name, waits[best][mask], actual[mask]) for name, mask in groups.items()]
     usual = _remainder("all", waits[QueueRule()], actual)
     return Calibration(best, tuple(sorted(factors.items(), key=lambda item: item[1])), tuple(remaining), usual)
 
 
-def _recorded(weeks: Sequence[LogWeek]) -> Floats:
+def _recorded_waits(weeks: Sequence[LogWeek]) -> Floats:
     return np.concatenate([week.starts - week.queued for week in weeks])
 
 

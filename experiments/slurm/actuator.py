@@ -122,7 +122,7 @@ class Actuator:
             self._do("scancel", helper)
             return False
         if self._do("scontrol", "update", f"JobId={helper}", "NumNodes=0") is None:
-            # A helper that keeps its nodes would keep them from everybody.
+            # A helper that keeps its nodes would keep them from all other jobs.
             self._do("scancel", helper)
             return False
         return self._do("scontrol", "update", f"JobId={number}", "NumNodes=ALL") is not None

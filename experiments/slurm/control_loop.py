@@ -17,7 +17,7 @@ from experiments.slurm.actuator import Actuator
 from experiments.slurm.controller import Controller, Refusal
 from experiments.slurm.live_replay import SomeSlurm
 from experiments.slurm.reconciliation import Reconciliation
-from experiments.slurm.slurm_state import Seen, SlurmState, read_seen, read_state, read_unusable
+from experiments.slurm.slurm_state import Seen, SlurmState, parse_seen_job, read_state, read_unusable
 from policies.mechanism import Mechanism
 from simulator.machine.event_log import Entry
 from simulator.options import Options
@@ -118,7 +118,7 @@ class _Loop:
     def recover(self, ticks: Iterator[dict[str, Any]]) -> None:
         """Enter what a journal holds."""
         for tick in ticks:
-            self._seen |= {int(number): read_seen(fields) for number, fields in tick["seen"].items()}
+            self._seen |= {int(number): parse_seen_job(fields) for number, fields in tick["seen"].items()}
             refused = [(job_id, what) for job_id, what in tick["refused"]]
             self._controller.advance(tick["now"], self._seen, refused, tick["unusable"])
         self._shown = len(self._controller.entries)
@@ -158,7 +158,7 @@ class _Loop:
         """Enter a reading, decide, and act."""
         controller = self._controller
         seconds = self._slurm.now()
-        now, seen = controller.ticks(seconds), self._with_lost(state.jobs, seconds)
+        now, seen = controller.ticks(seconds), self._add_lost_jobs(state.jobs, seconds)
         changed = {number: shown for number, shown in seen.items() if self._seen.get(number) != shown}
         self._seen |= changed
         unusable = read_unusable(self._slurm) if self._is_stuck(now) else frozenset()
@@ -177,7 +177,7 @@ class _Loop:
         self._refused = self._reconciliation.act(SlurmState(self._seen, state.held), seconds)
         self._tell()
 
-    def _with_lost(self, jobs: Mapping[int, Seen], now: float) -> dict[int, Seen]:
+    def _add_lost_jobs(self, jobs: Mapping[int, Seen], now: float) -> dict[int, Seen]:
         """The jobs, with those that Slurm has forgotten since they were last seen as ended."""
         lost = {number: shown for number, shown in self._seen.items() if number not in jobs and not shown.ended}
         return {

@@ -146,7 +146,7 @@ class LiveState:
             and name not in self._touched
         }
         again, self._differ = len(differ & self._differ), differ
-        return Drift(overdue + self._moved, self._shared + again, 0 if order is None else self._reversed(order, at))
+        return Drift(overdue + self._moved, self._shared + again, 0 if order is None else self._reversals(order, at))
 
     def rows(self) -> list[QueueRow]:
         """All jobs."""
@@ -182,18 +182,18 @@ class LiveState:
             if self.holders.get(name) == row.job_id:
                 del self.holders[name]
 
-    def _reversed(self, order: Order, at: float) -> int:
+    def _reversals(self, order: Order, at: float) -> int:
         ranked = sorted(self.waiting.values(), key=lambda row: (-row.priority, row.submit, row.job_id))
-        runs = [_replayed(row, row.start) for row in self.running.values() if row.start is not None]
+        runs = [_as_replayed_job(row, row.start) for row in self.running.values() if row.start is not None]
         runs += [
-            replace(_replayed(job, job.start), end=job.start + job.runtime)
+            replace(_as_replayed_job(job, job.start), end=job.start + job.runtime)
             for job in self.ended
             if job.start is not None
         ]
         places = {
             job.job_id: place
             for place, job in enumerate(
-                queue_in_order(order, at, [_replayed(row, inf) for row in ranked], runs, self.nodes)
+                queue_in_order(order, at, [_as_replayed_job(row, inf) for row in ranked], runs, self.nodes)
             )
         }
         return sum(
@@ -203,7 +203,7 @@ class LiveState:
         )
 
 
-def _replayed(row: QueueRow | TraceJob, start: float) -> ReplayedJob:
+def _as_replayed_job(row: QueueRow | TraceJob, start: float) -> ReplayedJob:
     """The job as one of a replay."""
     account = row.account if isinstance(row, QueueRow) else row.project
     times = (row.job_id, row.submit, start, inf, row.nodes, row.walltime)

@@ -165,10 +165,10 @@ def read_replay(path: str | Path, nodes: int | None, limits: QueueLimits = NO_LI
         numbers = NodeNumbers(_node_names(trace.jobs), nodes or trace.nodes or _LARGEST)
         for number, job in enumerate(trace.jobs, 1):
             if job.cancelled_at is not None:
-                cancelled.append(_logged(number, job, job.cancelled_at, job.cancelled_at, 0))
+                cancelled.append(_as_replayed_job(number, job, job.cancelled_at, job.cancelled_at, 0))
             elif (start := job.start) is not None:
                 bits = numbers.bits(job.node_list, job.nodes)
-                jobs.append(_logged(number, job, start, start + job.runtime, bits))
+                jobs.append(_as_replayed_job(number, job, start, start + job.runtime, bits))
         size = trace.nodes
     if not jobs:
         raise TraceError(table, None, "holds no job with a recorded start")
@@ -183,7 +183,7 @@ def read_replay(path: str | Path, nodes: int | None, limits: QueueLimits = NO_LI
     return Replay(name, tuple(jobs), machine, tuple(job for job in cancelled if job.nodes <= machine), limits)
 
 
-def _logged(number: int, job: TraceJob, start: float, end: float, bits: int) -> ReplayedJob:
+def _as_replayed_job(number: int, job: TraceJob, start: float, end: float, bits: int) -> ReplayedJob:
     """A job of a log."""
     # Readers of sacct number task 4 of array 123 as 123 x 2^32 + 4, and components of a job from 2^31 on.
     array, task = divmod(job.job_id, _TASKS)

@@ -91,7 +91,7 @@ def priority_rows(snapshot: Snapshot) -> list[dict[str, Any]]:
     waiting = [
         job for job in jobs if isinstance(job, dict) and job.get("job_state") == "PENDING" and job.get("priority")
     ]
-    printed = _printed(snapshot)
+    printed = _sprio_columns(snapshot)
     calculator = _Calculator(snapshot, site)
     try:
         calculator.find_time(waiting, printed)
@@ -165,15 +165,15 @@ class _Calculator:
         # sprio rounds the factors, and Slurm truncates their sum.
         parts = {name: round(part) for name, part in self._weights.parts(factors).items()}
         priority = self._weights.priority(factors)
-        told = None if printed is None else printed["PRIORITY"]
+        sprio = None if printed is None else printed["PRIORITY"]
         return {
             "job_id": int(job["job_id"]),
             **parts,
             "nice": factors.nice,
             "plan_cpus": cpus,
             "priority": priority,
-            "sprio": told,
-            "difference": None if told is None else priority - told,
+            "sprio": sprio,
+            "difference": None if sprio is None else priority - sprio,
         }
 
     def _planned_cpus(self, nodes: int, cpus: int, size: int) -> int:
@@ -219,7 +219,7 @@ def _fair_shares(snapshot: Snapshot) -> dict[tuple[str, str], float]:
     return {owners[name]: factor for name, factor in fair_tree(associations).items()}
 
 
-def _printed(snapshot: Snapshot) -> dict[int, dict[str, int]]:
+def _sprio_columns(snapshot: Snapshot) -> dict[int, dict[str, int]]:
     """The columns that ``sprio -l`` printed of each job."""
     path = snapshot.find("sprio.txt")
     lines = read_text(path).splitlines() if path else []

@@ -12,7 +12,7 @@ from experiments.slurm.live_replay import SomeSlurm, patiently, time_of_slurm
 from experiments.slurm.numbered_nodes import node_numbers
 from workloads.ground.numbers import integer
 
-__all__ = ["ENDED", "RESERVATION", "Held", "Seen", "SlurmState", "read_seen", "read_state", "read_unusable"]
+__all__ = ["ENDED", "RESERVATION", "Held", "Seen", "SlurmState", "parse_seen_job", "read_state", "read_unusable"]
 
 #: Name of the reservation.
 RESERVATION = "holdfast"
@@ -100,7 +100,7 @@ class SlurmState(NamedTuple):
     held: Held | None
 
 
-def read_seen(fields: Sequence[Any]) -> Seen:
+def parse_seen_job(fields: Sequence[Any]) -> Seen:
     """The job of :meth:`Seen.to_list`."""
     values: list[Any] = [frozenset(field) if isinstance(field, list) else field for field in fields]
     return Seen(*values)

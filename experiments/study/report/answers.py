@@ -121,8 +121,8 @@ def read_answers(path: Path) -> dict[str, Answer]:
         return {}
     found: Mapping[str, Mapping[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
     return {
-        name: Answer(**{**told, "verdicts": tuple(Judgement(**verdict) for verdict in told["verdicts"])})
-        for name, told in found.items()
+        name: Answer(**{**answer, "verdicts": tuple(Judgement(**verdict) for verdict in answer["verdicts"])})
+        for name, answer in found.items()
     }
 
 
