@@ -10,6 +10,7 @@ from simulator import Result
 from workloads.ground.units import SECOND, to_seconds
 from workloads.logs.clock import LOCAL
 from workloads.logs.node_names import node_list
+from workloads.logs.one_pool import RESULT
 from workloads.logs.readers import read_trace
 from workloads.logs.trace import Trace, TraceJob
 
@@ -65,4 +66,4 @@ def result_trace(result: Result, source: str = "the result") -> Trace:
     header = {} if result.epoch is None else {"UnixStartTime": f"{result.epoch:.0f}"}
     if result.zone == LOCAL:
         header["Clock"] = "local"
-    return Trace(tuple(jobs), result.nodes, source, "result", header, unit=result.unit)
+    return Trace(tuple(jobs), result.nodes, source, RESULT, header, unit=result.unit)

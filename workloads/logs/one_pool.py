@@ -13,10 +13,16 @@ from workloads.logs.swf_header import header_sizes
 from workloads.logs.trace import Trace
 from workloads.logs.work_shares import GPU_SHARE, MEMORY_SHARE, PROPERTY_SHARE, QOS_SHARE, QUEUE_SHARE
 
-__all__ = ["caveats"]
+__all__ = ["RESULT", "caveats"]
 
 #: Smaller shares of the work or of the time are errors of a log.
 _LEAST = 0.01
+#: Format of a simulated schedule that is read as a log.
+RESULT = "result"
+_INTERRUPTED = (
+    "jobs that were preempted or shrunk count as running on all their nodes from their first start to their end, so "
+    "that answers at times with such jobs are wrong"
+)
 _REMEDY = "run, info and sweep model this with --machine FILE, which 'holdfast machine' writes"
 
 
@@ -58,7 +64,10 @@ which 'holdfast machine' writes
     if not trace.jobs:
         return ()
     found = []
-    parts = [*_partitions(trace, option), *_sharing(trace, nodes), *_resources(trace)]
+    shared = _sharing(trace, nodes)
+    if trace.format == RESULT:
+        return (f"{_INTERRUPTED}: they {shared[0]}",) if shared else ()
+    parts = [*_partitions(trace, option), *(f"jobs {text}" for text in shared), *_resources(trace)]
     if parts:
         found.append(f"one pool of equal nodes is simulated, and waits will be wrong: {'; '.join([*parts, _REMEDY])}")
     missing = min(1.0, trace.remarks.get(NO_WALLTIME, 0) / len(trace.jobs))
@@ -105,11 +114,12 @@ def _sharing(trace: Trace, nodes: int | None) -> list[str]:
     if not len(held) or not lengths.sum() or lengths[held > size].sum() < _LEAST * lengths.sum():
         return []
     beyond = float((np.maximum(held - size, 0) * lengths).sum() / (held * lengths).sum())
+    many = f"occupied up to {int(held.max()):,} of {size:,} nodes at once"
+    excess = f"{_percent(beyond)} of the work is more than the nodes could hold"
+    if trace.format == RESULT:
+        return [f"{many} ({excess})"]
     why = "so they share nodes" if recorded else "so they share nodes, or the machine is larger"
-    return [
-        f"jobs occupied up to {int(held.max()):,} of {size:,} nodes at once, {why} "
-        f"({_percent(beyond)} of the work is more than the nodes could hold; try --unit processors)"
-    ]
+    return [f"{many}, {why} ({excess}; try --unit processors)"]
 
 
 def _resources(trace: Trace) -> list[str]:

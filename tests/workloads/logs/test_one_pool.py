@@ -11,7 +11,7 @@ import pytest
 from experiments import cli
 from experiments.sweeps import read_sweep, run_sweep
 from tests.shared_data import shared_file
-from workloads.logs.one_pool import caveats
+from workloads.logs.one_pool import RESULT, caveats
 from workloads.logs.readers import read_trace
 from workloads.logs.swf import read_long_swf
 from workloads.logs.trace import Trace, TraceJob
@@ -235,6 +235,18 @@ def test_a_state_that_does_not_fit_is_explained_before_jobs_are_left_out(
     first, last, _ = capsys.readouterr().err.splitlines()
     assert "jobs occupied up to 6 of 4 nodes at once" in first
     assert "2 jobs are left out, because the jobs of this time need more than the 4 nodes" in last
+
+
+def test_a_schedule_with_preempted_jobs_is_not_a_log_of_shared_nodes() -> None:
+    """Two jobs of all nodes, of which one was preempted by the other: both count from first start to end."""
+    jobs = tuple(TraceJob(n, 100.0 * n, 8, 1000.0, 1000.0, wait=0.0) for n in (1, 2))
+    (sentence,) = caveats(Trace(jobs, nodes=8, format=RESULT))
+    assert sentence.startswith("jobs that were preempted or shrunk count as running on all their nodes")
+    assert sentence.endswith(
+        "they occupied up to 16 of 8 nodes at once (45 % of the work is more than the nodes could hold)"
+    )
+    assert "share nodes" in caveats(Trace(jobs, nodes=8))[0]
+    assert caveats(Trace(jobs[:1], nodes=8, format=RESULT)) == ()
 
 
 def test_queues_of_swf(tmp_path: Path) -> None:
