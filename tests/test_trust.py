@@ -186,7 +186,6 @@ PLANTS: dict[str, Plant] = {
         (
             "run jobs.csv -o out --nodes 4 --mechanism N-PAA",
             "loop jobs.csv -o out --nodes 4",
-            "whatif jobs.csv --nodes 4 --order sjf",
             "info jobs.csv",
             "whatif jobs.csv --order sjf",
             "prepare jobs.csv -o out",
@@ -194,6 +193,7 @@ PLANTS: dict[str, Plant] = {
             "forecast jobs.csv --at 1h",
             "advise jobs.csv --at 1h --nodes 1 --machine 4 --walltime 1h",
             "marginals jobs.csv -o out",
+            "calibrate jobs.csv",
             "slurm replay jobs.csv -o out",
         ),
     ),
@@ -262,6 +262,7 @@ FILES = {
     "experiments/commands/plot.py": NOTHING,
     "experiments/commands/submit.py": "the strategy of a plan is a label",
     "experiments/forecast/back_test_cache.py": NOTHING,
+    "experiments/forecast/rule_file.py": "options, looked up as those of the command line",
     "experiments/output/atomic_replace.py": "looks at digests",
     "experiments/output/manifest.py": "reads manifests, of which others use the names",
     "experiments/planning/cost_file.py": NOTHING,
@@ -450,8 +451,8 @@ def test_every_command_with_that_option_is_tried() -> None:
     for name in cli.COMMANDS:
         parser = command_parser(name)
         having |= {" ".join([name, *path]) for path, inner in _parsers(parser) if "--trust" in inner}
-    # It looks for a lab of Slurm first; its job table is read as that of `slurm replay`.
-    assert having - tried == {"slurm serve-on-demand"}
+    # These look for a Slurm first; the job table is read as that of `slurm replay`.
+    assert having - tried == {"slurm follow", "slurm serve-on-demand"}
     assert tried <= having
 
 

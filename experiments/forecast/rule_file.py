@@ -11,6 +11,7 @@ from experiments.forecast.calibration import KIND
 from experiments.forecast.time_parsing import format_duration
 from workloads.ground.errors import InputError
 from workloads.ground.files import read_text
+from workloads.ground.numbers import is_number
 
 __all__ = ["FittedRule", "is_rule_file", "read_rule"]
 
@@ -65,8 +66,9 @@ def read_rule(path: str) -> FittedRule:
             raise ValueError
         options = found["options"]
         order, backfilling = options["order"], options["backfilling"]
-        errors = float(found["held_out"][0]["error"]), float(found["fcfs_easy"]["error"])
-        if not (isinstance(order, str) and isinstance(backfilling, str) and all(0 <= error < 1e12 for error in errors)):
+        errors = found["held_out"][0]["error"], found["fcfs_easy"]["error"]
+        numbers = all(is_number(error) and 0 <= error < 1e12 for error in errors)
+        if not (isinstance(order, str) and isinstance(backfilling, str) and numbers):
             raise ValueError
     except (ValueError, LookupError, TypeError, RecursionError):
         raise InputError(

@@ -150,7 +150,9 @@ def fault(words: list[str]) -> str | None:
         at = traceback.extract_tb(error.__traceback__)
         ours = next((f for f in reversed(at) if re.search(r"(policies|workloads|experiments)/", f.filename)), at[-1])
         return f"{type(error).__name__} at {Path(ours.filename).name}:{ours.lineno}: {error}"[:200]
-    told = err.getvalue().strip()
+    # A hint at times without a unit comes beside any answer.
+    lines = err.getvalue().strip().splitlines()
+    told = "\n".join(line for line in lines if not re.search(r"warning: .* (have|has) no unit and", line))
     if status == 0:
         if told:
             return f"a plan, and on standard error: {told[:100]}"
