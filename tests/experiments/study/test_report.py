@@ -83,7 +83,7 @@ def draw_line(tables: Tables) -> Figure:
 
 def draw_cloud(tables: Tables) -> Figure:
     """So many marks that a PNG file is much smaller."""
-    from experiments.figures.style import new_figure
+    from experiments.figures.canvas import new_figure
 
     figure = new_figure(3, 2)
     figure.subplots().scatter(range(5000), range(5000), c=range(5000))
