@@ -22,6 +22,8 @@ __all__ = ["plot_aggregates", "plot_differences", "undrawn"]
 #: Metrics that are drawn unless others are named, as far as there are any.
 _SHOWN = ("wait_h", "bounded_slowdown", "instant_start_ratio", "utilization")
 _FIXED = ("against", "metric", "n", "mean", "difference", "low", "high", "verdict")
+#: Differences up to this size are rounding errors, in the units of figures.
+_ROUNDING = 1e-9
 #: Most values beside an axis, series of a panel, and rows of panels.
 _PLACES, _SERIES, _FACETS = 24, 6, 6
 #: Parameters that are durations.
@@ -217,7 +219,7 @@ def _panel(
             own = [row for row in own if row[layout.axis] in places]
         if not own:
             continue
-        means = [row[value] * shown.scale for row in own]
+        means = [_without_rounding(row[value] * shown.scale) for row in own]
         ends = [[_margin(row, value, end) * shown.scale for row in own] for end in ("low", "high")]
         color = mechanism_color(str(one), number) if layout.series else INK
         marker = mechanism_marker(str(one), number) if layout.series else "o"
@@ -245,6 +247,11 @@ def _panel(
             axes.axhline(place - 0.5, color="#E4E4E4", linewidth=0.6, zorder=0.7)
     if value == "difference":
         (axes.axhline if layout.numeric else axes.axvline)(0.0, color="#888888", linewidth=0.7, zorder=0.8)
+
+
+def _without_rounding(value: float) -> float:
+    """Zero for the rounding error of a difference of equal numbers, which would set the scale of its axis."""
+    return 0.0 if abs(value) < _ROUNDING else value
 
 
 def _margin(row: Row, value: str, end: str) -> float:
