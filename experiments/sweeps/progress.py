@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from time import perf_counter
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 from experiments.terminal import escape, note, progress_shown
 
@@ -49,7 +49,22 @@ def follow(pieces: Iterable[_Piece], total: int, shown: bool) -> Iterator[_Piece
             bar.close()
 
 
-class Bar:
+class _ShownBar:
+    """A context manager that closes its bar, if one was shown."""
+
+    _bar: Any = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+class Bar(_ShownBar):
     """Progress over jobs and mechanisms on standard error, if that is a terminal.
 
     Parameters
@@ -64,7 +79,6 @@ class Bar:
         self._jobs = jobs
         self._order = {name: position for position, name in enumerate(mechanisms)}
         self._began = perf_counter()
-        self._bar: Any = None
 
     def advance(self, mechanism: str, jobs: int) -> None:
         """Show the number of jobs of a replay that have ended, unless it has just begun: a short one needs no bar."""
@@ -88,21 +102,9 @@ class Bar:
         bar.start_t -= perf_counter() - self._began
         return bar
 
-    def __enter__(self) -> Bar:
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.close()
-
-
-class CountBar:
+class CountBar(_ShownBar):
     """Progress over simulations on standard error, if that is a terminal and they take more than a second."""
-
-    def __init__(self) -> None:
-        self._bar: Any = None
 
     def advance(self, done: int, total: int) -> None:
         """Show how many of all simulations are done."""
@@ -117,15 +119,6 @@ class CountBar:
                 disable=not progress_shown(),
             )
         self._bar.update(done - self._bar.n)
-
-    def __enter__(self) -> CountBar:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._bar is not None:
-            self._bar.close()
 
 
 class Remaining:
@@ -166,7 +159,7 @@ class Remaining:
         return self._seconds[known] / self._runs[known]
 
 
-class RunBar:
+class RunBar(_ShownBar):
     """Progress over the runs of a sweep, with the remaining time.
 
     Parameters
@@ -202,7 +195,7 @@ class RunBar:
         elif self._shown:
             note(escape(text))
 
-    def __enter__(self) -> RunBar:
+    def __enter__(self) -> Self:
         from tqdm import tqdm
 
         self._bar = tqdm(
@@ -215,8 +208,3 @@ class RunBar:
             disable=not (self._shown and progress_shown()),
         )
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.close()
