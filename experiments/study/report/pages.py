@@ -154,7 +154,7 @@ def contents(experiments: Iterable[Experiment], answers: Mapping[str, Answer]) -
     parts = [
         "# Experiments",
         "What is reproduced from four papers, and what we asked beyond them. `holdfast experiment ID -o DIR` runs one, "
-        "[`holdfast reproduce`](../commands.md#holdfast-reproduce) all of them, and writes one report.",
+        "[`holdfast reproduce`](../commands.md#holdfast-reproduce) all of them. The pages have the questions.",
         "Each statement of a paper, or hypothesis of ours, has a verdict, by a rule that stood before the data. Some "
         "statements are judged by several experiments; a statement about data that are not public is not comparable. "
         "What cannot come out otherwise where the code is right holds by construction; it is no result, and counts as "
@@ -164,13 +164,14 @@ def contents(experiments: Iterable[Experiment], answers: Mapping[str, Answer]) -
     for paper in PUBLICATIONS.values():
         own = [item for item in found if paper_key(item.id) == paper.key]
         if own:
-            rows = [
-                f"| [{item.id}]({paper.key}.md#{item.id}) | {escape_markdown(item.question)} | "
-                f"{'/'.join(str(counts[item.id][name]) for name in _SHOWN)} |"
-                for item in own
-            ]
-            head = ["| id | question | holds/does not/undecided |", "|---|---|---|"]
+            places = {item.id: f"[{item.id}]({paper.key}.md#{item.id})" for item in own}
+            tallies = {item.id: [counts[item.id][name] for name in _SHOWN] for item in own}
+            rows = [f"| {places[id]} | {'/'.join(map(str, tally))} |" for id, tally in tallies.items() if any(tally)]
+            head = ["| id | holds/does not/undecided |", "|---|---|"]
             sections += [f"## {paper.title}", "\n".join([*head, *rows])]
+            others = [places[id] for id, tally in tallies.items() if not any(tally)]
+            if others:
+                sections.append(f"0/0/0: {', '.join(others)}.")
             whole.append((f"[{paper.title}]({paper.key}.md)", sum((counts[item.id] for item in own), Counter())))
     whole.append(("all", sum((number for _, number in whole), Counter())))
     head = [f"| paper | {' | '.join(COUNTED)} |", f"|---|{'--:|' * len(COUNTED)}"]
