@@ -28,6 +28,8 @@ __all__ = ["contents", "page"]
 _SHOWN = ("holds", "does not hold", "undecided")
 #: Longest measured value that is shown whole [words].
 _LONGEST = 10
+#: Most statements of an experiment of which the undecided ones, too, stand in its table.
+_MOST = 20
 #: Fewest first words that a claim must share with the one above to be shortened, and fewest last words.
 _SHARED = 3
 
@@ -39,7 +41,8 @@ def page(paper: Publication, experiments: Sequence[Experiment], answers: Mapping
         "`holdfast experiment ID -o DIR` runs one of these, `holdfast reproduce` all; `--quick` takes small sizes. "
         f"Measured with {sizes} and seed 0 where nothing else is said. † does not remain after Holm's correction. "
         f"{_values(answers)}[{paper.key}.json]({paper.key}.json) has each statement in full, with the rule that was "
-        "fixed before the data, p-values and remarks. [All experiments](README.md)."
+        "fixed before the data, p-values and remarks; tables of many statements leave out undecided ones. "
+        "[All experiments](README.md)."
     )
     if any(data_files(item.parameters) for item in experiments):
         how += " `--set NAME=FILE` takes [measured data](../chains.md#files); generated data stand in for absent ones."
@@ -69,6 +72,9 @@ def _section(item: Experiment, answer: Answer | None, above: Mapping[tuple[str, 
         yield f"![{item.id}](images/{item.id}.png)"
     judged = [verdict for verdict in answer.verdicts if verdict.outcome in _SHOWN]
     shown = [verdict for verdict in judged if _same(verdict) not in above]
+    undecided = sum(verdict.outcome == "undecided" for verdict in shown) if len(shown) > _MOST else 0
+    if undecided:
+        shown = [verdict for verdict in shown if verdict.outcome != "undecided"]
     if shown:
         columns = [paper.statement.lower(), *(["printed"] if paper.printed else []), "measured", "verdict"]
         rows = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
@@ -76,6 +82,8 @@ def _section(item: Experiment, answer: Answer | None, above: Mapping[tuple[str, 
         yield "\n".join([*rows, *(_row(*pair, paper.printed) for pair in zip(claims, shown, strict=True))])
     repeated = Counter(above[_same(verdict)] for verdict in judged if _same(verdict) in above)
     notes = [f"As in [{name}](#{name}): {count}." for name, count in repeated.items()]
+    if undecided:
+        notes.insert(0, f"Undecided: {undecided} more.")
     yield " ".join([*notes, *_notes(answer)])
 
 
@@ -107,7 +115,7 @@ def _row(claim: str, verdict: Judgement, with_printed: bool) -> str:
     if verdict.p and verdict.outcome != "undecided" and not verdict.survives:
         outcome += "†"
     if verdict.p and "[" not in verdict.measured:
-        outcome += f", {verdict.p}"
+        outcome += f", {verdict.p.partition(', ')[0]}"
     measured = _shorten_list(verdict.measured)
     printed = [escape_markdown(verdict.printed)] if with_printed else []
     return f"| {' | '.join([escape_markdown(claim), *printed, escape_markdown(measured), outcome])} |"
