@@ -28,6 +28,8 @@ __all__ = ["contents", "page"]
 _SHOWN = ("holds", "does not hold", "undecided")
 #: Longest measured value that is shown whole [words].
 _LONGEST = 10
+#: Most statements of an experiment of which the undecided ones, too, stand in its table.
+_MOST = 12
 #: Fewest first words that a claim must share with the one above to be shortened, and fewest last words.
 _SHARED = 3
 
@@ -39,7 +41,8 @@ def page(paper: Publication, experiments: Sequence[Experiment], answers: Mapping
         "`holdfast experiment ID -o DIR` runs one of these, `holdfast reproduce` all; `--quick` takes small sizes. "
         f"Measured with {sizes} and seed 0 where nothing else is said. † does not remain after Holm's correction. "
         f"{_values(answers)}[{paper.key}.json]({paper.key}.json) has each statement in full, with the rule that was "
-        "fixed before the data, p-values and remarks. [All experiments](README.md)."
+        "fixed before the data, p-values and remarks; tables of many statements leave out undecided ones. "
+        "[All experiments](README.md)."
     )
     if any(data_files(item.parameters) for item in experiments):
         how += " `--set NAME=FILE` takes [measured data](../chains.md#files); generated data stand in for absent ones."
@@ -69,6 +72,9 @@ def _section(item: Experiment, answer: Answer | None, above: Mapping[tuple[str, 
         yield f"![{item.id}](images/{item.id}.png)"
     judged = [verdict for verdict in answer.verdicts if verdict.outcome in _SHOWN]
     shown = [verdict for verdict in judged if _same(verdict) not in above]
+    undecided = sum(verdict.outcome == "undecided" for verdict in shown) if len(shown) > _MOST else 0
+    if undecided:
+        shown = [verdict for verdict in shown if verdict.outcome != "undecided"]
     if shown:
         columns = [paper.statement.lower(), *(["printed"] if paper.printed else []), "measured", "verdict"]
         rows = [f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}"]
@@ -76,6 +82,8 @@ def _section(item: Experiment, answer: Answer | None, above: Mapping[tuple[str, 
         yield "\n".join([*rows, *(_row(*pair, paper.printed) for pair in zip(claims, shown, strict=True))])
     repeated = Counter(above[_same(verdict)] for verdict in judged if _same(verdict) in above)
     notes = [f"As in [{name}](#{name}): {count}." for name, count in repeated.items()]
+    if undecided:
+        notes.insert(0, f"Undecided: {undecided} more.")
     yield " ".join([*notes, *_notes(answer)])
 
 
@@ -107,7 +115,7 @@ def _row(claim: str, verdict: Judgement, with_printed: bool) -> str:
     if verdict.p and verdict.outcome != "undecided" and not verdict.survives:
         outcome += "†"
     if verdict.p and "[" not in verdict.measured:
-        outcome += f", {verdict.p}"
+        outcome += f", {verdict.p.partition(', ')[0]}"
     measured = _shorten_list(verdict.measured)
     printed = [escape_markdown(verdict.printed)] if with_printed else []
     return f"| {' | '.join([escape_markdown(claim), *printed, escape_markdown(measured), outcome])} |"
@@ -154,7 +162,7 @@ def contents(experiments: Iterable[Experiment], answers: Mapping[str, Answer]) -
     parts = [
         "# Experiments",
         "What is reproduced from four papers, and what we asked beyond them. `holdfast experiment ID -o DIR` runs one, "
-        "[`holdfast reproduce`](../commands.md#holdfast-reproduce) all of them, and writes one report.",
+        "[`holdfast reproduce`](../commands.md#holdfast-reproduce) all of them. The pages have the questions.",
         "Each statement of a paper, or hypothesis of ours, has a verdict, by a rule that stood before the data. Some "
         "statements are judged by several experiments; a statement about data that are not public is not comparable. "
         "What cannot come out otherwise where the code is right holds by construction; it is no result, and counts as "
@@ -164,13 +172,14 @@ def contents(experiments: Iterable[Experiment], answers: Mapping[str, Answer]) -
     for paper in PUBLICATIONS.values():
         own = [item for item in found if paper_key(item.id) == paper.key]
         if own:
-            rows = [
-                f"| [{item.id}]({paper.key}.md#{item.id}) | {escape_markdown(item.question)} | "
-                f"{'/'.join(str(counts[item.id][name]) for name in _SHOWN)} |"
-                for item in own
-            ]
-            head = ["| id | question | holds/does not/undecided |", "|---|---|---|"]
+            places = {item.id: f"[{item.id}]({paper.key}.md#{item.id})" for item in own}
+            tallies = {item.id: [counts[item.id][name] for name in _SHOWN] for item in own}
+            rows = [f"| {places[id]} | {'/'.join(map(str, tally))} |" for id, tally in tallies.items() if any(tally)]
+            head = ["| id | holds/does not/undecided |", "|---|---|"]
             sections += [f"## {paper.title}", "\n".join([*head, *rows])]
+            others = [places[id] for id, tally in tallies.items() if not any(tally)]
+            if others:
+                sections.append(f"0/0/0: {', '.join(others)}.")
             whole.append((f"[{paper.title}]({paper.key}.md)", sum((counts[item.id] for item in own), Counter())))
     whole.append(("all", sum((number for _, number in whole), Counter())))
     head = [f"| paper | {' | '.join(COUNTED)} |", f"|---|{'--:|' * len(COUNTED)}"]

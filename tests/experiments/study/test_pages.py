@@ -113,8 +113,18 @@ def test_a_row_has_claim_value_and_outcome_and_a_p_value_where_no_interval_says_
         judgement("It cannot be compared", "-", "not comparable"),
     ) == [
         "| It falls with the load | -1 \\[-2, -0.5\\] h | **holds**† |",
-        "| … size | -1 h | **holds**, p = 0.01, 0.2 after Holm |",
+        "| … size | -1 h | **holds**, p = 0.01 |",
     ]
+
+
+@pytest.mark.parametrize(("decided", "lines"), [(10, 12), (11, 11)])
+def test_undecided_statements_are_counted_where_there_are_many(decided: int, lines: int) -> None:
+    found = [judgement(f"Number {i} falls", "-1 h") for i in range(decided)]
+    found += [judgement(f"Number {i} rises", "0 h", "undecided") for i in range(2)]
+    assert len(shown_rows(*found)) == lines
+    front = replace(read_answers(DOCS / "beyond.json")["beyond-front"], verdicts=tuple(found))
+    text = pages.page(PUBLICATIONS["beyond"], [find_experiment("beyond-front")], {"beyond-front": front})
+    assert ("Undecided: 2 more." in text) == (lines == decided)
 
 
 @pytest.mark.parametrize(
