@@ -6,6 +6,7 @@ capacity make up the machine here as in every other simulation.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,6 @@ from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.units import SECOND
 from workloads.machines.machine_workload import MachineWorkload, machine_size, machine_unit
 from workloads.table.job import RIGID
-from workloads.table.job_lifecycle import has_life
 from workloads.table.jobs import Jobs
 
 __all__ = ["MachineOutcome", "check_machine_replay", "simulate_on_machine"]
@@ -35,12 +35,15 @@ class MachineOutcome(NamedTuple):
         As in a :class:`~simulator.results.recording.Recording`.
     replay
         Nodes and times of each job.
+    withdrawn
+        Ticks of cancelled runs, times their sizes; None: no job can be cancelled.
     """
 
     records: Records
     samples: Samples
     booked: Accounting
     replay: MachineReplay
+    withdrawn: int | None = None
 
 
 def check_machine_replay(options: Options) -> None:
@@ -84,16 +87,7 @@ def simulate_on_machine(table: Jobs, workload: MachineWorkload, options: Options
         raise InputError(f"there must be one request for each of the {len(table):,} jobs of the table")
     _check_jobs(table)
     rule = BACKFILLING[options.backfilling]
-    runtime, walltime = (baseline_ticks(table, name) / SECOND for name in ("runtime", "walltime"))
-    submit = table.column("submit")
-    queued = np.where(np.isnan(table.column("eligible")), submit, table.column("eligible"))
-    columns = (table.column("job_id"), queued, walltime, runtime)
-    jobs = [
-        MachineJob(job_id, came, longest, takes, request, user)
-        for job_id, came, longest, takes, request, user in zip(
-            *(column.tolist() for column in columns), workload.requests, table.texts("user"), strict=True
-        )
-    ]
+    jobs = _machine_jobs(table, workload)
     replay = replay_on_machine(
         workload.machine,
         jobs,
@@ -106,21 +100,47 @@ def simulate_on_machine(table: Jobs, workload: MachineWorkload, options: Options
 
 
 def _check_jobs(table: Jobs) -> None:
-    """Refuse jobs that are not rigid, or have more to their life than a submit, a start and an end."""
+    """Refuse jobs that are not rigid, or run before the replay."""
     other = ~table.are(RIGID)
     if other.any():
         job = next(iter(table.select(other)))
         raise InputError(
             f"job {job.job_id} is {job.type.value}: a replay on a machine (--machine) takes rigid jobs only"
         )
-    names = ("cancelled_at", "preceding", "think_time", "running_since")
-    if any(map(table.has, names)):
+    if table.has("running_since"):
         for job in table:
-            if has_life(job) and any(getattr(job, name) is not None for name in names):
+            if job.running_since is not None:
                 raise InputError(
-                    f"job {job.job_id} is cancelled, depends on another or runs before the replay, which a replay on a "
-                    "machine (--machine) does not model"
+                    f"job {job.job_id} runs before the replay, which a replay on a machine (--machine) does not model"
                 )
+
+
+def _machine_jobs(table: Jobs, workload: MachineWorkload) -> list[MachineJob]:
+    runtime, walltime = (baseline_ticks(table, name) / SECOND for name in ("runtime", "walltime"))
+    lively = table.has("cancelled_at") or table.has("preceding")
+    submit = table.column("submit")
+    eligible = np.where(np.isnan(table.column("eligible")), submit, table.column("eligible"))
+    columns = (table.column("job_id"), submit if lively else eligible, walltime, runtime)
+    jobs = [
+        MachineJob(job_id, came, longest, takes, request, user)
+        for job_id, came, longest, takes, request, user in zip(
+            *(column.tolist() for column in columns), workload.requests, table.texts("user"), strict=True
+        )
+    ]
+    if not lively:
+        return jobs
+    # A cancellation counts from the submit, and a dependency may move that: the eligible time stands by itself.
+    return [
+        job._replace(
+            request=replace(job.request, begin=max(queued, job.request.begin or 0))
+            if queued > row.submit
+            else job.request,
+            cancelled_at=row.cancelled_at,
+            preceding=row.preceding,
+            think_time=row.think_time,
+        )
+        for job, row, queued in zip(jobs, table, eligible.tolist(), strict=True)
+    ]
 
 
 def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin: int) -> MachineOutcome:
@@ -134,21 +154,39 @@ def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin:
             taken[row] = len(place.nodes) if whole else sum(vector[0] for vector in place.taken)
     ran = starts != ABSENT
     columns = dict(rigid_records(table, starts, ends).columns)
-    if not ran.all():
-        # A limit never lets them start: for the machine they do not come.
-        columns["submit"] = np.where(ran, columns["submit"], ABSENT)
-        columns["status"] = np.where(ran, columns["status"], STATUSES.index("no_show")).astype(np.int8)
+    gone = np.array([ABSENT if time is None else time for time in replay.gone], np.int64)
+    left = gone != ABSENT
+    came = ran | left
+    if any(job.preceding is not None for job in jobs):
+        columns["submit"] = np.array(replay.submits, np.int64)
+    columns["submit"] = np.where(came, columns["submit"], ABSENT)
+    columns["end"] = np.where(left, gone, ends)
+    if not came.all():
+        # A limit never lets them start, or the job that they depend on: for the machine they do not come.
+        columns["status"] = np.where(came, columns["status"], STATUSES.index("no_show")).astype(np.int8)
+    withdrawn = None
+    if any(job.cancelled_at is not None for job in jobs):
+        stopped = ran & (ends - starts < np.maximum(1, columns["runtime"]))
+        columns["status"] = np.where(left | stopped, STATUSES.index("cancelled"), columns["status"]).astype(np.int8)
+        spans = (ends - starts)[stopped]
+        withdrawn = sum(int(most) * int(span) for most, span in zip(taken[stopped], spans, strict=True))
     queued = np.array(replay.queued, np.int64)
-    held = ran & (queued > columns["submit"])
+    held = came & (queued > columns["submit"])
     if held.any():
         columns["eligible"] = np.where(held, queued, ABSENT)
-    requested = columns["nodes"][ran]
-    times = queued[ran] - origin, starts[ran] - origin, ends[ran] - origin
-    lengths = times[2] - times[1]
-    shares = [PlainJobs(times[0], times[0], sizes, lengths, lengths) for sizes in (requested, taken[ran])]
-    waiting, busy = (samples(plain, times[1], times[2]).table for plain in shares)
+    # A job that leaves the queue takes nothing at the time at which it leaves; one that was held never waited.
+    seen = ran | (left & (queued <= gone))
+    begun = np.where(left, gone, starts)[seen] - origin
+    ended = columns["end"][seen] - origin
+    lengths = ended - begun
+    waiting, busy = (
+        samples(PlainJobs(queued[seen] - origin, queued[seen] - origin, sizes, lengths, lengths), begun, ended).table
+        for sizes in (columns["nodes"][seen], taken[seen])
+    )
     busy[:, 4] = waiting[:, 4]
     size = machine_size(replay.table.machine)
-    submit = columns["submit"][ran] - origin
-    first = PlainJobs(submit, times[0], taken[ran], lengths, lengths)
-    return MachineOutcome(Records(**columns), Samples(busy), accounting(first, times[2], size), replay)
+    lengths = np.where(ran, ends - starts, 0)[came]
+    submit = columns["submit"][came] - origin
+    first = PlainJobs(submit, queued[came] - origin, taken[came], lengths, lengths)
+    booked = accounting(first, columns["end"][came] - origin, size)
+    return MachineOutcome(Records(**columns), Samples(busy), booked, replay, withdrawn)

@@ -29,11 +29,24 @@ __all__ = ["check_partitions", "needs_pools", "simulate_partitions", "sum_sample
 Ints = npt.NDArray[np.int64]
 
 
-def needs_pools(table: Jobs) -> bool:
-    """Whether a table has jobs that are not rigid, or more to their life than a submit, a start and an end."""
-    names = ("cancelled_at", "preceding", "think_time", "running_since")
-    if not table.are(RIGID).all():
+def needs_pools(table: Jobs, machine: Machine) -> bool:
+    """Whether jobs without a mechanism are simulated in pools.
+
+    Jobs that are not rigid, or run before the simulation, need them; cancelled and dependent jobs use them where the
+    partitions are pools.
+    """
+    if not table.are(RIGID).all() or _have(table, "running_since"):
         return True
+    if not _have(table, "cancelled_at", "preceding"):
+        return False
+    try:
+        check_partitions(machine)
+    except InputError:
+        return False
+    return True
+
+
+def _have(table: Jobs, *names: str) -> bool:
     return any(map(table.has, names)) and any(
         has_life(job) and any(getattr(job, name) is not None for name in names) for job in table
     )

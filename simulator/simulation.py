@@ -160,7 +160,7 @@ def simulate_table(
             raise InputError(
                 "a replay on a machine (--machine) has no outages, failures, stochastic jobs and starting state"
             )
-        if served_by is not None or needs_pools(table):
+        if served_by is not None or needs_pools(table, on_machine.machine):
             return _pools_result(table, on_machine, settings, mechanism, progress)
         return _machine_result(table, nodes, on_machine, settings, origin, progress)
     if settings.engine != "simpy":
@@ -327,6 +327,7 @@ def _machine_result(
         origin=origin,
         table=table,
         engine="compiled",
+        withdrawn=found.withdrawn,
         unit=machine_unit(workload.machine),
         on_machine=found.replay,
     )

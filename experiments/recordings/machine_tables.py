@@ -68,9 +68,14 @@ def machine_text(results: Sequence[Result]) -> str:
     if any(row["stranded"] for row in resources):
         texts.append("stranded: free, enough in all for the first waiting job, but on nodes where the job does not fit")
     for name, result in named.items():
-        if result.on_machine is not None and sum(place is None for place in result.on_machine.starts):
-            count = sum(place is None for place in result.on_machine.starts)
-            texts.append(f"{name}: {count:,} jobs never start: a limit never allows the nodes that they would get")
+        if result.on_machine is not None:
+            replay = result.on_machine
+            count = sum(place is None and left is None for place, left in zip(replay.starts, replay.gone, strict=True))
+            depends = any(job.preceding is not None for job in replay.jobs)
+            reason = "a limit never allows the nodes that they would get"
+            reason += ", or they depend on such a job" if depends else ""
+            if count:
+                texts.append(f"{name}: {count:,} jobs never start: {reason}")
     return "\n\n".join(texts)
 
 

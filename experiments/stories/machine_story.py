@@ -59,6 +59,8 @@ class MachineFacts:
         Jobs on its nodes that ended as it started.
     higher_tier, passed_by
         Jobs of a higher tier, and of others, that came later and started on nodes of the partition while it waited.
+    cancelled
+        Whether its user cancelled it, at its end.
     """
 
     job_id: int
@@ -86,6 +88,7 @@ class MachineFacts:
     freed_by: tuple[int, ...]
     higher_tier: tuple[int, ...]
     passed_by: tuple[int, ...]
+    cancelled: bool
 
 
 @dataclass(frozen=True)
@@ -123,7 +126,7 @@ class MachineStory:
             [f"{at(facts.submit)}  It was submitted."]
             + ([f"{at(facts.queued)}  It became eligible."] if facts.queued > facts.submit else [])
             + wrap(f"{at(facts.start)}  It started on {facts.nodes}.", "", "  ")
-            + [f"{at(facts.end)}  It ended."],
+            + [f"{at(facts.end)}  {'Its user cancelled it.' if facts.cancelled else 'It ended.'}"],
         ]
         if wait:
             lines = ["Its wait:"]
@@ -227,8 +230,11 @@ class MachineStories:
             raise InputError(f"there is no job {job_id_text(job_id)}; the nearest ids are {ids}")
         job, record = self._allocations.jobs.get(job_id), self._known[job_id]
         if job is None or record.start is None or record.end is None or record.submit is None:
+            never = f"job {job_id_text(job_id)} never started: "
+            if record.status == "cancelled":
+                raise InputError(f"{never}its user cancelled it while it waited")
             raise InputError(
-                f"job {job_id_text(job_id)} never started: a limit never allows the nodes that it would get"
+                f"{never}a limit never allows the nodes that it would get, or it depends on a job that never started"
             )
         facts = self._facts(job, record, record.submit, record.start, record.end)
         times = [facts.submit, facts.queued, facts.start, facts.end, facts.limited_until, facts.promised]
@@ -272,6 +278,7 @@ class MachineStories:
             freed_by=tuple(freed) if wait.nodes + wait.reservation else (),
             higher_tier=tuple(number for number in passing if tiers[number] > tier),
             passed_by=tuple(number for number in passing if tiers[number] <= tier),
+            cancelled=record.status == "cancelled",
         )
 
     def _passing(self, job: Allocation, queued: int, start: int) -> list[int]:

@@ -18,9 +18,11 @@ from experiments.sweeps.fingerprint import model_fingerprint
 from experiments.sweeps.plugins import Sources, find_sources
 from policies.mechanism import BASELINE
 from simulator.options import Options
+from simulator.partitioned_simulation import check_partitions
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import file_sha256
 from workloads.hybrid.assignment import Assignment
+from workloads.machines.machine_file import read_machine
 from workloads.theta.presets import preset_year
 from workloads.theta.year import ThetaYear
 
@@ -33,7 +35,7 @@ _DEFAULTS: Mapping[type[Any], Mapping[str, Any]] = {
     kind: {item.name: item.default for item in fields(kind)} for kind in (Assignment, Options, Measurement)
 }
 #: Fields added to logs later; they are left out of the key at their default, so that stored runs keep their keys.
-_LATER = ("where", "unit", "columns", "machine_sha256", "placement")
+_LATER = ("where", "unit", "columns", "machine_sha256", "placement", "typed")
 
 
 @dataclass(frozen=True)
@@ -73,6 +75,8 @@ class Log:
         As in :class:`experiments.sweeps.configuration.TraceFile`.
     machine, machine_sha256
         Absolute path of the machine's file, and its SHA-256; None: one pool of equal nodes.
+    typed
+        Whether the jobs get types for mechanisms on the machine; None: all are rigid.
     """
 
     label: str
@@ -88,6 +92,7 @@ class Log:
     machine: str | None = None
     machine_sha256: str | None = None
     placement: str | None = None
+    typed: bool | None = None
 
     def identity(self) -> dict[str, Any]:
         values = {name: value for name, value in asdict(self).items() if name not in ("label", "path", "machine")}
@@ -231,6 +236,7 @@ def _workloads(sweep: Sweep) -> Iterator[GeneratedYear | Log]:
             label, str(path), file_sha256(path), trace.nodes, trace.format, trace.procs_per_node, lenient,
             trace.where, trace.unit, trace.columns, None if machine is None else str(machine),
             None if machine is None else file_sha256(machine), trace.placement,
+            True if machine is not None and _has_mechanisms(sweep) else None,
         )  # fmt: skip
 
 
@@ -243,10 +249,14 @@ def _machine(sweep: Sweep, trace: TraceFile) -> Path | None:
     for name in ("nodes", "unit", "procs_per_node"):
         if getattr(trace, name) is not None:
             raise InputError(f"{name} must be left out with a machine, whose file describes the nodes")
-    others = [mechanism for mechanism in sweep.mechanisms if mechanism != BASELINE]
-    if others:
-        raise InputError(f"mechanisms must be {BASELINE} alone for a trace with a machine, not {others[0]}")
-    return Path(trace.directory, trace.machine).resolve()
+    path = Path(trace.directory, trace.machine).resolve()
+    if _has_mechanisms(sweep):
+        check_partitions(read_machine(path))
+    return path
+
+
+def _has_mechanisms(sweep: Sweep) -> bool:
+    return any(mechanism != BASELINE for mechanism in sweep.mechanisms)
 
 
 def _points(sweep: Sweep) -> Iterator[tuple[Assignment, Options, str]]:

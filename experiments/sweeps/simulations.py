@@ -193,7 +193,7 @@ def job_table(
         If the trace cannot be read, has changed, or does not fit the assignment.
     """
     trace = _trace(workload)
-    if isinstance(workload, Log) and workload.machine is not None:
+    if isinstance(workload, Log) and workload.machine is not None and not workload.typed:
         jobs = checked_table(as_rigid(trace), trace.nodes or 0)
         return jobs, trace.nodes or 0, _weeks(Jobs.of(jobs))
     # Checked here, and not before each simulation of it.

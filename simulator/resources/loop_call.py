@@ -1,10 +1,10 @@
-"""A call of the loop of a replay: its buffers, the queue's order at each pass where it changes, and its results."""
+"""A call of the loop of a replay: its buffers and its results."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +12,25 @@ import numpy.typing as npt
 from policies.kernels.compiled_or_plain import compiled_loop
 from policies.port import TOLERANCE
 from simulator.resources import resource_loop
-from simulator.resources.loop_state import BLOCKED, COMING, DONE, ENDED, FULL, NOW, PASSES, PAUSED, STATES
+from simulator.resources.life_columns import NEVER, life_columns
+from simulator.resources.loop_state import (
+    BLOCKED,
+    COMING,
+    DONE,
+    ENDED,
+    FULL,
+    LEAVING,
+    PASSES,
+    PAUSED,
+    STATES,
+)  # fmt: skip
 from simulator.resources.machine_jobs import JobStart, JobWait
+from simulator.resources.pass_order import MovingTimes, sort_at_each_pass
 from simulator.resources.replay_columns import ReplayColumns
 from simulator.resources.wait_causes import CAUSES, LIMITED_UNTIL, OTHER, PROMISED, PROMISED_AT, WAITED
 from workloads.ground.errors import InvariantError
 
-__all__ = ["run_loop"]
+__all__ = ["LoopOutcome", "run_loop"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -26,8 +38,31 @@ Ints = npt.NDArray[np.int64]
 _HEADS = 256
 
 
-def run_loop(columns: ReplayColumns, depth: int, placement: int) -> tuple[list[JobStart | None], Ints, Ints]:
-    """Starts of the jobs, times of passes, and what was stranded from each on.
+class LoopOutcome(NamedTuple):
+    """What a replay found for each job and each pass.
+
+    Attributes
+    ----------
+    starts
+        Where and when each job ran; None: it did not.
+    submits, queued
+        When each job was submitted, and began to wait [ticks]; of a job that never came, as given.
+    gone
+        When a job was cancelled before it started [ticks]; None: it was not.
+    instants, stranded
+        Ticks of each pass, and the amounts that were stranded from it on, shape (passes, resources).
+    """
+
+    starts: list[JobStart | None]
+    submits: list[int]
+    queued: list[int]
+    gone: list[int | None]
+    instants: Ints
+    stranded: Ints
+
+
+def run_loop(columns: ReplayColumns, depth: int, placement: int) -> LoopOutcome:
+    """Replay jobs.
 
     Parameters
     ----------
@@ -47,9 +82,7 @@ def run_loop(columns: ReplayColumns, depth: int, placement: int) -> tuple[list[J
         heads = min(count, 2 * heads)
 
 
-def _run(
-    columns: ReplayColumns, depth: int, placement: int, heads: int
-) -> tuple[list[JobStart | None], Ints, Ints] | None:
+def _run(columns: ReplayColumns, depth: int, placement: int, heads: int) -> LoopOutcome | None:
     table, count, order = columns.table, len(columns.jobs), columns.arrival.tolist()
     nodes, resources = table.machine.size, len(table.resources)
     width = nodes * resources
@@ -82,15 +115,29 @@ def _run(
         room((entries + nodes) * resources),
         column([-1] * count),
     )
-    instants, stranded, state = room(2 * count), room(2 * count * resources), room(STATES)
+    # There is a pass when a job comes, ends, or is cancelled while it waits.
+    most = 2 * count + sum(patience >= 0 for patience in columns.patiences)
+    instants, stranded, state = room(most), room(most * resources), room(STATES)
     after, before, causes = room(count + 1), room(count + 1), room(count * CAUSES)
-    times = columns.begins, columns.walltimes, columns.runtimes, columns.ranks
+    times = columns.walltimes, columns.runtimes, columns.ranks
+    lives = life_columns(columns, order)
+    submits, cancels, coming, leaving = (
+        column(values) for values in (lives.submits, lives.cancels, lives.coming, lives.leaving)
+    )
+    state[COMING] = sum(columns.preceding[job] < 0 for job in order)
+    state[LEAVING] = sum(cancel < NEVER for cancel in lives.cancels)
+    arrivals, ends, gone, arrived = (
+        column([columns.begins[job] for job in order]),
+        room(count),
+        column([-1] * count),
+        room(count),
+    )
     needs = columns.distinct
     ceiling = max(options)
     arguments = (
         count, nodes, resources, len(table.machine.partitions), len(needs), depth, placement, TOLERANCE, heads,
-        int(not columns.queue.static),
-        *(column([values[job] for job in order]) for values in times),
+        int(not columns.queue.static or lives.dependent),
+        arrivals, *(column([values[job] for job in order]) for values in times),
         column([columns.first[job] for job in order]), column(options),
         column([need for need, _ in columns.options]), column(columns.account_first), column([*columns.accounts, 0]),
         column([need.partition for need in needs]), column(columns.eligible_first),
@@ -103,17 +150,21 @@ def _run(
         column(list(map(int, table.counts_memory))),
         column([*columns.most, 0]), room(len(columns.most) + 1),
         starts, option_of, taken_first, taken_count, taken_node, taken_amount, stopped, instants, stranded,
-        after, before, room(count + 1), room(count + 1), room(count), room(count),
+        after, before, room(count + 1), room(count + 1), ends, room(count),
         room((heads + 2) * width), room(heads + 1), room(heads + 1), room(2 * heads + 1), room(2 * heads + 1),
         room(2 * heads * nodes + nodes), room((2 * heads * nodes + nodes) * resources), room(heads + 1),
         room(heads + 1), room(len(table.machine.partitions)), room(len(needs)), room(len(needs)),
         room(len(needs)), room(width), room(width), room(nodes), room(nodes + ceiling), room(nodes * resources),
         room((2 * heads + 1) * width), room(heads + 1), room(3 * len(needs)), room(3 * len(needs)), room(5),
-        room(len(table.machine.partitions)), causes, state,
+        room(len(table.machine.partitions)), causes,
+        column(lives.followers), column(lives.next_follower), column([columns.thinks[job] for job in order]),
+        submits, column([columns.earliest[job] for job in order]), column([columns.patiences[job] for job in order]),
+        cancels, coming, leaving, gone, room(count), arrived, state,
     )  # fmt: skip
     run(*arguments)
     if state[ENDED] == PAUSED:
-        _sort_at_each_pass(columns, lambda: run(*arguments), order, after, before, taken_count, state)
+        moving = MovingTimes(submits, arrivals, ends, gone, arrived)
+        sort_at_each_pass(columns, lambda: run(*arguments), order, after, before, taken_count, moving, state)
     if state[ENDED] == FULL:
         return None
     if state[ENDED] != DONE:
@@ -124,20 +175,25 @@ def _run(
     found: list[JobStart | None] = [None] * count
     machine = table.machine
     noted = np.asarray(causes, np.int64).reshape(-1, CAUSES).tolist()
-    starts, option_of, taken_first, taken_count, stopped = (
-        np.asarray(values).tolist() for values in (starts, option_of, taken_first, taken_count, stopped)
+    starts, option_of, taken_first, taken_count, stopped, ended, left, came, waited = (
+        np.asarray(values).tolist()
+        for values in (starts, option_of, taken_first, taken_count, stopped, ends, gone, submits, arrivals)
     )
     taken = np.asarray(taken_amount, np.int64).reshape(-1, resources)
     holders = np.asarray(taken_node, np.int64)
     # Nodes are written down in the order of starts.
     turn = dict(zip(sorted(range(count), key=taken_first.__getitem__), range(count), strict=True))
+    submitted, queued, withdrawn = [0] * count, [0] * count, cast("list[int | None]", [None] * count)
     for place, job in enumerate(order):
+        submitted[job], queued[job] = came[place], waited[place]
+        if left[place] >= 0:
+            withdrawn[job] = left[place]
         if not taken_count[place]:
             continue
         first, last = taken_first[place], taken_first[place] + taken_count[place]
         found[job] = JobStart(
             starts[place],
-            starts[place] + columns.runtimes[job],
+            ended[place],
             machine.partitions[needs[columns.options[option_of[place]][0]].partition].name,
             tuple(holders[first:last].tolist()),
             tuple(map(tuple, taken[first:last].tolist())),
@@ -145,7 +201,7 @@ def _run(
             _job_wait(columns, order, noted[place]),
             turn[place],
         )
-    return found, moments, amounts
+    return LoopOutcome(found, submitted, queued, withdrawn, moments, amounts)
 
 
 def _job_wait(columns: ReplayColumns, order: list[int], noted: list[int]) -> JobWait:
@@ -160,43 +216,6 @@ def _job_wait(columns: ReplayColumns, order: list[int], noted: list[int]) -> Job
         noted[PROMISED] if promised else None,
         noted[PROMISED_AT] if promised else None,
     )
-
-
-def _sort_at_each_pass(
-    columns: ReplayColumns,
-    proceed: Callable[[], None],
-    order: list[int],
-    after: Any,
-    before: Any,
-    taken_count: Any,
-    state: Any,
-) -> None:
-    """Take the loop from pass to pass, and put the waiting jobs into the order of each."""
-    # A replay that found no room begins again.
-    queue = columns.queue.fresh()
-    top, came = len(order), 0
-    waiting: list[int] = []  # rows of the table
-    places = {job: place for place, job in enumerate(order)}
-    past = 0
-    while state[ENDED] == PAUSED:
-        now, coming = int(state[NOW]) - columns.origin, int(state[COMING])
-        still = []
-        for job in waiting:
-            if taken_count[places[job]]:
-                queue.start(job, past, past + columns.runtimes[job])
-            else:
-                still.append(job)
-        waiting = queue.sort([*still, *order[came:coming]], now)
-        came, past = coming, now
-        last = top
-        for job in waiting:
-            after[last] = places[job]
-            before[places[job]] = last
-            last = places[job]
-        after[last] = top
-        before[top] = last
-        state[ENDED] = DONE
-        proceed()
 
 
 def _natural_places(names: Sequence[str]) -> list[int]:

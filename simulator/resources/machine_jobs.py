@@ -24,6 +24,11 @@ class MachineJob(NamedTuple):
         What it asks for.
     user
         Its user; empty: not known.
+    cancelled_at
+        When its user cancels it, from its submit on [s]; None: never. It moves with the submit of a dependent job.
+    preceding, think_time
+        Id of the job that it depends on, and the time between the end of that and its submit [s]; without a think time
+        it is submitted at that end, but not before ``submit``. A job that is not there keeps none back.
     """
 
     job_id: int
@@ -32,6 +37,9 @@ class MachineJob(NamedTuple):
     runtime: float
     request: ResourceRequest
     user: str = ""
+    cancelled_at: float | None = None
+    preceding: int | None = None
+    think_time: float | None = None
 
 
 class JobWait(NamedTuple):

@@ -16,6 +16,7 @@ from simulator.resources.node_choice import PACK, SLURM, SPREAD
 from simulator.resources.replay_columns import ReplayColumns
 from simulator.resources.resource_loop import ALL
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
+from workloads.ground.units import to_ticks
 from workloads.machines.fitted_requests import NodeTable, needs_of_jobs
 from workloads.machines.machine import Machine
 
@@ -57,6 +58,10 @@ class MachineReplay:
         not be placed, shape (passes, resources).
     placement
         How nodes were chosen.
+    submits, queued
+        When each job was submitted, and began to wait [ticks]; of a job that never came, as given.
+    gone
+        When a job was cancelled before it started [ticks]; None: it was not.
     """
 
     table: NodeTable
@@ -66,11 +71,9 @@ class MachineReplay:
     instants: Ints = field(repr=False)
     stranded: Ints = field(repr=False)
     placement: str = "pack"
-
-    @cached_property
-    def queued(self) -> list[int]:
-        """When each job begins to wait [ticks]: its submit, or its begin."""
-        return [queue_time(job) for job in self.jobs]
+    submits: list[int] = field(default_factory=list, repr=False)
+    queued: list[int] = field(default_factory=list, repr=False)
+    gone: list[int | None] = field(default_factory=list, repr=False)
 
     @cached_property
     def span(self) -> int:
@@ -132,7 +135,7 @@ def replay_on_machine(
     machine
         The machine.
     jobs
-        In the order of the table, which decides between equals.
+        In the order of the table, which decides between equals. No job depends on itself through others.
     backfilling
         ``easy``, ``conservative`` or ``none``.
     depth
@@ -165,15 +168,18 @@ def replay_on_machine(
         reasons = ", ".join(f"{count:,} ask for {reason}" for reason, count in left_out.most_common(3))
         raise InputError(f"no job fits the machine: {reasons or 'there are no jobs'}")
     columns = ReplayColumns(table, [jobs[place] for place in kept], [needs[place] or () for place in kept], order)
-    found, instants, stranded = run_loop(
-        columns, BACKFILLING_DEPTHS[backfilling] if depth is None else depth, PLACEMENTS[placement]
-    )
+    found = run_loop(columns, BACKFILLING_DEPTHS[backfilling] if depth is None else depth, PLACEMENTS[placement])
     starts: list[JobStart | None] = [None] * len(jobs)
-    for place, start in zip(kept, found, strict=True):
-        starts[place] = start
-        if start is None:
+    gone: list[int | None] = [None] * len(jobs)
+    submits, queued = [to_ticks(job.submit) for job in jobs], [queue_time(job) for job in jobs]
+    for row, place in enumerate(kept):
+        starts[place], gone[place] = found.starts[row], found.gone[row]
+        submits[place], queued[place] = found.submits[row], found.queued[row]
+        if starts[place] is None and gone[place] is None:
             left_out[NEVER_ALLOWED] += 1
-    return MachineReplay(table, jobs, starts, left_out, instants, stranded, placement)
+    return MachineReplay(
+        table, jobs, starts, left_out, found.instants, found.stranded, placement, submits, queued, gone
+    )
 
 
 def _length(spans: list[tuple[int, int]]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from typing import Any
 
@@ -87,7 +87,8 @@ class MachineQueue:
     """
 
     def __init__(self, order: Order, jobs: Sequence[WaitingRequest], tiers: Sequence[int], nodes: int) -> None:
-        self._jobs = jobs
+        self._given = jobs
+        self._jobs = list(jobs)
         self._tiers = tiers
         self._order = order
         self._ledger = UsageLedger(order.half_life) if order.half_life is not None else None
@@ -101,7 +102,11 @@ class MachineQueue:
 
     def fresh(self) -> MachineQueue:
         """The same order before any job has started."""
-        return MachineQueue(self._order, self._jobs, self._tiers, self._view.nodes)
+        return MachineQueue(self._order, self._given, self._tiers, self._view.nodes)
+
+    def submit(self, job: int, submit: int, eligible: int) -> None:
+        """Note when a job was submitted and entered the queue [ticks since the first submit]."""
+        self._jobs[job] = replace(self._jobs[job], submit=submit, eligible=eligible)
 
     def start(self, job: int, now: int, end: int) -> None:
         """Count the usage of a job until its end [ticks since the first submit]; starts come in order of time."""

@@ -38,7 +38,13 @@ class ReplayColumns:
     Attributes
     ----------
     arrival
-        Jobs in the order in which they come.
+        Jobs in the order in which they come, if none depends on another.
+    patiences
+        For each job how long after its submit it is cancelled [ticks]; -1: never.
+    earliest
+        For each job the begin that it asks for [ticks]; 0: none.
+    preceding, thinks
+        For each job the number of the one that it depends on (-1: none), and the time between [ticks] (-1: none).
     begins, walltimes, runtimes
         For each job when it begins to wait, and for how long it may run and runs [ticks].
     ranks
@@ -74,7 +80,15 @@ class ReplayColumns:
         self.runtimes = [
             max(1, min(to_ticks(job.runtime), walltime)) for job, walltime in zip(jobs, self.walltimes, strict=True)
         ]
-        if max(begins) - min(begins) + sum(self.walltimes) >= _LATEST:
+        self.patiences = [
+            -1 if job.cancelled_at is None else max(0, to_ticks(job.cancelled_at) - submit)
+            for job, submit in zip(jobs, submits, strict=True)
+        ]
+        self.earliest = [0 if job.request.begin is None else to_ticks(job.request.begin) for job in jobs]
+        self.thinks = [-1 if job.think_time is None else to_ticks(job.think_time) for job in jobs]
+        numbers = {job.job_id: place for place, job in enumerate(jobs)}
+        self.preceding = [-1 if job.preceding is None else numbers.get(job.preceding, -1) for job in jobs]
+        if max(begins) - min(begins) + sum(self.walltimes) + sum(self.thinks) >= _LATEST:
             raise InputError("the walltimes of all jobs in a row must end within 70,000 years")
         self.begins = begins
         self.submits = submits

@@ -7,12 +7,15 @@ The rules are those of docs/reference/machines.md. There is one plain source, wh
 from __future__ import annotations
 
 from simulator.resources.free_amounts import add_amounts
+from simulator.resources.job_lives import cancel_job, submit_followers
 from simulator.resources.limit_accounts import count_run, measure_run
 from simulator.resources.loop_state import (
+    ARRIVED,
     CHANGED,
     COMING,
     DONE,
     ENDED,
+    LEAVING,
     NOW,
     PASSES,
     PAUSED,
@@ -31,7 +34,7 @@ __all__ = ["ALL", "KINDS", "replay_resources"]
 #: As many reservations as there are waiting jobs.
 ALL = 1 << 40
 #: What the arguments of :func:`replay_resources` are (:func:`policies.kernels.compiled_or_plain.compiled_loop`).
-KINDS = 10 * "n" + 67 * "a"
+KINDS = 10 * "n" + 79 * "a"
 
 
 def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike
@@ -47,7 +50,9 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
     instants, stranded,
     after, before, by_end, by_limit, ends, limits, frees, head_time, head_end, plan_first, plan_count, plan_node,
     plan_amount, head_job, head_need, blocked, failed, judged, judgements, least, load, fitting, chosen, chosen_amount,
-    nets, twins, tried, refused, held, blocker, causes, state,
+    nets, twins, tried, refused, held, blocker, causes,
+    followers, next_follower, thinks, submits, begins, patiences, cancels, coming, leaving, gone, linked, arrived,
+    state,
 ):  # fmt: skip
     """Simulate until all jobs have started and ended.
 
@@ -56,10 +61,16 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
     need and, from ``option_first`` to that of the next one, the accounts of its limits in ``option_accounts``.
     Amounts of accounts are running jobs, nodes, cores, memory and GPUs; -1 in ``account_most`` is no limit.
 
+    ``coming`` and ``leaving`` are the jobs that are known to come and to be cancelled, the latest first. The jobs that
+    depend on job j are ``followers[j]``, ``next_follower`` of that and so on (-1: no more); such a job comes
+    ``thinks`` after the end of the other (-1: not before that end and ``submits``), not before ``begins``, and is
+    cancelled ``patiences`` after its submit (-1: never).
+
     Results: ``starts``; ``option_of``; the nodes of a job from ``taken_first`` on, ``taken_count`` of them, in
     ``taken_node`` and ``taken_amount``; ``stopped``, the account that last stopped a job (-1: none);
     ``causes``, what it waited for (:mod:`simulator.resources.wait_causes`). ``instants`` are
-    the times of passes, and ``stranded`` the amounts that were stranded from each on. ``state`` gets how it
+    the times of passes, and ``stranded`` the amounts that were stranded from each on; ``arrived``, the jobs that came,
+    in that order; ``gone``, when a job was cancelled before its start (-1: it was not). ``state`` gets how it
     ended, and the numbers of :mod:`simulator.resources.loop_state`.
 
     With ``pauses`` it returns before each pass: the list of waiting jobs in ``after`` and ``before`` (whose head is
@@ -91,13 +102,22 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
             causes[job * CAUSES] = -1
             causes[job * CAUSES + OTHER] = -1
             causes[job * CAUSES + PROMISED] = -1
-    while state[COMING] < count or state[RUNS] > 0 or state[RESUMED] == 1:
+    while state[COMING] > 0 or state[RUNS] > 0 or state[LEAVING] > 0 or state[RESUMED] == 1:
         if state[RESUMED] == 0:
+            # A job that has started ends at its cancellation: there is nothing more to do.
+            while state[LEAVING] > 0 and taken_count[leaving[state[LEAVING] - 1]] > 0:
+                state[LEAVING] -= 1
+            while state[COMING] > 0 and gone[coming[state[COMING] - 1]] >= 0:
+                state[COMING] -= 1
             now = never
-            if state[COMING] < count:
-                now = arrivals[state[COMING]]
+            if state[COMING] > 0:
+                now = arrivals[coming[state[COMING] - 1]]
             if state[RUNS] > 0 and ends[by_end[state[RUNS] - 1]] < now:
                 now = ends[by_end[state[RUNS] - 1]]
+            if state[LEAVING] > 0 and cancels[leaving[state[LEAVING] - 1]] < now:
+                now = cancels[leaving[state[LEAVING] - 1]]
+            if now == never:
+                break
             state[NOW] = now
             # Runs end.
             while state[RUNS] > 0 and ends[by_end[state[RUNS] - 1]] <= now:
@@ -110,9 +130,29 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
                 state[RUNS] -= 1
                 state[RELEASED] += 1
                 state[CHANGED] += 1
+                submit_followers(  # type: ignore[no-untyped-call]
+                    job, now, followers, next_follower, thinks, submits, begins, patiences, arrivals, cancels, coming,
+                    leaving, state,
+                )  # fmt: skip
+            # Jobs are cancelled before they start.
+            while state[LEAVING] > 0 and cancels[leaving[state[LEAVING] - 1]] <= now:
+                state[LEAVING] -= 1
+                job = leaving[state[LEAVING]]
+                if taken_count[job] == 0:
+                    cancel_job(job, now, linked, after, before, gone, causes)  # type: ignore[no-untyped-call]
+                    submit_followers(  # type: ignore[no-untyped-call]
+                        job, now, followers, next_follower, thinks, submits, begins, patiences, arrivals, cancels,
+                        coming, leaving, state,
+                    )  # fmt: skip
             # Jobs arrive.
-            while state[COMING] < count and arrivals[state[COMING]] <= now:
-                job = state[COMING]
+            while state[COMING] > 0 and arrivals[coming[state[COMING] - 1]] <= now:
+                state[COMING] -= 1
+                job = coming[state[COMING]]
+                if gone[job] >= 0:
+                    continue
+                arrived[state[ARRIVED]] = job
+                state[ARRIVED] += 1
+                linked[job] = 1
                 last = before[top]
                 while last != top and ranks[last] > ranks[job]:
                     last = before[last]
@@ -121,7 +161,6 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
                 before[job] = last
                 after[job] = following
                 before[following] = job
-                state[COMING] = job + 1
             if pauses == 1:
                 state[ENDED] = PAUSED
                 state[RESUMED] = 1
@@ -139,7 +178,7 @@ def replay_resources(  # type: ignore[no-untyped-def] # compiled: types are numb
             starts, option_of, taken_first, taken_count, taken_node, taken_amount, stopped,
             after, before, by_end, by_limit, ends, limits, frees, head_time, head_end, plan_first, plan_count,
             plan_node, plan_amount, head_job, head_need, blocked, failed, least, load, fitting, chosen, chosen_amount,
-            nets, twins, tried, refused, held, blocker, causes, state,
+            nets, twins, tried, refused, held, blocker, causes, cancels, state,
         )  # fmt: skip
         if end != DONE:
             state[ENDED] = end

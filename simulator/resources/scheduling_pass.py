@@ -27,7 +27,7 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
     starts, option_of, taken_first, taken_count, taken_node, taken_amount, stopped,
     after, before, by_end, by_limit, ends, limits, frees, head_time, head_end, plan_first, plan_count, plan_node,
     plan_amount, head_job, head_need, blocked, failed, least, load, fitting, chosen, chosen_amount,
-    nets, twins, tried, refused, held, blocker, causes, state,
+    nets, twins, tried, refused, held, blocker, causes, cancels, state,
 ):  # fmt: skip
     """Start the waiting jobs that can start, in order.
 
@@ -241,6 +241,8 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
             taken_count[job] = found
             entries += found
             ends[job] = now + runtimes[job]
+            if cancels[job] < ends[job]:
+                ends[job] = cancels[job]
             limits[job] = now + walltimes[job]
             insert_run(job, runs, by_end, ends, by_limit, limits)  # type: ignore[no-untyped-call]
             runs += 1

@@ -15,6 +15,9 @@ One list of nodes, no arrays, nothing kept from pass to pass but what runs. It f
 8. Limits count running jobs.
 9. Stranded is what is free on the nodes that the first waiting job may have, while it would in all suffice for the job,
    no limit stops it and it cannot be placed.
+10. A cancelled job leaves the queue, or ends; a completion in the same instant comes first. A dependent job is
+    submitted its think time after the other has ended in whatever way, without one not before that end; its
+    cancellation moves with its submit.
 
 It shares no code with the package: of machines and requests it reads the attributes alone.
 """
@@ -39,6 +42,9 @@ class PlainJob(NamedTuple):
     runtime: float
     request: Any
     user: str = ""
+    patience: float | None = None  # it is cancelled so long after its submit
+    preceding: int | None = None  # place of the job that it depends on
+    think: float | None = None  # between the end of that and its submit
 
 
 class Placed(NamedTuple):
@@ -66,6 +72,8 @@ def replay_resources(
     key: Callable[[int, float, dict[int, Placed]], Any] | None = None,
     tolerance: float = 0,
     watch: Callable[[float, list[tuple[int, float]], dict[str, int]], None] | None = None,
+    submitted: dict[int, float] | None = None,
+    left: dict[int, float] | None = None,
 ) -> list[Placed | None]:
     """Where and when each job starts; None: it would not fit the empty machine.
 
@@ -84,30 +92,61 @@ def replay_resources(
         How much later an occupation may end and still count as ended at a time that was found.
     watch
         Is given each instant with a pass, the heads with their times, and what is stranded from then on (rule 9).
+    submitted, left
+        Get the submit of each job that has one, and the time at which a job that never started was cancelled.
     """
     site = _Site(machine, placement, tolerance)
     options = [site.options(job) for job in jobs]
     tiers = [max((site.tier[name] for name in option), default=0) for option in options]
 
     def place(number: int, now: float) -> tuple[int, Any, int]:
-        return -tiers[number], jobs[number].submit if key is None else key(number, now, placed), number
+        return -tiers[number], submitted[number] if key is None else key(number, now, placed), number
 
-    arrival = [max(job.submit, job.submit if job.request.begin is None else job.request.begin) for job in jobs]
     alive = [number for number in range(len(jobs)) if options[number]]
+    submitted = {} if submitted is None else submitted
+    left = {} if left is None else left
     placed: dict[int, Placed] = {}
+    for number in alive:
+        if jobs[number].preceding not in alive:
+            submitted[number] = jobs[number].submit
+
+    def cancel(number: int) -> float:
+        patience = jobs[number].patience
+        return float("inf") if patience is None else submitted[number] + patience
+
+    def over(number: int) -> float:
+        if number in placed:
+            return min(placed[number].start + min(jobs[number].runtime, jobs[number].walltime), cancel(number))
+        return left.get(number, float("inf"))
+
+    def arrival(number: int) -> float:
+        return max(submitted[number], jobs[number].request.begin or 0)
+
     done = -float("inf")
     while True:
-        ends = [placed[number].start + min(jobs[number].runtime, jobs[number].walltime) for number in placed]
-        coming = [time for time in [*ends, *(arrival[number] for number in alive)] if time > done]
+        coming = [over(number) for number in placed]
+        coming += [min(arrival(n), cancel(n)) for n in submitted if n not in left and n not in placed]
+        coming += [cancel(n) for n in submitted if n not in left and n not in placed]
+        coming = [time for time in coming if done < time < float("inf")]
         if not coming:
             break
         now = done = min(coming)
-        running = {
-            number: place
-            for number, place in placed.items()
-            if place.start + min(jobs[number].runtime, jobs[number].walltime) > now
-        }
-        queue = [number for number in alive if number not in placed and arrival[number] <= now]
+        changed = True
+        while changed:
+            changed = False
+            for number in list(submitted):
+                if number not in placed and number not in left and cancel(number) <= now:
+                    left[number] = now
+                    changed = True
+            for number in alive:
+                before = jobs[number].preceding
+                if number not in submitted and before is not None and over(before) <= now:
+                    think = jobs[number].think
+                    end = over(before)
+                    submitted[number] = max(end, jobs[number].submit) if think is None else end + think
+                    changed = True
+        running = {number: place for number, place in placed.items() if over(number) > now}
+        queue = [n for n in submitted if n not in placed and n not in left and arrival(n) <= now]
         queue.sort(key=lambda number: place(number, now))
         started, heads = site.scheduled(now, jobs, options, queue, running, depth)
         placed |= started

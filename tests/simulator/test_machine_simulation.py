@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -72,6 +73,70 @@ def test_a_job_on_a_whole_node_counts_all_of_its_cores() -> None:
     result = hf.simulate([rigid(1, 0, 1, 10, 10), rigid(2, 0, 1, 10, 10)], machine=SHARED, requests=requests)
     assert [record.nodes for record in result.records] == [4, 2]
     assert result.accounting.compute == 60 * SECOND
+
+
+#: Eight equal nodes that are no pool for the simulator: because of a limit, which is never reached.
+_LIMITED = make_machine(
+    nodes=[{"names": "n[1-8]", "cores": 1}],
+    partitions=[{"name": "p", "nodes": "ALL", "exclusive": True}],
+    limits=[{"user": "u", "together": {"nodes": 8}}],
+)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.integers(0, 10**9), st.booleans(), st.sampled_from(("fcfs", "sjf", "wfp3")))
+def test_cancelled_and_dependent_jobs_are_those_of_one_pool(seed: int, held: bool, order: str) -> None:
+    random = Random(seed)
+    jobs = []
+    for number in range(random.randint(1, 30)):
+        walltime, submit, life = random.randint(1, 90), random.randint(0, 60), {}
+        if random.random() < 0.3:
+            life["cancelled_at"] = submit + random.choice((0, 3, 20, 70))
+        if number and random.random() < 0.3:
+            life["preceding"] = random.randrange(number)
+            life |= {"think_time": random.choice((0, 5, 30))} if random.random() < 0.6 else {}
+        if held and random.random() < 0.2:
+            life["eligible"] = submit + random.randint(0, 30)
+        jobs.append(rigid(number, submit, random.randint(1, 8), random.randint(1, walltime), walltime, **life))
+    pool = hf.simulate(jobs, 8, events=False, order=order)
+    if not pool.accounting.compute or not any(job.cancelled_at or job.preceding is not None for job in jobs):
+        return
+    found = hf.simulate(jobs, machine=_LIMITED, order=order)
+    assert found.on_machine is not None
+    assert found.records == pool.records
+    assert found.accounting == pool.accounting
+    assert found.withdrawn == pool.withdrawn
+    # A pool has samples of further instants, at which nothing changes.
+    theirs, ours = pool.samples.table, found.samples.table
+    rows = np.searchsorted(ours[:, 0], theirs[:, 0], side="right") - 1
+    assert (np.where(rows[:, None] < 0, 0, ours[rows, 1:]) == theirs[:, 1:]).all()
+
+
+def test_cancelled_and_dependent_jobs_that_share_nodes() -> None:
+    jobs = [
+        rigid(1, 0, 1, 100, 100, cancelled_at=40),  # runs on 3 cores of n1 and ends at 40
+        rigid(2, 0, 1, 90, 90),  # 3 cores of n2
+        rigid(3, 5, 1, 50, 50, cancelled_at=25),  # 4 cores: the head, until it leaves at 25
+        rigid(4, 10, 1, 60, 60),  # 1 core of n1, beside job 1: it ends before the head's time, 90
+        rigid(5, 0, 1, 10, 10, preceding=1, think_time=7),  # 3 cores: submitted at 47, when n1 has room
+        rigid(6, 0, 1, 10, 10, preceding=3, think_time=0),  # 1 core: submitted at 25
+    ]
+    requests = [ResourceRequest(cores=cores) for cores in (3, 3, 4, 1, 3, 1)]
+    result = hf.simulate(jobs, machine=SHARED, requests=requests)
+    assert [(r.submit, r.start, r.end, r.status) for r in result.records] == [
+        (0, 0, 40 * SECOND, "cancelled"),
+        (0, 0, 90 * SECOND, "completed"),
+        (5 * SECOND, None, 25 * SECOND, "cancelled"),
+        (10 * SECOND, 10 * SECOND, 70 * SECOND, "completed"),
+        (47 * SECOND, 47 * SECOND, 57 * SECOND, "completed"),
+        (25 * SECOND, 25 * SECOND, 35 * SECOND, "completed"),
+    ]
+    assert result.withdrawn == 3 * 40 * SECOND
+    assert result.accounting.compute == (3 * 40 + 3 * 90 + 60 + 3 * 10 + 10) * SECOND
+    # A job is in the queue from 5 to 25.
+    assert dict(result.samples.table[:, [0, 3]].tolist()) == {
+        at * SECOND: int(5 <= at < 25) for at in (0, 5, 10, 25, 35, 40, 47, 57, 70, 90)
+    }
 
 
 def test_a_begin_time_is_the_time_from_which_a_job_waits() -> None:
@@ -145,7 +210,7 @@ def test_other_jobs_than_rigid_ones_are_refused() -> None:
     with pytest.raises(InputError, match="need partitions of whole nodes: jobs share the nodes of all"):
         hf.simulate([urgent], machine=SHARED)
     with pytest.raises(InputError, match="need partitions of whole nodes: jobs share the nodes of all"):
-        hf.simulate([rigid(1, 0, 1, 10, 10), rigid(2, 0, 1, 10, 10, preceding=1)], machine=SHARED)
+        hf.simulate([rigid(1, 0, 1, 10, 10, running_since=5)], machine=SHARED)
 
 
 def test_a_job_that_does_not_fit_is_named() -> None:

@@ -8,7 +8,7 @@ from simulator.resources.machine_jobs import MachineJob
 from workloads.machines.machine import Limit, Machine, NodeKind, Partition, Quota
 from workloads.machines.request import ResourceRequest
 
-__all__ = ["random_jobs", "random_machine"]
+__all__ = ["random_jobs", "random_machine", "with_lives"]
 
 _FEATURES = ("a", "b", "c")
 _KINDS = ("gpu", "v100", "a100")
@@ -65,6 +65,20 @@ def random_jobs(random: Random, machine: Machine, count: int) -> list[MachineJob
         request = _request(random, machine, submit)
         jobs.append(MachineJob(number, submit, walltime, runtime, request, random.choice("uvw")))
     return jobs
+
+
+def with_lives(random: Random, jobs: list[MachineJob]) -> list[MachineJob]:
+    """The jobs, some of which are cancelled or depend on an earlier one."""
+    found: list[MachineJob] = []
+    for place, job in enumerate(jobs):
+        lived = job
+        if random.random() < 0.4:
+            lived = lived._replace(cancelled_at=job.submit + random.choice((0, 1, 5, 20, 60)))
+        if place and random.random() < 0.4:
+            think = random.choice((None, 0, 1, 10))
+            lived = lived._replace(preceding=random.choice(jobs[:place]).job_id, think_time=think)
+        found.append(lived)
+    return found
 
 
 def _request(random: Random, machine: Machine, submit: int) -> ResourceRequest:

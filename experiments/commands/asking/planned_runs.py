@@ -187,7 +187,7 @@ def _with_options(simulation: Simulation, own: RunOptions, mechanism: str) -> Si
         from simulator.machine_simulation import check_machine_replay
         from simulator.partitioned_simulation import needs_pools
 
-        if mechanism == BASELINE and not needs_pools(Jobs.of(simulation.jobs)):
+        if mechanism == BASELINE and not needs_pools(Jobs.of(simulation.jobs), workload.machine):
             check_machine_replay(options)
         workload = replace(workload, placement=own.machine.placement)
         configuration["machine"] = {**configuration["machine"], "placement": own.machine.placement}

@@ -167,3 +167,24 @@ def test_what_a_machine_does_not_have_is_refused(
 def test_a_placement_needs_a_machine(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["run", "log.txt", "--nodes", "4", "--placement", "spread", "-o", "out"]) == 2
     assert "--placement needs --machine" in capsys.readouterr().err
+
+
+def test_cancelled_and_dependent_jobs_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table, machine, out = (str(tmp_path / name) for name in ("jobs.csv", "machine.toml", "out"))
+    Path(machine).write_text('[[nodes]]\nnames = "n1"\ncores = 2\n')
+    Path(table).write_text(
+        "job_id,type,submit,nodes,runtime,walltime,cancelled_at,preceding,think_time\n"
+        "1,rigid,0,1,100,100,40,,\n2,rigid,0,1,90,90,,,\n3,rigid,5,1,50,50,25,,\n4,rigid,10,1,60,60,,1,7\n"
+    )
+    assert cli.main(["run", table, "--machine", machine, "-o", out]) == 0
+    assert "never start" not in capsys.readouterr().out
+    starts = {
+        row["job_id"]: (row["submit"], row["start"], row["status"]) for row in read_csv(f"{out}/jobs-baseline.csv")
+    }
+    assert starts == {
+        1: (0, 0, "cancelled"), 2: (0, 0, "completed"), 3: (5, None, "cancelled"), 4: (47, 47, "completed")
+    }  # fmt: skip
+    assert cli.main(["explain", out, "1"]) == 0
+    assert "00:00:40  Its user cancelled it." in capsys.readouterr().out
+    assert cli.main(["explain", out, "3"]) == 2
+    assert "job 3 never started: its user cancelled it while it waited" in capsys.readouterr().err

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 import holdfast as hf
+from experiments import cli
 from experiments.sweeps.grid import expand
 from experiments.sweeps.simulations import simulate_run
 from experiments.sweeps.toml_structure import make_sweep
+from experiments.tables import read_csv
 from workloads.ground.errors import InputError
 
 _MACHINE = '[[nodes]]\nnames = "n[1-2]"\ncores = 4\n[[partitions]]\nname = "1"\nnodes = "ALL"\n'
@@ -41,6 +43,42 @@ def test_a_run_of_a_sweep_is_the_simulation_on_the_machine(log: str) -> None:
         assert "caveats" not in outcome.measured
 
 
+def test_mechanisms_in_partitions_of_whole_nodes_are_those_of_a_run(log: str) -> None:
+    Path("machine.toml").write_text(
+        '[[nodes]]\nnames = "n[1-5]"\ncores = 1\n[[partitions]]\nname = "1"\nnodes = "n[1-3]"\nexclusive = true\n'
+        '[[partitions]]\nname = "2"\nnodes = "n[4-5]"\nexclusive = true\n'
+    )
+    Path(log).write_text(
+        "".join(
+            f"{job} {40 * job} 0 {300 + 7 * job} {1 + job % 2} -1 -1 {1 + job % 2} 900 -1 1 {job % 5} 8 -1 1 "
+            f"{1 + job % 3 // 2} -1 -1\n"
+            for job in range(1, 41)
+        )
+    )
+    workload = {"traces": [log], "machine": "machine.toml"}
+    mechanisms = ["baseline", "CUA-SPAA", "CUP-PAA"]
+    shares = {"shares": [0.3, 0.3, 0.4]}
+    runs = list(expand(make_sweep(workload=workload, mechanisms=mechanisms, assignment=shares)))
+    assert [run.mechanism for run in runs] == mechanisms
+    # Types are given in a sweep with mechanisms alone: its baseline is another run than one of rigid jobs.
+    rigid = next(iter(expand(make_sweep(workload=workload, mechanisms="baseline", assignment=shares))))
+    assert rigid.key not in {run.key for run in runs}
+    words = ["--mechanism", ",".join(mechanisms), "--seed", str(runs[0].assignment_seed)]
+    words += ["--shares", "0.3,0.3,0.4"]
+    assert cli.main(["run", log, "--machine", "machine.toml", "-o", "out", *words]) == 0
+    rows = {row["mechanism"]: row for row in read_csv("out/summary.csv")}
+    for run in runs:
+        outcome = simulate_run(run)
+        assert outcome.error == ""
+        measured, row = outcome.measured["summary"], rows[run.mechanism]
+        names = [name for name, value in row.items() if isinstance(value, (int, float)) and name in measured]
+        assert {"turnaround_h", "wait_h"} < set(names)
+        for name in names:
+            if "decision" not in name and "seconds" not in name:
+                assert measured[name] == pytest.approx(row[name], rel=1e-5, abs=1e-5), name
+    assert len({row["turnaround_h"] for row in rows.values()}) > 1
+
+
 def test_another_machine_or_placement_is_another_run(log: str) -> None:
     keys = []
     for placement, text in (("pack", _MACHINE), ("spread", _MACHINE), ("pack", _MACHINE.replace("1-2", "1-3"))):
@@ -55,7 +93,7 @@ def test_another_machine_or_placement_is_another_run(log: str) -> None:
 @pytest.mark.parametrize(
     ("workload", "mechanisms", "said"),
     [
-        ({"machine": "machine.toml"}, "CUA-SPAA", "mechanisms must be baseline alone for a trace with a machine"),
+        ({"machine": "machine.toml"}, "CUA-SPAA", "need partitions of whole nodes: jobs share the nodes of 1"),
         ({"machine": "machine.toml", "nodes": 4}, "baseline", "nodes must be left out with a machine"),
         ({"placement": "pack"}, "baseline", "placement needs a machine"),
         ({"machine": "machine.toml", "placement": "best"}, "baseline", "pack or spread or slurm"),

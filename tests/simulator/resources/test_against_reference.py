@@ -13,7 +13,7 @@ from policies.port import TOLERANCE
 from simulator.resources.machine_jobs import MachineJob
 from simulator.resources.machine_replay import MachineReplay, replay_on_machine
 from tests.reference.resources import Placed, PlainJob, _Site, replay_resources
-from tests.strategies.machines import random_jobs, random_machine
+from tests.strategies.machines import random_jobs, random_machine, with_lives
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 from workloads.machines.machine import Machine
@@ -21,7 +21,9 @@ from workloads.machines.machine import Machine
 _RULES = {"none": 0, "easy": 1, "conservative": None}
 
 
-def order_key(order: str, machine: Machine, jobs: list[PlainJob]) -> Callable[[int, float, dict[int, Placed]], Any]:
+def order_key(
+    order: str, machine: Machine, jobs: list[PlainJob], submitted: dict[int, float]
+) -> Callable[[int, float, dict[int, Placed]], Any]:
     """The keys of orders once more, from their definitions: times in ticks, sizes in node equivalents."""
     site = _Site(machine, "pack", 0)
     every = sum(len(kind.names) for kind in machine.kinds)
@@ -51,7 +53,7 @@ def order_key(order: str, machine: Machine, jobs: list[PlainJob]) -> Callable[[i
         return round(used.get(jobs[number].request.account, 0) / (sum(used.values()) or 1), 9)
 
     def key(number: int, now: float, placed: dict[int, Placed]) -> Any:
-        job = jobs[number]
+        job = jobs[number]._replace(submit=submitted[number])
         wait = now - max(job.submit, job.request.begin or 0)
         if order == "sjf":
             return job.walltime, job.submit
@@ -86,6 +88,7 @@ ORDERS = (
 def agree(
     machine: Machine, jobs: list[MachineJob], backfilling: str, depth: int | None, placement: str, order: str = "fcfs"
 ) -> None:
+    places = {job.job_id: place for place, job in enumerate(jobs)}
     plain = [
         PlainJob(
             round(job.submit * SECOND),
@@ -93,9 +96,14 @@ def agree(
             round(job.runtime * SECOND),
             job.request,
             job.user,
+            None if job.cancelled_at is None else round(job.cancelled_at * SECOND) - round(job.submit * SECOND),
+            places.get(job.preceding),
+            None if job.think_time is None else round(job.think_time * SECOND),
         )
         for job in jobs
     ]
+    submitted: dict[int, float] = {}
+    left: dict[int, float] = {}
     lost: dict[float, dict[str, int]] = {}
 
     def watch(now: float, heads: list[tuple[int, float]], stranded: dict[str, int]) -> None:
@@ -104,7 +112,8 @@ def agree(
     plain = [job._replace(request=begin_in_ticks(job.request)) for job in plain]
     expected = replay_resources(
         in_ticks(machine), plain, placement=placement, depth=_RULES[backfilling] if depth is None else depth,
-        tolerance=TOLERANCE, watch=watch, key=order_key(order, in_ticks(machine), plain),
+        tolerance=TOLERANCE, watch=watch, key=order_key(order, in_ticks(machine), plain, submitted),
+        submitted=submitted, left=left,
     )  # fmt: skip
     try:
         replay: MachineReplay | None = replay_on_machine(
@@ -120,6 +129,8 @@ def agree(
             plain_lost = {name: amount for name, amount in lost[instant].items() if amount and name != "memory"}
             assert found_lost == plain_lost, instant
         assert len(lost) == len(replay.instants)
+        assert {place: time for place, time in enumerate(replay.gone) if time is not None} == left
+        assert all(replay.submits[place] == time for place, time in submitted.items())
     found = [None] * len(jobs) if replay is None else replay.starts
     for job, place, other in zip(jobs, found, expected, strict=True):
         assert (place is None) == (other is None), job
@@ -179,6 +190,31 @@ def test_random_machines(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(300, 304))
 def test_random_machines_in_every_order(seed: int, order: str) -> None:
     _agree_at(seed, order)
+
+
+def _agree_with_lives(seed: int, order: str) -> None:
+    random = Random(seed)
+    machine = random_machine(random)
+    jobs = with_lives(random, random_jobs(random, machine, random.randint(5, 25)))
+    backfilling = random.choice(("easy", "easy", "conservative", "none"))
+    placement = random.choice(("pack", "spread", "slurm"))
+    try:
+        agree(machine, jobs, backfilling, None, placement, order)
+    except AssertionError as error:
+        raise AssertionError(f"seed {seed}, {backfilling}, {placement}, {order}: {error}") from None
+
+
+@pytest.mark.parametrize("order", ["fcfs", "sjf", "wfp3"])
+@pytest.mark.parametrize("seed", range(15))
+def test_cancelled_and_dependent_jobs_on_random_machines(seed: int, order: str) -> None:
+    _agree_with_lives(seed, order)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ["fcfs", "sjf", "wfp3", "unicep"])
+def test_two_hundred_random_machines_with_cancelled_and_dependent_jobs(order: str) -> None:
+    for seed in range(3000, 3200):
+        _agree_with_lives(seed, order)
 
 
 @pytest.mark.slow

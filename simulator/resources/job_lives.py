@@ -1,0 +1,55 @@
+"""Cancellations of jobs, and submits of jobs that depend on others, in a replay on named nodes.
+
+Loops over whole numbers, which run compiled or as plain Python. Lists of jobs by a time have the latest first.
+"""
+
+from __future__ import annotations
+
+from simulator.resources.loop_state import COMING, LEAVING
+from simulator.resources.wait_causes import end_wait
+
+__all__ = ["cancel_job", "submit_followers"]
+
+
+def submit_followers(  # type: ignore[no-untyped-def] # compiled
+    job, over, followers, next_follower, thinks, submits, begins, patiences, arrivals, cancels, coming, leaving, state,
+):  # fmt: skip
+    """Submit the jobs that depend on one that has ended: when they come, and when they are cancelled, is known now."""
+    other = followers[job]
+    while other >= 0:
+        if thinks[other] >= 0:
+            submits[other] = over + thinks[other]
+        elif submits[other] < over:
+            submits[other] = over
+        arrivals[other] = submits[other]
+        if begins[other] > arrivals[other]:
+            arrivals[other] = begins[other]
+        spot = state[COMING]
+        while spot > 0 and arrivals[coming[spot - 1]] < arrivals[other]:
+            coming[spot] = coming[spot - 1]
+            spot -= 1
+        coming[spot] = other
+        state[COMING] += 1
+        if patiences[other] >= 0:
+            cancels[other] = submits[other] + patiences[other]
+            spot = state[LEAVING]
+            while spot > 0 and cancels[leaving[spot - 1]] < cancels[other]:
+                leaving[spot] = leaving[spot - 1]
+                spot -= 1
+            leaving[spot] = other
+            state[LEAVING] += 1
+        other = next_follower[other]
+
+
+def cancel_job(job, now, linked, after, before, gone, causes):  # type: ignore[no-untyped-def] # compiled
+    """Note that a job has left before its start, and take it out of the queue if it waits there."""
+    gone[job] = now
+    if linked[job] == 1:
+        end_wait(job, now, causes)  # type: ignore[no-untyped-call]
+        after[before[job]] = after[job]
+        before[after[job]] = before[job]
+
+
+#: They are compiled once (:func:`workloads.ground.compilation.assembly`).
+submit_followers.stands_alone = True  # type: ignore[attr-defined]
+cancel_job.stands_alone = True  # type: ignore[attr-defined]
