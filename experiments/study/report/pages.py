@@ -30,18 +30,18 @@ _SHOWN = ("holds", "does not hold", "undecided")
 _LONGEST = 10
 #: Most statements of an experiment of which the undecided ones, too, stand in its table.
 _MOST = 12
-#: Fewest first words that a claim must share with the one above to be shortened, and fewest last words.
+#: Fewest first words that a claim must share with the one above to be shortened, and fewest last words beside them.
 _SHARED = 3
+#: Fewest last words that are left out by themselves.
+_SHARED_END = 5
 
 
 def page(paper: Publication, experiments: Sequence[Experiment], answers: Mapping[str, Answer]) -> str:
     """The page of a paper; experiments without an answer are marked as not measured yet."""
     sizes = "the sizes of the paper" if paper.printed else "their own sizes"
     how = (
-        "`holdfast experiment ID -o DIR` runs one of these, `holdfast reproduce` all; `--quick` takes small sizes. "
         f"Measured with {sizes} and seed 0 where nothing else is said. † does not remain after Holm's correction. "
-        f"{_values(answers)}[{paper.key}.json]({paper.key}.json) has each statement in full, with the rule that was "
-        "fixed before the data, p-values and remarks; tables of many statements leave out undecided ones. "
+        f"{_values(answers)}[{paper.key}.json]({paper.key}.json) has each statement in full. "
         "[All experiments](README.md)."
     )
     if any(data_files(item.parameters) for item in experiments):
@@ -132,7 +132,10 @@ def _shorten_claims(claims: Sequence[str]) -> list[str]:
         # A number stays with its unit.
         end -= bool(end) and words[len(words) - end - 1][-1].isdigit()
         rest = " ".join(words[begin : len(words) - end])
-        begin, end = (begin if begin >= _SHARED else 0), (end if min(begin, end) >= _SHARED else 0)
+        begin, end = (
+            (begin if begin >= _SHARED else 0),
+            (end if min(begin, end) >= _SHARED or end >= _SHARED_END else 0),
+        )
         if rest.count("(") != rest.count(")"):
             end = 0
         parts = ["…"] * bool(begin) + words[begin : len(words) - end] + ["…"] * bool(end)
@@ -162,7 +165,9 @@ def contents(experiments: Iterable[Experiment], answers: Mapping[str, Answer]) -
     parts = [
         "# Experiments",
         "What is reproduced from four papers, and what we asked beyond them. `holdfast experiment ID -o DIR` runs one, "
-        "[`holdfast reproduce`](../commands.md#holdfast-reproduce) all of them. The pages have the questions.",
+        "[`holdfast reproduce`](../commands.md#holdfast-reproduce) all of them; "
+        "`--quick` takes small sizes. The pages have the questions; tables of many statements leave out the undecided. "
+        "Files `.json` beside them have each statement in full, with rule, p-values and remarks.",
         "Each statement of a paper, or hypothesis of ours, has a verdict, by a rule that stood before the data. Some "
         "statements are judged by several experiments; a statement about data that are not public is not comparable. "
         "What cannot come out otherwise where the code is right holds by construction; it is no result, and counts as "

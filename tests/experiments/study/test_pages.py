@@ -134,6 +134,8 @@ def test_undecided_statements_are_counted_where_there_are_many(decided: int, lin
         ("the ranking by wait on A is kept", "the ranking by (slowdown on A is kept)", "… (slowdown on A is kept)"),
         ("a wait on A is kept", "a slowdown on A is kept", "a slowdown on A is kept"),
         ("the wait on A", "the wait on A", "… A"),
+        ("claim A has the same outcome here", "B has the same outcome here", "B …"),
+        ("claim A has the same outcome", "B has the same outcome", "B has the same outcome"),
         ("the 50 % intervals hold 50 % of the starts", "the 90 % intervals hold 90 % of the starts", None),
         ("of the forecast 50 % hold of the starts", "of the forecast 90 % hold of the starts", "… 90 % …"),
     ],
