@@ -18,11 +18,12 @@ from workloads.ground.fields import Columns, seconds_of_date
 from workloads.ground.files import decode_text, read_bytes
 from workloads.ground.lines import lines_with_ends
 from workloads.ground.numbers import decimal, integer
+from workloads.logs.cancellations import keep_cancelled_jobs
 from workloads.logs.filters import Choice, Where
 from workloads.logs.job_selection import select
 from workloads.logs.readers import read_trace
 from workloads.logs.sacct_formats import detect_form, looks_like_sacct
-from workloads.logs.sacct_values import is_part, parse_job_id, parse_text
+from workloads.logs.sacct_values import ARRAY, expand_tasks, is_part, parse_job_id, parse_text
 from workloads.logs.swf import looks_like_swf
 from workloads.logs.trace import Trace, TraceJob
 from workloads.machines.request import ResourceRequest
@@ -125,6 +126,7 @@ def read_requests(
     lenient: bool = False,
     where: Where | None = None,
     format: str | None = None,
+    cancelled: bool = False,
 ) -> LogRequests:
     """Read a log with the requests of its jobs.
 
@@ -142,6 +144,9 @@ def read_requests(
         Jobs that are read, as in :func:`~workloads.logs.readers.read_trace`.
     format
         Format of the log; None: recognised by the content.
+    cancelled
+        Whether jobs that were cancelled before they started are kept
+        (:func:`workloads.logs.cancellations.keep_cancelled_jobs`); tables of a known layout record none.
 
     Raises
     ------
@@ -157,15 +162,17 @@ def read_requests(
         return _select_jobs(_table_jobs(data, path, layout), where, path)
     if columns is not None:
         trace = read_trace(path, columns=_known_roles(columns), lenient=lenient, where=where, format=format)
-        return _join(trace, _by_roles(data, path, columns), path)
+        return _join(trace, _by_roles(data, path, columns), path, cancelled)
     text = decode_text(data, path)
     if looks_like_sacct(text[:100_000]):
-        return _join(read_trace(path, lenient=lenient, where=where, format=format), _of_sacct(text, path), path)
+        trace = read_trace(path, lenient=lenient, where=where, format=format)
+        return _join(trace, _of_sacct(text, path), path, cancelled)
     if format == "swf" or (format is None and looks_like_swf(text[:100_000])):
         trace = read_trace(path, lenient=lenient, unit="processors", where=where, format=format)
-        return _join(trace, _of_swf(text), path)
+        return _join(trace, _of_swf(text), path, cancelled)
     trace = read_trace(path, lenient=lenient, where=where, format=format)
-    return _join(trace, _of_sizes(trace), path)
+    trace = keep_cancelled_jobs(trace) if cancelled else trace
+    return _join(trace, _of_sizes(trace), path, cancelled)
 
 
 def is_job_table(path: str | Path) -> bool:
@@ -198,10 +205,17 @@ def _select_jobs(log: LogRequests, where: Where | None, path: str | Path) -> Log
     return replace(log, jobs=tuple(log.jobs[place] for place in places), excluded=Counter(chosen.excluded))
 
 
-def _join(trace: Trace, rows: Iterator[tuple[int, Mapping[str, str]]], path: str | Path) -> LogRequests:
+def _join(
+    trace: Trace, rows: Iterator[tuple[int, Mapping[str, str]]], path: str | Path, cancelled: bool
+) -> LogRequests:
     """The jobs that a reader keeps, with their requests by id."""
     remarks: Counter[str] = Counter()
-    wanted = {job.job_id for job in trace.jobs}
+    # A line of cancelled jobs of an array is the request of each.
+    lines: dict[int, int] = {}
+    if cancelled:
+        lines = {job.job_id: item.job.job_id for item in trace.withdrawn for job in item.jobs()}
+        trace = keep_cancelled_jobs(trace)
+    wanted = {*(job.job_id for job in trace.jobs), *lines.values()}
     requests: dict[int, ResourceRequest] = {}
     for job_id, raw in rows:
         if job_id in wanted:
@@ -210,7 +224,7 @@ def _join(trace: Trace, rows: Iterator[tuple[int, Mapping[str, str]]], path: str
         raise TraceError(path, None, "its jobs have no requests that can be read")
     jobs = []
     for job in trace.jobs:
-        request = requests.get(job.job_id, ResourceRequest(tasks=job.nodes))
+        request = requests.get(lines.get(job.job_id, job.job_id), ResourceRequest(tasks=job.nodes))
         jobs.append(RecordedJob(job.job_id, job.queued, job.walltime, job.runtime, job.start, job.user, request))
     return LogRequests(tuple(jobs), remarks, Path(path).name, Counter(trace.excluded), trace)
 
@@ -296,9 +310,12 @@ def _of_sacct(text: str, path: str | Path) -> Iterator[tuple[int, Mapping[str, s
         try:
             cells = form.cells(line)
             ids = cells[shown_id if shown_id is not None else 0].strip()
-            job_id = (
-                parse_job_id(ids) if is_part(ids) else parse_job_id(cells[raw_id if raw_id is not None else 0].strip())
-            )
+            array = ARRAY.fullmatch(ids)
+            if array is not None:
+                # Tasks that never started: the reader names their line by the first of them.
+                job_id = expand_tasks(array)[0][0]
+            else:
+                job_id = parse_job_id(ids if is_part(ids) else cells[raw_id if raw_id is not None else 0].strip())
         except (ValueError, IndexError):
             continue
         row = {name: parse_text(cells[place]) for name, place in places.items() if place is not None}

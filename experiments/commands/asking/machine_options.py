@@ -85,12 +85,14 @@ def check_reading(nodes: int | None, reading: LogReading) -> None:
             raise ParameterError(option, "left out with --machine: its file describes the nodes", value)
 
 
-def read_machine_log(path: str, reading: LogReading) -> LogRequests:
-    """The jobs of a log with their requests."""
+def read_machine_log(path: str, reading: LogReading, *, cancelled: bool = False) -> LogRequests:
+    """The jobs of a log with their requests; on demand also those that were cancelled before they started."""
     from workloads.requests.log_requests import read_requests
 
     where = list(reading.where) or None
-    return read_requests(path, columns=reading.columns, lenient=reading.lenient, where=where, format=reading.format)
+    return read_requests(
+        path, columns=reading.columns, lenient=reading.lenient, where=where, format=reading.format, cancelled=cancelled
+    )
 
 
 def fit_log(path: str, machine: str, reading: LogReading) -> tuple[Trace, MachineWorkload]:
@@ -133,7 +135,6 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
     InputError
         If any of it is not usable, or not modelled on such a machine.
     """
-    from experiments.commands.asking.lifecycle_options import Life
     from experiments.recordings.run_file import UNIT
     from experiments.traces.description import composition, describe_reading, need_jobs
     from simulator.machine_simulation import check_machine_replay
@@ -154,8 +155,8 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
     drawn = list(mechanisms) != [BASELINE]
     if asked.assignment.stochastic_share:
         raise ParameterError("--stochastic-share", "0 with --machine", asked.assignment.stochastic_share)
-    if asked.life != Life():
-        raise InputError("--cancelled, --dependencies, --starting-state and --until must be left out with --machine")
+    if asked.life.starting_state is not None or asked.life.until is not None:
+        raise InputError("--starting-state and --until must be left out with --machine")
     described = read_machine(str(machine.machine))
     if drawn:
         check_partitions(described)
@@ -182,19 +183,22 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
     jobs: Jobs
     named = asked.reading.format
     if named == "job-table" or (named is None and asked.reading.columns is None and is_job_table(asked.input)):
+        asked.life.refuse_table(asked.input)
         table: Any = read_workload(asked.input, format="job-table", where=list(asked.reading.where) or None)
         rows, workload = fit_jobs_to_machine(Jobs.of(table.jobs), described, placement=machine.placement)
         jobs = Jobs.of(rows)
         types = composition(jobs)
     else:
-        log = read_machine_log(asked.input, asked.reading)
+        log = read_machine_log(asked.input, asked.reading, cancelled=asked.life.cancelled == "keep")
         trace, workload = fit_log_to_machine(log, described, placement=machine.placement)
         need_jobs(trace, asked.input)
-        jobs = assign(trace, asked.assignment, seed=asked.seed) if drawn else as_rigid(trace)
+        given = assign(trace, asked.assignment, seed=asked.seed) if drawn else as_rigid(trace)
+        jobs, remarks = asked.life.of_jobs(trace, given)
+        configuration |= asked.life.manifest_entry
         if drawn:
             configuration["preparation"] = {"seed": asked.seed, **asdict(asked.assignment)}
             types, lopsided = composition(jobs, trace.unit), imbalance(trace, jobs, asked.assignment)
-        about, header = describe_reading(trace), trace.header
+        about, header = describe_reading(trace) + remarks, trace.header
         local = records_local_time(trace.format, trace.header)
         reading = asked.reading
         how = {"lenient": reading.lenient, "where": list(reading.where) or None, "columns": reading.columns}

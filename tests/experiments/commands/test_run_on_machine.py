@@ -149,7 +149,7 @@ def test_orders_that_depend_on_time_and_usage(place: Path) -> None:
         (["--events"], "--events must be left out with --machine: its replay keeps no event log"),
         (["--outages", "some.csv"], "--outages must be left out with --machine: its nodes are always available"),
         (["--stochastic-share", "0.1"], "--stochastic-share must be 0 with --machine, not 0.1"),
-        (["--cancelled", "keep"], "--cancelled, --dependencies, --starting-state and --until must be left out"),
+        (["--until", "9"], "--starting-state and --until must be left out with --machine"),
         (["--backfilling", "slurm"], "backfilling must be none, easy, easy depth=K or conservative on a machine"),
         (["--stream"], "--machine must be left out with --stream"),
     ],
@@ -188,3 +188,27 @@ def test_cancelled_and_dependent_jobs_of_a_table(tmp_path: Path, capsys: pytest.
     assert "00:00:40  Its user cancelled it." in capsys.readouterr().out
     assert cli.main(["explain", out, "3"]) == 2
     assert "job 3 never started: its user cancelled it while it waited" in capsys.readouterr().err
+
+
+def test_cancelled_and_dependent_jobs_of_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    log, machine, out = (str(tmp_path / name) for name in ("log.swf", "machine.toml", "out"))
+    Path(machine).write_text('[[nodes]]\nnames = "n1"\ncores = 4\n[[partitions]]\nname = "1"\nnodes = "ALL"\n')
+    # Job 2 wants 4 cores and is cancelled at 30; job 3 waits behind it; job 4 depends on job 1, with 7 s between.
+    lines = [
+        "1 0 0 100 3 -1 -1 3 100 -1 1 7 8 -1 1 1 -1 -1",
+        "2 10 20 0 4 -1 -1 4 50 -1 5 7 8 -1 1 1 -1 -1",
+        "3 12 90 200 1 -1 -1 1 200 -1 1 7 8 -1 1 1 -1 -1",
+        "4 15 0 10 2 -1 -1 2 10 -1 1 7 8 -1 1 1 1 7",
+    ]
+    Path(log).write_text("\n".join(lines) + "\n")
+    found = {}
+    for words in ([], ["--cancelled", "keep"], ["--cancelled", "keep", "--dependencies"]):
+        assert cli.main(["run", log, "--machine", machine, "-o", f"{out}{len(words)}", *words]) == 0
+        found[len(words)] = {row["job_id"]: row["start"] for row in read_csv(f"{out}{len(words)}/jobs-baseline.csv")}
+    assert found[0] == {1: 0, 3: 12, 4: 100}
+    # Job 3 would delay job 2, which has all cores from 100 on; job 4 has no room before the end of job 1.
+    assert found[2] == {1: 0, 2: None, 3: 30, 4: 100}
+    assert found[3] == {1: 0, 2: None, 3: 30, 4: 107}
+    printed = capsys.readouterr().out
+    assert "withdrawn by their users before they started, and kept: 1" in printed
+    assert "dependencies: 1 followed" in printed

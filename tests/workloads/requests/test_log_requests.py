@@ -273,3 +273,18 @@ def test_wagap_has_the_memory_and_nodes_of_its_machine() -> None:
     beyond = sum((job.request.memory or 0) > largest for job in log.jobs)
     assert len(log.jobs) == 17_898
     assert beyond < 5
+
+
+def test_cancelled_tasks_of_an_array_ask_for_what_their_line_says(tmp_path: Path) -> None:
+    path = tmp_path / "log.txt"
+    path.write_text(
+        "JobID|Submit|Start|End|State|Timelimit|User|Account|Partition|QOS|NNodes|ReqTRES\n"
+        "1|2026-01-01T00:00:00|2026-01-01T00:00:00|2026-01-01T00:10:00|COMPLETED|00:20:00|u|a|cpu|q|1|cpu=3,node=1\n"
+        "2_[1-3]|2026-01-01T00:00:00|Unknown|2026-01-01T00:05:00|CANCELLED|00:30:00|u|a|gpu|q|1|cpu=2,mem=3G,node=1\n"
+    )
+    assert len(read_requests(path).jobs) == 1
+    first, *tasks = read_requests(path, cancelled=True).jobs
+    assert first.request.partitions == ("cpu",)
+    assert [task.request.partitions for task in tasks] == [("gpu",)] * 3
+    assert {(task.request.tasks or 1) * task.request.cores for task in tasks} == {2}
+    assert {task.request.memory for task in tasks} == {3072}
