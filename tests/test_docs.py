@@ -182,7 +182,7 @@ def test_every_option_of_the_model_is_explained() -> None:
 
 
 #: Most words of the pages that are written by hand: all of docs but those that commands write.
-MOST_WORDS = 38_300
+MOST_WORDS = 38_450
 GENERATED = ("experiments/*", "reference/metrics.md")
 #: Most words of the pages about experiments.
 MOST_WORDS_OF_EXPERIMENTS = 14_500
