@@ -71,7 +71,7 @@ class Past:
         return len(self.submits)
 
     @cached_property
-    def _submitted(self) -> Submissions:
+    def _submissions(self) -> Submissions:
         """Jobs of histories, in the order in which they entered the queue."""
         return Submissions(self._jobs.select(self._order), self._file_places[self._order] + 1)
 
@@ -150,5 +150,5 @@ class Past:
         """
         count = int(np.searchsorted(self.queued[self._order], at, side="right"))
         left = self.withdrawn[self._order[:count]] > at
-        known = self._submitted.select(slice(count) if left.all() else np.flatnonzero(left))
+        known = self._submissions.select(slice(count) if left.all() else np.flatnonzero(left))
         return History(self._runs.until(at), known, self._fit, self._least)

@@ -196,10 +196,10 @@ class Controller:
         if not job.waiting:
             return
 
-        def confirmed(run: Run, node: int) -> bool:
+        def is_confirmed(run: Run, node: int) -> bool:
             return run.job_id in seen and node in seen[run.job_id].nodes
 
-        if shadow.make_way(shown.nodes, confirmed):
+        if shadow.make_way(shown.nodes, is_confirmed):
             shadow.enter(job, shown.nodes, at, shown.start)
         else:
             self.reports.append(f"Slurm started job {number} on nodes of another job; it is requeued")
