@@ -145,9 +145,9 @@ def _ask(
     clock = LogClock.of_trace(trace)
     operations = alternatives(rule, changes, trace)
     jobs = as_rigid(trace) if machine is None else machines[machine].jobs
-    for path in changes.machine:
-        requests = machines[str(machine)].workload.requests
-        machines[path] = fit_other_machine(trace, jobs, requests, path)
+    for path in [operation.machine for operation in operations if operation.machine is not None]:
+        if path not in machines:
+            machines[path] = fit_other_machine(trace, jobs, machines[str(machine)].workload.requests, path)
     last = float(jobs.column("submit").max())
     for operation in operations:
         check_outages(operation.outages, operation.nodes, jobs)
