@@ -23,7 +23,9 @@ from workloads.outages.outage import Outage, OutageKind
 
 __all__ = ["Alternatives", "alternatives"]
 
-_GROUP = "alternatives to today's rule; each may be repeated"
+#: Options that take several values separated by commas; the values of the others contain commas.
+_LISTS = ("order", "backfilling", "nodes", "mechanism")
+_GROUP = "alternatives to today's rule; each may be repeated, names and numbers of nodes also separated by commas"
 _SIZE = "a number of nodes such as 5000, or a change such as +200, -200, +10% or -10%"
 _RELATIVE = re.compile(r"([+-])([0-9]+(?:\.[0-9]+)?)(%?)")
 _WINDOW = "START,LENGTH or START,LENGTH,NODES, such as 2026-01-12T08:00,12h or 20d,12h,512"
@@ -147,6 +149,7 @@ def alternatives(today: Operation, changes: Alternatives, trace: Trace) -> list[
     InputError
         If a value is not legal, changes nothing, is given twice, or there is none.
     """
+    changes = _split_lists(changes)
     found = list(_each(today, changes, trace))
     if not found:
         options = ", ".join(f"--{item.name}" for item in fields(Alternatives) if item.default == ())
@@ -159,6 +162,12 @@ def alternatives(today: Operation, changes: Alternatives, trace: Trace) -> list[
     if changes.together:
         found.append(_together(today, changes, found))
     return found
+
+
+def _split_lists(changes: Alternatives) -> Alternatives:
+    """The changes, with a value for each word between commas."""
+    lists = {name: tuple(word for text in getattr(changes, name) for word in text.split(",")) for name in _LISTS}
+    return replace(changes, **lists)
 
 
 def _each(today: Operation, changes: Alternatives, trace: Trace) -> Iterator[Operation]:
