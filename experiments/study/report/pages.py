@@ -64,7 +64,7 @@ def _section(item: Experiment, answer: Answer | None, above: Mapping[tuple[str, 
     """The section of an experiment; ``above`` has the experiments with the same statements, by claim and value."""
     paper = PUBLICATIONS[paper_key(item.id)]
     yield f"## {item.id}"
-    yield f"{escape_markdown(item.title)}. *{escape_markdown(item.question)}*"
+    yield f"*{escape_markdown(item.question)}*"
     if answer is None:
         yield "*Not measured yet.*"
         return
