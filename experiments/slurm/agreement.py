@@ -9,6 +9,7 @@ from typing import Any
 
 from experiments.slurm.decision_points import decisions
 from experiments.slurm.recorded_replay import Replay
+from experiments.slurm.start_simulation import needs_own_loop, simulate_starts
 from experiments.tables import render
 from policies.backfilling import BACKFILLING
 from policies.order import ORDERS
@@ -105,7 +106,10 @@ def agreement(
     queue_order = None if order == "fcfs" else ORDERS[order]
     rows, differences, all_starts = [], [], {}
     for rule in rules:
-        starts = _starts(replay, rule, order)
+        if needs_own_loop(replay):
+            starts = simulate_starts(replay, BACKFILLING[rule], queue_order)
+        else:
+            starts = _starts(replay, rule, order)
         errors = [abs(starts[job] - recorded[job]) for job in recorded]
         found = list(decisions(replay, BACKFILLING[rule], lag, completing, queue_order))
         late = sum(decision.late for decision in found)

@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from experiments.commands.asking.arguments import check_outputs
 from workloads.ground.parameters import Nodes, Parameter, Seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from experiments.slurm.queue_limits import QueueLimits
+    from experiments.slurm.submit_lines import JobRequest
 
 __all__ = ["Arguments", "main"]
 
@@ -101,7 +105,7 @@ def main(arguments: Arguments) -> None:
     table = None if arguments.output is None else f"{arguments.output}.csv"
     check_outputs(table, arguments.output)
     replays = [
-        read_replay(path, size, _limits(place))
+        read_replay(path, size, *_limits(place))
         for place in arguments.replay
         for path in expand_snapshots([place], "sacct.txt")
     ]
@@ -129,16 +133,20 @@ def main(arguments: Arguments) -> None:
         print(f"written to {table}, {arguments.output}-decisions.csv, {png}, {pdf}")
 
 
-def _limits(path: str) -> QueueLimits:
-    """Limits that a snapshot has."""
-    from experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, read_qos_limits, read_throttles
+def _limits(path: str) -> tuple[QueueLimits, Mapping[int, JobRequest]]:
+    """Limits of a snapshot or a replay, and what the jobs asked for."""
+    from experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, read_qos_limits
+    from experiments.slurm.recorded_replay import LIMITS
     from experiments.slurm.site_snapshot import is_snapshot, read_snapshot
+    from experiments.slurm.submit_lines import read_requests, read_throttles
 
     if not is_snapshot(path):
-        return NO_LIMITS
+        stored = Path(path) / LIMITS
+        return QueueLimits(qos=read_qos_limits(stored)) if stored.is_file() else NO_LIMITS, {}
     snapshot = read_snapshot(path)
     submits, qos = snapshot.find("submits.txt"), snapshot.find("qos.txt")
-    return QueueLimits({} if submits is None else read_throttles(submits), {} if qos is None else read_qos_limits(qos))
+    throttles, requests = ({}, {}) if submits is None else (read_throttles(submits), read_requests(submits))
+    return QueueLimits(throttles, {} if qos is None else read_qos_limits(qos)), requests
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ import pytest
 
 from experiments import cli
 from experiments.slurm.decision_points import decisions
-from experiments.slurm.queue_limits import QosLimit, QueueLimits, read_qos_limits, read_throttles
+from experiments.slurm.queue_limits import QosLimit, QueueLimits, read_qos_limits
 from experiments.slurm.recorded_replay import Replay, ReplayedJob, read_replay
+from experiments.slurm.submit_lines import read_throttles
 from policies.backfilling import BACKFILLING
 from workloads.ground.errors import TraceError
 
@@ -94,7 +95,7 @@ def test_what_sacct_and_sacctmgr_say_about_limits(tmp_path: Path) -> None:
     )
     assert read_throttles(path) == {5: 2, 6: 4}
     path.write_text("Name|Priority|GrpJobs|GrpTRES|MaxJobsPU|MaxTRESPU\nnormal|0||||\nsmall|0||cpu=9,node=3|2|cpu=4\n")
-    assert read_qos_limits(path) == {"small": QosLimit(nodes=3, user_jobs=2)}
+    assert read_qos_limits(path) == {"small": QosLimit(nodes=3, cpus=9, user_jobs=2, user_cpus=4)}
     with pytest.raises(TraceError, match="has no column JobID"):
         read_throttles(path)
     path.write_text("Name|GrpJobs\nsmall|many\n")
