@@ -7,6 +7,7 @@ from itertools import combinations
 from statistics import mean, median
 from typing import Any
 
+from experiments.slurm.decision_pace import measure_pace
 from experiments.slurm.decision_points import decisions
 from experiments.slurm.recorded_replay import Replay
 from experiments.slurm.start_simulation import needs_own_loop, simulate_starts
@@ -70,6 +71,7 @@ def agreement(
     lag: float,
     completing: float = 0.0,
     order: str = "fcfs",
+    interval: float = 0.0,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, dict[int, float]]]:
     """Compare a replay with the rules.
 
@@ -87,6 +89,8 @@ def agreement(
         Longest time from the end of a job until its nodes are free [s]; decisions that differ by no more are late.
     order
         Name of the order of the queue.
+    interval
+        Time between two passes of the backfill thread, where starts are simulated [s].
 
     Returns
     -------
@@ -106,8 +110,8 @@ def agreement(
     queue_order = None if order == "fcfs" else ORDERS[order]
     rows, differences, all_starts = [], [], {}
     for rule in rules:
-        if needs_own_loop(replay):
-            starts = simulate_starts(replay, BACKFILLING[rule], queue_order)
+        if needs_own_loop(replay, BACKFILLING[rule], interval):
+            starts = simulate_starts(replay, BACKFILLING[rule], queue_order, interval, measure_pace(replay, interval))
         else:
             starts = _starts(replay, rule, order)
         errors = [abs(starts[job] - recorded[job]) for job in recorded]

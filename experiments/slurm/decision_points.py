@@ -178,7 +178,7 @@ def find_starts(
         allowed = [job for job in queue if job.job_id not in over]
         known = dict(places)
         if isinstance(rule, SlurmBackfill):
-            found = _placed_starts(rule, now, allowed, running, replay.nodes, known)
+            found = _placed_starts(rule, now, allowed, running, replay, known)
         else:
             found = _rule_starts(rule, now, allowed, running, replay.nodes)
         more = limits.excess([job for job in allowed if job.job_id in found], running)
@@ -248,23 +248,25 @@ def _placed_starts(
     now: float,
     queue: Sequence[ReplayedJob],
     running: Sequence[ReplayedJob],
-    nodes: int,
+    replay: Replay,
     places: dict[int, int],
 ) -> frozenset[int]:
     """The jobs that a rule with named nodes would start; ``places`` gives the nodes of jobs where known.
 
-    Jobs with unknown nodes are placed where the rule placed them, or by best fit.
+    Slurm rounds times of its own clock. Jobs with unknown nodes are placed where the rule placed them, or by best fit.
     """
-    free = (1 << nodes) - 1
+    # An hour is a multiple of what it rounds to.
+    shift = 0.0 if replay.origin is None else replay.origin % 3600.0
+    free = (1 << replay.nodes) - 1
     for job in running:
         free &= ~places.get(job.job_id, 0)
     for job in running:
         if job.job_id not in places:
             places[job.job_id] = best_fit(free, job.nodes)
             free &= ~places[job.job_id]
-    ends = [(to_ticks(_expected_end(job, now)), places[job.job_id]) for job in running]
+    ends = [(to_ticks(shift + _expected_end(job, now)), places[job.job_id]) for job in running]
     wishes = [Wish(job.job_id, job.nodes, to_ticks(job.walltime)) for job in queue]
-    found = named_starts(rule, to_ticks(now), nodes, wishes, ends)
+    found = named_starts(rule, to_ticks(shift + now), replay.nodes, wishes, ends)
     for start in found:
         places.setdefault(start.job_id, start.nodes)
     return frozenset(start.job_id for start in found)

@@ -374,7 +374,7 @@ def _start(lab: Lab) -> None:
         f"--key-file={munge}/key",
         f"--socket={munge}/socket",
         f"--seed-file={munge}/seed",
-        "--num-threads=4",
+        "--num-threads=10",
     ]
     daemon([*words, f"--pid-file={place}/pid/munged.pid", f"--log-file={log}/munged.log"])
     until((munge / "socket").exists, "munged")

@@ -182,6 +182,7 @@ def replay_on(
         for name in ("submit", "eligible", "start", "end"):
             if name in row:
                 row[name] = round(row[name] - begin, 3)
+        row["origin"] = round(begin, 3)
     return sorted(rows, key=lambda row: row["id"])
 
 

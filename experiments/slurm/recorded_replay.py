@@ -117,6 +117,8 @@ class Replay:
         Jobs that were cancelled in the queue, then their start and end.
     limits
         Limits that kept eligible jobs from starting.
+    origin
+        Slurm's clock at time 0 [s since 1970], with which its plans round; None: unknown.
     """
 
     name: str
@@ -124,6 +126,7 @@ class Replay:
     nodes: int
     cancelled: tuple[ReplayedJob, ...] = ()
     limits: QueueLimits = NO_LIMITS
+    origin: float | None = None
 
     def table(self) -> list[Job]:
         """Job table for the simulator, with the recorded runtimes; cancelled jobs leave the queue when they did."""
@@ -184,10 +187,13 @@ def read_replay(
     """
     place = Path(path)
     table = place / ACTUAL if place.is_dir() else place
+    origin: float | None = None
     jobs: list[ReplayedJob] = []
     cancelled: list[ReplayedJob] = []
     if table.name == ACTUAL:
-        jobs, size = [_job(table, line, row) for line, row in enumerate(read_csv(table), 2)], None
+        rows, size = read_csv(table), None
+        jobs = [_job(table, line, row) for line, row in enumerate(rows, 2)]
+        origin = _amount(table, 2, rows[0], "origin") or None if rows else None
     else:
         trace = keep_cancelled_jobs(read_trace(place))
         numbers = NodeNumbers(_node_names(trace.jobs), nodes or trace.nodes or _LARGEST)
@@ -209,7 +215,8 @@ def read_replay(
     if largest > machine:
         raise InputError(f"{table}: a job has {largest:,} nodes, and the machine {machine:,}; give it with --nodes")
     name = place.name if place.name != ACTUAL else place.parent.name
-    return Replay(name, tuple(jobs), machine, tuple(job for job in cancelled if job.nodes <= machine), limits)
+    left = tuple(job for job in cancelled if job.nodes <= machine)
+    return Replay(name, tuple(jobs), machine, left, limits, origin)
 
 
 def _as_replayed_job(number: int, job: TraceJob, start: float, end: float, bits: int) -> ReplayedJob:
@@ -249,7 +256,7 @@ def _with_requests(
 def write_actual(directory: Path, rows: list[dict[str, Any]]) -> None:
     """Write the table of a replay."""
     held = ("eligible",) if any(row.get("eligible") is not None for row in rows) else ()
-    owners = tuple(name for name in (*_AMOUNTS, *_OWNERS) if any(row.get(name) for row in rows))
+    owners = tuple(name for name in (*_AMOUNTS, "origin", *_OWNERS) if any(row.get(name) for row in rows))
     columns = (*_NUMBERS, *held, "state", "by", "slurm_id", "node_list", *owners)
     write_csv(directory / ACTUAL, [{**dict.fromkeys(held), **row} for row in rows], columns)
 
@@ -274,14 +281,21 @@ def _job(path: Path, line: int, row: dict[str, Any]) -> ReplayedJob:
         raise TraceError(path, line, "submit, start and end must follow one another, and the walltime must be positive")
     place = _place(str(row.get("node_list") or ""), int(nodes))
     by, user, account, qos = (str(row.get(name) or "") for name in ("by", "user", "account", "qos"))
-    amounts = {}
-    for name in _AMOUNTS:
-        value = row.get(name) or 0
-        if not isinstance(value, int | float) or not 0 <= value <= LARGEST_TIME:
-            raise TraceError(path, line, f"{name} must be a number from 0 to {LARGEST_TIME:g}")
-        amounts[name] = value if name == "completing" else int(value)
-    held_by = (by, place, held, user, account, qos)
-    return ReplayedJob(int(number), submit, start, end, int(nodes), walltime, *held_by, **amounts)  # type: ignore[arg-type]
+    cpus, memory, completing = (_amount(path, line, row, name) for name in _AMOUNTS)
+    return ReplayedJob(
+        *(int(number), submit, start, end, int(nodes), walltime, by, place, held, user, account, qos),
+        cpus=int(cpus),
+        memory=int(memory),
+        completing=completing,
+    )
+
+
+def _amount(path: Path, line: int, row: dict[str, Any], name: str) -> float:
+    """A number of a column that may be missing or empty; then 0."""
+    value = row.get(name) or 0
+    if not isinstance(value, int | float) or not 0 <= value <= LARGEST_TIME:
+        raise TraceError(path, line, f"{name} must be a number from 0 to {LARGEST_TIME:g}")
+    return float(value)
 
 
 def _place(text: str, nodes: int) -> int:

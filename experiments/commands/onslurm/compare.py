@@ -96,7 +96,8 @@ def main(arguments: Arguments) -> None:
 
     site = None if arguments.config is None else _site(arguments.config)
     rules = list(dict.fromkeys(arguments.backfilling or (RULES if site is None else [site.rule])))
-    lag = arguments.lag if arguments.lag is not None else 5.0 if site is None else site.lag
+    interval = 0.0 if site is None else site.interval
+    lag = arguments.lag if arguments.lag is not None else 5.0 + interval
     size = arguments.nodes if arguments.nodes is not None or site is None else site.nodes
     order = arguments.order or ("fcfs" if site is None else site.order)
     _ = ORDERS[order]
@@ -115,7 +116,13 @@ def main(arguments: Arguments) -> None:
     rows, differences, starts = [], [], []
     for number, replay in enumerate(replays):
         some, wrong, simulated = agreement(
-            replay, rules, tolerance=arguments.tolerance, lag=lag, completing=arguments.completing, order=order
+            replay,
+            rules,
+            tolerance=arguments.tolerance,
+            lag=lag,
+            completing=arguments.completing,
+            order=order,
+            interval=interval if interval > 1 else 0.0,
         )
         rows += some
         differences += wrong
@@ -151,11 +158,11 @@ def _limits(path: str) -> tuple[QueueLimits, Mapping[int, JobRequest]]:
 
 @dataclass(frozen=True)
 class _Site:
-    """Rule, order, lag [s] and size of a configuration; a size of None is not known."""
+    """Rule, order, interval of backfilling [s] and size of a configuration; a size of None is not known."""
 
     rule: str
     order: str
-    lag: float
+    interval: float
     nodes: int | None
 
 
@@ -174,4 +181,4 @@ def _site(path: str) -> _Site:
     # By default Slurm plans every 30 s; without backfilling each event is followed by a decision.
     interval = 0.0 if options["backfilling"] == "none" else float(words[-1]) if words else 30.0
     size = int(options["nodes"]) if "nodes" in options else None
-    return _Site(options["backfilling"], options["order"], 5.0 + interval, size)
+    return _Site(options["backfilling"], options["order"], interval, size)

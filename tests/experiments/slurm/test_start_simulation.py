@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from experiments import cli
+from experiments.slurm.decision_pace import Pace, measure_pace
 from experiments.slurm.queue_limits import QosLimit, QueueLimits
 from experiments.slurm.recorded_replay import Replay, ReplayedJob
 from experiments.slurm.start_simulation import needs_own_loop, simulate_starts
@@ -24,7 +25,7 @@ def job(number: int, submit: float, runtime: float, nodes: int, walltime: float,
 
 
 def starts(replay: Replay, rule: str = "easy", order: str | None = None) -> dict[int, float]:
-    assert needs_own_loop(replay)
+    assert needs_own_loop(replay, BACKFILLING[rule])
     return simulate_starts(replay, BACKFILLING[rule], None if order is None else ORDERS[order])
 
 
@@ -112,3 +113,66 @@ def test_starts_of_a_live_replay_under_limits(
     for place, equal in ((SNAPSHOT / "sacct.txt", "25"), (SNAPSHOT, "57")):
         assert cli.main(["slurm", "compare", str(place), "--nodes", "12", "--config", "slurm.conf"]) == 0
         assert capsys.readouterr().out.splitlines()[-2].split()[3] == equal
+
+
+def test_the_pace_of_a_slurm_is_measured() -> None:
+    """Starts come 2 s after an end and 1 s after a submission; job 4 waits 100 s for something else."""
+    jobs = (
+        ReplayedJob(1, 0, 1, 100, 2, 120, by="backfill"),
+        ReplayedJob(2, 5, 102, 200, 2, 120, by="main"),
+        ReplayedJob(3, 10, 202, 300, 2, 120, by="backfill"),
+        ReplayedJob(4, 250, 400, 500, 1, 120, by="backfill"),
+        ReplayedJob(5, 410, 411, 500, 1, 120, by="backfill"),
+    )
+    replay = Replay("paced", jobs, 2)
+    assert measure_pace(replay) == Pace(release=2, submit=1)
+    # Starts of the backfill thread wait for its next pass.
+    assert measure_pace(replay, interval=30) == Pace(release=2, submit=0)
+    assert measure_pace(Replay("one", jobs[3:4], 2)) == Pace()
+
+
+def test_no_pass_is_made_while_nodes_complete() -> None:
+    """Job 3 is submitted while the nodes of job 1 complete: the pass after it starts job 2, which came earlier."""
+    jobs = (
+        ReplayedJob(1, 0, 0, 100, 2, 300),
+        ReplayedJob(2, 10, 102, 200, 4, 300),
+        ReplayedJob(3, 101, 202, 300, 2, 300),
+    )
+    replay = Replay("complete", jobs, 4)
+    assert simulate_starts(replay, BACKFILLING["easy"]) == {1: 0, 2: 100, 3: 198}
+    assert simulate_starts(replay, BACKFILLING["easy"], pace=Pace(2, 0.5)) == {1: 0.5, 2: 102.5, 3: 202.5}
+    # Nodes that complete for long do not keep the others from being used.
+    stuck = (ReplayedJob(1, 0, 0, 100, 2, 300, completing=500), *jobs[1:])
+    assert simulate_starts(Replay("stuck", stuck, 4), BACKFILLING["none"], pace=Pace(2, 0)) == {1: 0, 2: 600, 3: 700}
+    passed = (stuck[0], ReplayedJob(2, 10, 102, 200, 2, 300))
+    assert simulate_starts(Replay("passed", passed, 4), BACKFILLING["none"], pace=Pace(2, 0)) == {1: 0, 2: 10}
+
+
+def test_backfilling_waits_for_its_next_pass() -> None:
+    """Two nodes. Job 2 wants both; job 3 may pass it, and does so at the next multiple of the interval."""
+    jobs = (
+        ReplayedJob(1, 1, 1, 400, 1, 500),
+        ReplayedJob(2, 5, 400, 500, 2, 500),
+        ReplayedJob(3, 35, 60, 160, 1, 200),
+    )
+    replay = Replay("interval", jobs, 2)
+    for interval, start in ((0.0, 35), (30.0, 60), (50.0, 50), (30.1, 60.2)):
+        found = simulate_starts(replay, BACKFILLING["slurm"], interval=interval)
+        assert found == {1: 1, 2: 400, 3: start}, interval
+
+
+def test_slurm_rounds_times_of_its_own_clock() -> None:
+    """Plans take ends within 30 s of a multiple of 30 s as one, so that the second of the day decides about nodes."""
+    jobs = tuple(ReplayedJob(number, 0, 0, 90 + number, 1, 110 + number) for number in (1, 2))
+    replay = Replay("clock", jobs, 2)
+    assert not needs_own_loop(replay, BACKFILLING["slurm"])
+    origin = Replay("clock", jobs, 2, origin=1_800_000_012.0)
+    assert needs_own_loop(origin, BACKFILLING["slurm"])
+    assert not needs_own_loop(origin, BACKFILLING["easy"])
+    assert needs_own_loop(replay, BACKFILLING["easy"], interval=30.0)
+
+
+def test_a_job_holds_its_nodes_until_slurm_kills_it() -> None:
+    """Job 1 was killed 20 s after its walltime; limits are checked every half minute."""
+    jobs = (ReplayedJob(1, 0, 0, 80, 1, 60), ReplayedJob(2, 5, 80, 100, 1, 60))
+    assert simulate_starts(Replay("killed", jobs, 1), BACKFILLING["slurm"]) == {1: 0, 2: 80}
