@@ -390,7 +390,8 @@ def _start(lab: Lab) -> None:
     until(partial(lab.answers, ["scontrol", "ping"]), "slurmctld")
     for number in range(1, lab.nodes + 1):
         (place / "spool" / f"n{number}").mkdir()
-        daemon(["slurmd", "-N", f"n{number}"])
+        # On a busy machine one of many may fail to start, and does so at the next attempt.
+        daemon(["slurmd", "-N", f"n{number}"], attempts=5)
     until(lambda: _idle(lab) == lab.nodes, "the nodes")
 
 

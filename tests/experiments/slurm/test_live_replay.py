@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from experiments import cli
 from experiments.slurm import lab as labs
 from experiments.slurm import live_replay
+from experiments.slurm.daemons import launch
 from experiments.slurm.lab import start_lab
 from experiments.slurm.live_replay import LabSlurm, log_times, parse_jobs, replay_on
 from experiments.slurm.recorded_replay import read_replay, write_actual
@@ -189,6 +191,14 @@ def test_a_lab_is_refused_in_one_sentence(
     assert sentence in told
     assert told.count("\n") == 1
     assert [path.name for path in Path().iterdir()] == ["file"]
+
+
+def test_a_daemon_that_fails_to_start_is_started_again(tmp_path: Path) -> None:
+    words, log = ["sh", "-c", "test -e tried || { touch tried; echo busy; exit 3; }"], tmp_path / "log"
+    launch(words, os.environ, tmp_path, log, attempts=2)
+    (tmp_path / "tried").unlink()
+    with pytest.raises(InputError, match="sh failed: busy; see"):
+        launch(words, os.environ, tmp_path, log)
 
 
 def test_ports_that_are_taken_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,9 +82,10 @@ def test_a_live_replay_under_limits(
     words = ["--nodes", "12", "--config", "slurm.conf"]
     for place, told in ((SNAPSHOT / "sacct.txt", ["82", "1"]), (SNAPSHOT, ["84", "0"])):
         assert cli.main(["slurm", "compare", str(place), *words]) == 0
-        lines = capsys.readouterr().out.splitlines()
-        assert lines[-2].split()[-3:-1] == told
-        assert "of 57 jobs and 84 decisions" in lines[-1]
+        printed = capsys.readouterr().out
+        (row,) = [line for line in printed.splitlines() if line.startswith("slurm window")]
+        assert row.split()[-3:-1] == told
+        assert "of 57 jobs and 84 decisions" in printed
 
 
 def test_what_sacct_and_sacctmgr_say_about_limits(tmp_path: Path) -> None:
