@@ -323,7 +323,7 @@ def _write(lab: Lab, settings: Sequence[str]) -> None:
         accounting = (
             "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=localhost\n"
             f"AccountingStoragePort={lab.port + 1}\nAccountingStoragePass={lab.directory}/munge/socket\n"
-            "AccountingStorageEnforce=associations,qos"
+            "AccountingStorageEnforce=associations,limits,qos"
         )
     values = {
         "HOST": socket.gethostname().partition(".")[0],

@@ -12,7 +12,7 @@ from experiments.slurm.accounting import query_accounting
 from experiments.slurm.client import call
 from experiments.slurm.job_chain import MINUTE
 from experiments.slurm.lab import Lab
-from experiments.slurm.queue_limits import QOS_FIELDS
+from experiments.slurm.queue_limits import QOS_FIELDS, enforces_limits
 from experiments.slurm.submit_lines import parse_amounts
 from experiments.slurm.submitted_jobs import Submit
 from workloads.ground.errors import InputError
@@ -187,8 +187,10 @@ def replay_on(
 
 
 def ask_limits(slurm: SomeSlurm) -> str:
-    """Limits of QOS as ``sacctmgr -P`` prints them; empty if Slurm has no database."""
+    """Limits of QOS as ``sacctmgr -P`` prints them; empty if Slurm has no database or does not enforce them."""
     try:
+        if not enforces_limits(slurm.call(["scontrol", "show", "config"])):
+            return ""
         return slurm.call(["sacctmgr", "-P", "show", "qos", f"format={QOS_FIELDS}"])
     except InputError:
         return ""

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 from experiments.slurm.submit_lines import parse_amounts, read_rows
 from workloads.ground.errors import TraceError
 
-__all__ = ["NO_LIMITS", "QOS_FIELDS", "QosLimit", "QueueLimits", "read_qos_limits"]
+__all__ = ["NO_LIMITS", "QOS_FIELDS", "QosLimit", "QueueLimits", "enforces_limits", "read_qos_limits"]
 
 #: Fields of QOS to ask sacctmgr for.
 QOS_FIELDS = "Name,Priority,GrpJobs,GrpTRES,MaxJobsPU,MaxTRESPU"
@@ -124,6 +124,19 @@ class QueueLimits:
 
 
 NO_LIMITS = QueueLimits()
+
+
+def enforces_limits(configuration: str) -> bool:
+    """Whether Slurm enforces limits of QOS, by its ``AccountingStorageEnforce``; by default it does not.
+
+    Examples
+    --------
+    >>> enforces_limits("AccountingStorageEnforce = associations,limits,qos"), enforces_limits("ClusterName=lab")
+    (True, False)
+    """
+    match = re.search(r"(?im)^\s*AccountingStorageEnforce\s*=\s*(\S*)", configuration)
+    # "safe" and "all" include limits.
+    return bool(match) and bool({"limits", "safe", "all"} & set(match[1].lower().split(",")))  # type: ignore[index]
 
 
 def read_qos_limits(path: str | Path) -> dict[str, QosLimit]:

@@ -142,16 +142,19 @@ def main(arguments: Arguments) -> None:
 
 def _limits(path: str) -> tuple[QueueLimits, Mapping[int, JobRequest]]:
     """Limits of a snapshot or a replay, and what the jobs asked for."""
-    from experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, read_qos_limits
+    from experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, enforces_limits, read_qos_limits
     from experiments.slurm.recorded_replay import LIMITS
     from experiments.slurm.site_snapshot import is_snapshot, read_snapshot
     from experiments.slurm.submit_lines import read_requests, read_throttles
+    from workloads.ground.files import read_text
 
     if not is_snapshot(path):
         stored = Path(path) / LIMITS
         return QueueLimits(qos=read_qos_limits(stored)) if stored.is_file() else NO_LIMITS, {}
     snapshot = read_snapshot(path)
-    submits, qos = snapshot.find("submits.txt"), snapshot.find("qos.txt")
+    submits, qos, config = (snapshot.find(name) for name in ("submits.txt", "qos.txt", "config.txt"))
+    if config is not None and not enforces_limits(read_text(config)):
+        qos = None
     throttles, requests = ({}, {}) if submits is None else (read_throttles(submits), read_requests(submits))
     return QueueLimits(throttles, {} if qos is None else read_qos_limits(qos)), requests
 
