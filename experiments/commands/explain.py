@@ -81,9 +81,9 @@ def _stories(arguments: Arguments) -> Stories | MachineStories | PoolStories:
     from pathlib import Path
 
     from experiments.output.manifest import open_result
-    from experiments.recordings.allocations import has_pools, read_allocations
     from experiments.recordings.archive import read_recording
     from experiments.recordings.run_file import RUN, recorded_measurement
+    from experiments.recordings.stored_allocations import has_pools, read_allocations
     from experiments.stories.story import Stories
 
     allocations = read_allocations(arguments.directory, arguments.mechanism)
