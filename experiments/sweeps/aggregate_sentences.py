@@ -1,4 +1,4 @@
-"""Sentences that answer a comparison over seeds: the best configuration, and the decided differences."""
+"""Sentences that answer a comparison over seeds: the best configuration, the decided differences, and starvation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simulator.results.catalogue import metric
 from workloads.ground.columns import Better, Metric
 from workloads.ground.wording import join_words
 
-__all__ = ["best_configuration_sentence", "decided_differences_sentence"]
+__all__ = ["best_configuration_sentence", "decided_differences_sentence", "starvation_sentence"]
 
 Row = Mapping[str, Any]
 #: Most configurations that a sentence names.
@@ -77,6 +77,24 @@ def decided_differences_sentence(rows: Sequence[Row], names: Sequence[str] = ())
     if not parts:
         return ""
     return fill(f"Compared with {escape(str(own[0]['against']))}, the {shown.title} is {'; '.join(parts)}.")
+
+
+def starvation_sentence(rows: Sequence[Row]) -> str:
+    """Say under which configurations jobs starve, whatever metrics are shown; empty if there are none.
+
+    >>> row = {"n": 3, "metric": "starved", "mean": 1.5, "low": 0.0, "high": 3.1}
+    >>> starvation_sentence([{"order": "fcfs", **row, "mean": 0.0}, {"order": "sjf", **row}])
+    'starved, mean over the runs: 1.5 jobs with sjf started more than a week after the first start of a later job'
+    """
+    own = [row for row in rows if row["metric"] == "starved" and (row["mean"] or 0) > 0]
+    if not own:
+        return ""
+    most = sorted(own, key=lambda row: -row["mean"])[:_NAMED]
+    found = [f"{row['mean']:,.3g} jobs with {_configuration(row)}" for row in most]
+    if len(own) > _NAMED:
+        found.append(f"fewer with {len(own) - _NAMED:,} others")
+    about = "started more than a week after the first start of a later job"
+    return fill(f"starved, mean over the runs: {join_words(found)} {about}")
 
 
 def _first_metric(rows: Sequence[Row], names: Sequence[str]) -> tuple[Metric, list[Row]] | None:

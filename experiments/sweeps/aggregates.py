@@ -38,7 +38,10 @@ REPETITIONS = ("generator_seed", "assignment_seed", "seed")
 #: Columns that identify a run and are not parameters.
 _NAMES = ("run", "label", "varied")
 #: Default metrics of a terminal table, where present.
-SHOWN = ("wait_h", "wait_p99_h", "bounded_slowdown", "instant_start_ratio", "utilization_to_last_submit")
+SHOWN = (
+    *("wait_h", "wait_p99_h", "wait_max_h", "bounded_slowdown", "instant_start_ratio"),
+    "utilization_to_last_submit",
+)
 #: Headings of metrics with long titles: a group, and a heading below it.
 _HEADS = {"utilization_to_last_submit": ("utilisation until", "last submit")}
 #: Largest number of printed rows.

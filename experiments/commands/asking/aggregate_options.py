@@ -31,7 +31,7 @@ AGAINST = Parameter(
 #: Metrics to show; empty: the default ones.
 METRICS = Parameter(
     "metrics to show, separated by commas, as wait_h,wait_p95_h",
-    default="wait_h, wait_p99_h, bounded_slowdown, instant_start_ratio, utilization_to_last_submit",
+    default="wait_h, wait_p99_h, wait_max_h, bounded_slowdown, instant_start_ratio, utilization_to_last_submit",
 )
 Metrics = Annotated[tuple[str, ...], Values("NAME", _metrics)]
 
@@ -43,7 +43,11 @@ def print_aggregates(
     unit: str = "nodes",
 ) -> None:
     """Print means and differences, if there are any."""
-    from experiments.sweeps.aggregate_sentences import best_configuration_sentence, decided_differences_sentence
+    from experiments.sweeps.aggregate_sentences import (
+        best_configuration_sentence,
+        decided_differences_sentence,
+        starvation_sentence,
+    )
     from experiments.sweeps.aggregates import aggregate_table, difference_table
 
     if aggregates:
@@ -52,6 +56,7 @@ def print_aggregates(
         print(aggregate_table(aggregates, metrics, unit))
         if any(row["n"] > 1 for row in aggregates):
             print("mean over n runs [95 % interval]")
+        _print_sentence(starvation_sentence(aggregates))
     if differences:
         print()
         _print_sentence(decided_differences_sentence(differences, metrics))

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.sweeps.aggregate_sentences import best_configuration_sentence, decided_differences_sentence
+from experiments.sweeps.aggregate_sentences import (
+    best_configuration_sentence,
+    decided_differences_sentence,
+    starvation_sentence,
+)
 
 
 def means(metric: str, *values: float | None) -> list[dict[str, Any]]:
@@ -41,3 +45,13 @@ def test_differences_are_listed_by_verdict() -> None:
     assert decided_differences_sentence(differences("worse", "undecided", "better")) == (
         "Compared with fcfs, the mean wait is better with c; worse with a; undecided with b."
     )
+
+
+def test_starvation_is_named_for_each_configuration_that_has_it_the_worst_first() -> None:
+    rows = [*means("wait_h", 9.0, 9.0, 9.0), *means("starved", 0.5, 0.0, 12.0)]
+    assert starvation_sentence(rows).replace("\n", " ") == (
+        "starved, mean over the runs: 12 jobs with c and 0.5 jobs with a started more than a week after the first "
+        "start of a later job"
+    )
+    assert starvation_sentence(means("starved", 0.0, 0.0, None)) == ""
+    assert starvation_sentence(means("wait_h", 9.0)) == ""
