@@ -70,18 +70,14 @@ RATIO: Mapping[str, Any] = {"digits": 2}
 
 def turnaround_metric(name: str, jobs: str, measure: Any) -> Metric:
     """An average turnaround in hours; ``jobs`` names the jobs in the definition."""
-    definition = (
-        "Mean turnaround over all jobs: from first submit (on-demand jobs: arrival) to completion."
-        if jobs == "all jobs"
-        else f"Mean turnaround over {jobs}."
-    )
+    definition = f"Mean time from first submit (on-demand jobs: arrival) to completion, over {jobs}."
     return Metric(name, title="average turnaround", of=jobs, better=LESS, definition=definition, source=FAN,
                   measure=measure, **HOURS)  # fmt: skip
 
 
 def preemption_metric(name: str, jobs: str, measure: Any) -> Metric:
     """A share of jobs that were preempted; ``jobs`` names the jobs in the definition."""
-    definition = f"Share of the {jobs} that were preempted at least once."
+    definition = f"Share of the {jobs} that were preempted at least once; a preemption counts when its warning begins."
     return Metric(name, title="preempted", of=jobs, better=LESS, definition=definition, source=FAN, measure=measure,
                   **SHARE)  # fmt: skip
 

@@ -29,7 +29,7 @@ _SHOWN = ("holds", "does not hold", "undecided")
 #: Longest measured value that is shown whole [words].
 _LONGEST = 10
 #: Most statements of an experiment of which the undecided ones, too, stand in its table.
-_MOST = 8
+_MOST = 6
 #: Fewest first words that a claim must share with the one above to be shortened, and fewest last words beside them.
 _SHARED = 3
 #: Fewest last words that are left out by themselves.
