@@ -19,8 +19,7 @@ PAGE = Path("docs/reference/metrics.md")
 _HEAD = """# Metrics
 
 Every number that a summary, a sweep or an experiment reports: its column, the unit in the file, which way is better,
-and its definition. Shares are stored as fractions of 1 and shown in %. A preemption counts when
-its warning begins. [Model](../model.md#metrics) says how
+and its definition. Shares are stored as fractions of 1 and shown in %. [Model](../model.md#metrics) says how
 a warm-up and a cool-down restrict them; [Bibliography](bibliography.md) expands [R], [S] and [P].
 """
 #: Fewest words of definitions that share a row.
