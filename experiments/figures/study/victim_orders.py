@@ -72,7 +72,7 @@ def plot_victim_orders(rows: Rows, datasets: Mapping[str, str], names: Mapping[s
         axes.axvline(0, color=INK, linewidth=0.7)
         axes.set_xscale("symlog", linthresh=panel.linear)
         axes.xaxis.set_major_formatter("{x:+,g}")
-        dress(axes, x=f"Difference from {names[first]} ({panel.unit})", title=panel.title, grid="x")
+        dress(axes, x=f"Against {names[first]} ({panel.unit})", title=panel.title, grid="x")
     panels[0].set_yticks(range(len(mechanisms)), [names.get(name, name) for name in mechanisms])
     panels[0].set_ylim(len(mechanisms) - 0.5, -0.5)
     panel_letters(panels)
