@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 import time
@@ -150,6 +151,10 @@ def dask_client(
         else:
             with without_interruption():
                 target = stack.enter_context(_start_cluster(cluster, workers or 1, options))
+        # The client's event loop logs a traceback for each task that was cancelled while the sweep ended.
+        log = logging.getLogger("tornado.application")
+        log.addFilter(_is_failure)
+        stack.callback(log.removeFilter, _is_failure)
         try:
             client: Any = Client(target, set_as_default=False)  # type: ignore[no-untyped-call]  # half typed
             stack.enter_context(client)
@@ -160,6 +165,11 @@ def dask_client(
             note("waiting for the first worker")
             client.wait_for_workers(1)
         yield client, workers or sum(client.ncores().values())
+
+
+def _is_failure(record: logging.LogRecord) -> bool:
+    """Whether a record reports more than the cancellation of a task."""
+    return not (record.exc_info and isinstance(record.exc_info[1], CancelledError))
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gc
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -331,6 +332,28 @@ def test_a_sweep_without_workers_says_so_and_how_to_go_on(tmp_path: Path) -> Non
         assert finished(sweep, tmp_path) == 128 + signal.SIGTERM
     assert "holds the runs that are done, and their tables" in told.read_text().splitlines()[-1]
     assert "Traceback" not in told.read_text()
+
+
+@pytest.mark.system
+def test_cancelled_tasks_are_not_logged_and_other_failures_are(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    from distributed.client import FutureCancelledError
+
+    log = logging.getLogger("tornado.application")
+
+    def fail(error: BaseException) -> None:
+        try:
+            raise error
+        except BaseException:
+            log.error("Exception in callback %r", type(error).__name__, exc_info=True)
+
+    with dask_processes(tmp_path, 1) as (address, _, _), clusters.dask_client(address, "local", None, {}):
+        fail(FutureCancelledError("a", "unknown"))
+        fail(OSError("the disk is full"))
+    fail(FutureCancelledError("b", "unknown"))
+    logged = [record.getMessage() for record in caplog.records if record.name == log.name]
+    assert logged == ["Exception in callback 'OSError'", "Exception in callback 'FutureCancelledError'"]
 
 
 @pytest.mark.system
