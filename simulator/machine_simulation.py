@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from policies.backfilling import BACKFILLING, Conservative, Easy, Strict
+from policies.slurm_backfill import SlurmBackfill
 from simulator.options import Options
 from simulator.plain_replay import PlainJobs, accounting, baseline_ticks, rigid_records, samples
 from simulator.resources.machine_jobs import MachineJob
@@ -55,8 +56,8 @@ def check_machine_replay(options: Options) -> None:
         Names the first of them.
     """
     rule = BACKFILLING[options.backfilling]
-    if type(rule) not in (Strict, Conservative, Easy):
-        legal = "none, easy, easy depth=K or conservative on a machine (--machine)"
+    if type(rule) not in (Strict, Conservative, Easy, SlurmBackfill):
+        legal = "none, easy, easy depth=K, conservative or slurm on a machine (--machine)"
         raise ParameterError("backfilling", legal, options.backfilling)
     for name, legal in (("passes", "instant"), ("backfill_length", "walltime"), ("engine", "auto")):
         if getattr(options, name) != legal:
@@ -92,7 +93,13 @@ def simulate_on_machine(table: Jobs, workload: MachineWorkload, options: Options
         workload.machine,
         jobs,
         depth=rule.depth if isinstance(rule, Easy) else None,
-        backfilling="conservative" if isinstance(rule, Conservative) else "none" if type(rule) is Strict else "easy",
+        backfilling=rule
+        if isinstance(rule, SlurmBackfill)
+        else "conservative"
+        if isinstance(rule, Conservative)
+        else "none"
+        if type(rule) is Strict
+        else "easy",
         placement=workload.placement,
         order=options.order,
     )

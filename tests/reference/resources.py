@@ -74,6 +74,7 @@ def replay_resources(
     watch: Callable[[float, list[tuple[int, float]], dict[str, int]], None] | None = None,
     submitted: dict[int, float] | None = None,
     left: dict[int, float] | None = None,
+    site_class: type[_Site] | None = None,
 ) -> list[Placed | None]:
     """Where and when each job starts; None: it would not fit the empty machine.
 
@@ -92,10 +93,12 @@ def replay_resources(
         How much later an occupation may end and still count as ended at a time that was found.
     watch
         Is given each instant with a pass, the heads with their times, and what is stranded from then on (rule 9).
+    site_class
+        The machine with other rules; None: those above.
     submitted, left
         Get the submit of each job that has one, and the time at which a job that never started was cancelled.
     """
-    site = _Site(machine, placement, tolerance)
+    site = (site_class or _Site)(machine, placement, tolerance)
     options = [site.options(job) for job in jobs]
     tiers = [max((site.tier[name] for name in option), default=0) for option in options]
 
