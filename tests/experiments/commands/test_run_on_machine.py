@@ -150,7 +150,7 @@ def test_orders_that_depend_on_time_and_usage(place: Path) -> None:
         (["--outages", "some.csv"], "--outages must be left out with --machine: its nodes are always available"),
         (["--stochastic-share", "0.1"], "--stochastic-share must be 0 with --machine, not 0.1"),
         (["--until", "9"], "--starting-state and --until must be left out with --machine"),
-        (["--backfilling", "slurm"], "backfilling must be none, easy, easy depth=K or conservative on a machine"),
+        (["--backfilling", "slurm"], "placement must be slurm with --backfilling slurm"),
         (["--stream"], "--machine must be left out with --stream"),
     ],
 )
