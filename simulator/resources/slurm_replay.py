@@ -251,6 +251,7 @@ class _Replay:
             self.submits,
             self.queued,
             cast("list[int | None]", [self.gone.get(job) for job in range(count)]),
+            [],
             np.array(instants, np.int64),
             np.array(stranded, np.int64).reshape(len(instants), len(columns.table.resources)),
         )
