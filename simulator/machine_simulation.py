@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from policies.backfilling import BACKFILLING, Conservative, Easy, Strict
+from policies.slurm_backfill import SlurmBackfill
 from simulator.options import Options
 from simulator.plain_replay import PlainJobs, accounting, baseline_ticks, rigid_records, samples
 from simulator.resources.closed_capacity import amount_time, closed_changes, levels, resource_uses
@@ -73,8 +74,8 @@ def check_machine_replay(options: Options) -> None:
         Names the first of them.
     """
     rule = BACKFILLING[options.backfilling]
-    if type(rule) not in (Strict, Conservative, Easy):
-        legal = "none, easy, easy depth=K or conservative on a machine (--machine)"
+    if type(rule) not in (Strict, Conservative, Easy, SlurmBackfill):
+        legal = "none, easy, easy depth=K, conservative or slurm on a machine (--machine)"
         raise ParameterError("backfilling", legal, options.backfilling)
     for name, legal in (("passes", "instant"), ("backfill_length", "walltime"), ("engine", "auto")):
         if getattr(options, name) != legal:
@@ -114,6 +115,8 @@ def simulate_on_machine(
         raise InputError(f"there must be one request for each of the {len(table):,} jobs of the table")
     _check_jobs(table)
     rule = BACKFILLING[options.backfilling]
+    if isinstance(rule, SlurmBackfill) and (outages or failures is not None):
+        raise InputError("outages and failures must be left out with --backfilling slurm on a machine (--machine)")
     jobs = _machine_jobs(table, workload)
     drawn = 0
     while True:
@@ -122,7 +125,9 @@ def simulate_on_machine(
             workload.machine,
             jobs,
             depth=rule.depth if isinstance(rule, Easy) else None,
-            backfilling="conservative"
+            backfilling=rule
+            if isinstance(rule, SlurmBackfill)
+            else "conservative"
             if isinstance(rule, Conservative)
             else "none"
             if type(rule) is Strict

@@ -196,7 +196,7 @@ def test_capacity_is_busy_or_idle_on_every_machine(seed: int) -> None:
             {"mechanism": "CUA-SPAA"},
             "lives of jobs on a machine (--machine) need partitions of whole nodes: jobs share",
         ),
-        ({"backfilling": "slurm"}, "backfilling must be none, easy, easy depth=K or conservative on a machine"),
+        ({"backfilling": "slurm"}, "placement must be slurm with --backfilling slurm"),
         ({"passes": "event"}, "passes must be instant on a machine (--machine), not 'event'"),
         ({"engine": "simpy"}, "engine must be auto on a machine (--machine), not 'simpy'"),
         ({"placement": "best"}, "unknown placement 'best'"),
