@@ -6,6 +6,7 @@ beyond the paper: they find the least loss, which PAA and SPAA approach greedily
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
@@ -43,8 +44,15 @@ def _available(run: RunningJob) -> int:
     return 0 if run.type is ON_DEMAND else run.nodes - run.borrowed
 
 
+#: Orders of victims that schedulers use which do not know overheads: key of a run, the smallest goes first, and its
+#: reason in words. Slurm has ``preempt_youngest_first``; Kueue and Volcano take low priorities first.
+_ORDERS: Mapping[str, tuple[Callable[[RunningJob], int], str]] = {
+    "youngest": (lambda run: -run.start, "its run is the youngest"),
+    "oldest": (lambda run: run.start, "its run is the oldest"),
+    "lowest-priority": (lambda run: -run.submit, "it has the lowest priority: its submit is the latest"),
+}
 #: Legal values: PAA's order of victims, its unit of overheads, and SPAA's amount of shrinking.
-_VICTIMS = ("least-loss", "malleable-first")
+_VICTIMS = ("least-loss", "malleable-first", *_ORDERS)
 _OVERHEADS = ("node-seconds", "seconds")
 _SHRINKS = ("even", "minimum")
 
@@ -62,6 +70,8 @@ class PreemptAtArrival:
     ----------
     victims
         ``least-loss``: all jobs in one order; ``malleable-first``: malleable jobs in this order, then rigid ones.
+        Regardless of overheads, with ties by id: ``youngest`` or ``oldest``, by the start of the run, and
+        ``lowest-priority``, the latest submit first, since FCFS gives priority by submit.
     overhead
         Unit in which overheads are compared: ``node-seconds``, or ``seconds`` regardless of the job size.
 
@@ -83,20 +93,27 @@ class PreemptAtArrival:
 
     def make_room(self, view: SystemView, request: Request, missing: int) -> list[Preempt | Shrink]:
         actions: list[Preempt | Shrink] = []
+        reason = _ORDERS[self.victims][1] if self.victims in _ORDERS else ""
+        for *_, job_id, nodes in self._victims(view):
+            if missing <= 0:
+                break
+            actions.append(Preempt(job_id, reason=reason))
+            missing -= nodes
+        return actions
+
+    def _victims(self, view: SystemView) -> list[tuple[int, int, int, int]]:
+        """Two keys of each job, its id and its nodes, in the order of preemption."""
+        running = ((run, nodes) for run in view.running if (nodes := _available(run)))
+        if self.victims in _ORDERS:
+            key, _ = _ORDERS[self.victims]
+            return sorted((0, key(run), run.job_id, nodes) for run, nodes in running)
         apart, in_seconds = self.victims == "malleable-first", self.overhead == "seconds"
         now = view.now
         # The loss is the loss per node times the number of nodes.
-        victims = sorted(
+        return sorted(
             (apart and run.type is not MALLEABLE, run.loss(now) // (run.nodes if in_seconds else 1), run.job_id, nodes)
-            for run in view.running
-            if (nodes := _available(run))
+            for run, nodes in running
         )
-        for _, _, job_id, nodes in victims:
-            if missing <= 0:
-                break
-            actions.append(Preempt(job_id))
-            missing -= nodes
-        return actions
 
 
 @dataclass(frozen=True)

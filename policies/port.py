@@ -174,6 +174,10 @@ class RunningJob(Protocol):
     @property
     def max_nodes(self) -> int: ...
     @property
+    def submit(self) -> int:
+        """First submit of its job."""
+
+    @property
     def start(self) -> int: ...
     @property
     def expected_end(self) -> int:

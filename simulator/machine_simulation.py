@@ -6,7 +6,9 @@ capacity make up the machine here as in every other simulation.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -14,16 +16,23 @@ import numpy as np
 from policies.backfilling import BACKFILLING, Conservative, Easy, Strict
 from simulator.options import Options
 from simulator.plain_replay import PlainJobs, accounting, baseline_ticks, rigid_records, samples
-from simulator.resources.machine_jobs import MachineJob
+from simulator.resources.closed_capacity import amount_time, closed_changes, levels, resource_uses
+from simulator.resources.machine_jobs import JobStart, MachineJob
 from simulator.resources.machine_replay import MachineReplay, replay_on_machine
 from simulator.results.records import ABSENT, STATUSES, Accounting, Records, Samples
 from workloads.ground.errors import InputError, ParameterError
-from workloads.ground.units import SECOND
+from workloads.ground.units import SECOND, to_ticks
 from workloads.machines.machine_workload import MachineWorkload, machine_size, machine_unit
+from workloads.outages.failures import FailureRate
+from workloads.outages.outage import Outage
 from workloads.table.job import RIGID
 from workloads.table.jobs import Jobs
 
 __all__ = ["MachineOutcome", "check_machine_replay", "simulate_on_machine"]
+
+
+#: Failures that are drawn at first, and at most.
+_DRAWN, _MOST_DRAWN = 256, 300_000
 
 
 class MachineOutcome(NamedTuple):
@@ -37,6 +46,12 @@ class MachineOutcome(NamedTuple):
         Nodes and times of each job.
     withdrawn
         Ticks of cancelled runs, times their sizes; None: no job can be cancelled.
+    losses
+        (time, ticks times size) of each run that an outage ended; times are of the simulated clock.
+    down
+        (time, size that is down) from each change on, on the simulated clock.
+    outages
+        Those that were given, and those that were drawn until the end.
     """
 
     records: Records
@@ -44,6 +59,9 @@ class MachineOutcome(NamedTuple):
     booked: Accounting
     replay: MachineReplay
     withdrawn: int | None = None
+    losses: Sequence[tuple[int, int]] = ()
+    down: Sequence[tuple[int, int]] = ()
+    outages: Sequence[Outage] = ()
 
 
 def check_machine_replay(options: Options) -> None:
@@ -63,7 +81,14 @@ def check_machine_replay(options: Options) -> None:
             raise ParameterError(name, f"{legal} on a machine (--machine)", getattr(options, name))
 
 
-def simulate_on_machine(table: Jobs, workload: MachineWorkload, options: Options, origin: int) -> MachineOutcome:
+def simulate_on_machine(
+    table: Jobs,
+    workload: MachineWorkload,
+    options: Options,
+    origin: int,
+    outages: Sequence[Outage] = (),
+    failures: FailureRate | None = None,
+) -> MachineOutcome:
     """Replay rigid jobs on a machine.
 
     Parameters
@@ -76,6 +101,8 @@ def simulate_on_machine(table: Jobs, workload: MachineWorkload, options: Options
         How the machine is operated.
     origin
         Ticks of the table's clock at which the simulated clock stands at 0.
+    outages, failures
+        Valid outages, and the rate of further failures of single nodes; None: none.
 
     Raises
     ------
@@ -88,15 +115,34 @@ def simulate_on_machine(table: Jobs, workload: MachineWorkload, options: Options
     _check_jobs(table)
     rule = BACKFILLING[options.backfilling]
     jobs = _machine_jobs(table, workload)
-    replay = replay_on_machine(
-        workload.machine,
-        jobs,
-        depth=rule.depth if isinstance(rule, Easy) else None,
-        backfilling="conservative" if isinstance(rule, Conservative) else "none" if type(rule) is Strict else "easy",
-        placement=workload.placement,
-        order=options.order,
-    )
-    return _outcome(table, replay, jobs, origin)
+    drawn = 0
+    while True:
+        more = [] if failures is None else list(islice(failures.draw(workload.machine.size, origin / SECOND), drawn))
+        replay = replay_on_machine(
+            workload.machine,
+            jobs,
+            depth=rule.depth if isinstance(rule, Easy) else None,
+            backfilling="conservative"
+            if isinstance(rule, Conservative)
+            else "none"
+            if type(rule) is Strict
+            else "easy",
+            placement=workload.placement,
+            order=options.order,
+            outages=[*outages, *more],
+        )
+        last = max((run.end for run in replay.runs), default=origin)
+        if failures is None or (more and to_ticks(more[-1].start) >= last):
+            break
+        # Failures are drawn until the last job has ended.
+        drawn = max(_DRAWN, 4 * drawn)
+        if drawn > _MOST_DRAWN:
+            raise InputError(
+                f"failures must be rarer, or jobs shorter: after {_MOST_DRAWN:,} failures (--failure-mtbf) some jobs "
+                "have not ended"
+            )
+    happened = [outage for outage in more if to_ticks(outage.start) < last]
+    return _outcome(table, replay, jobs, origin)._replace(outages=[*outages, *happened])
 
 
 def _check_jobs(table: Jobs) -> None:
@@ -152,8 +198,13 @@ def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin:
         if place is not None:
             starts[row], ends[row] = place.start, place.end
             taken[row] = len(place.nodes) if whole else sum(vector[0] for vector in place.taken)
+    past = _PastRuns(len(table))
+    for row, place in replay.past:
+        past.add(row, place, len(place.nodes) if whole else sum(vector[0] for vector in place.taken))
     ran = starts != ABSENT
-    columns = dict(rigid_records(table, starts, ends).columns)
+    columns = dict(rigid_records(table, np.where(past.counts > 0, past.first, starts), ends).columns)
+    if replay.past:
+        columns |= {"preemptions": past.counts, "lost": past.lost}
     gone = np.array([ABSENT if time is None else time for time in replay.gone], np.int64)
     left = gone != ABSENT
     came = ran | left
@@ -178,10 +229,23 @@ def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin:
     seen = ran | (left & (queued <= gone))
     begun = np.where(left, gone, starts)[seen] - origin
     ended = columns["end"][seen] - origin
+    since = np.where(past.counts > 0, past.last, queued)[seen] - origin
+    rows = np.flatnonzero(seen)
+    if replay.past:
+        # Each run waits from the end of the one before.
+        again = {name: np.array(values, np.int64) - origin for name, values in past.times.items()}
+        again["queued"] = np.where(past.again, again["queued"], queued[past.rows] - origin)
+        begun, ended = np.append(begun, again["start"]), np.append(ended, again["end"])
+        since, rows = np.append(since, again["queued"]), np.append(rows, past.rows)
+    asks, takes = columns["nodes"][rows], np.append(taken[seen], np.array(past.sizes, np.int64))
+    if replay.windows:
+        # Jobs may start as a window ends: such an instant is that of a job without size and length.
+        none = np.zeros(len(begun), np.int64)
+        since, ended, begun = np.append(since, begun), np.append(ended, begun), np.append(begun, begun)
+        asks, takes = np.append(asks, none), np.append(takes, none)
     lengths = ended - begun
     waiting, busy = (
-        samples(PlainJobs(queued[seen] - origin, queued[seen] - origin, sizes, lengths, lengths), begun, ended).table
-        for sizes in (columns["nodes"][seen], taken[seen])
+        samples(PlainJobs(since, since, sizes, lengths, lengths), begun, ended).table for sizes in (asks, takes)
     )
     busy[:, 4] = waiting[:, 4]
     size = machine_size(replay.table.machine)
@@ -189,4 +253,58 @@ def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin:
     submit = columns["submit"][came] - origin
     first = PlainJobs(submit, queued[came] - origin, taken[came], lengths, lengths)
     booked = accounting(first, columns["end"][came] - origin, size)
-    return MachineOutcome(Records(**columns), Samples(busy), booked, replay, withdrawn)
+    outcome = MachineOutcome(Records(**columns), Samples(busy), booked, replay, withdrawn, past.losses(origin))
+    return _with_outages(outcome, int(submit.min()) + origin, int(columns["end"][came].max()), origin)
+
+
+class _PastRuns:
+    """The runs that outages ended, in the order of their ends, and what follows for each of ``count`` jobs."""
+
+    def __init__(self, count: int) -> None:
+        self.counts, self.lost, self.first, self.last = np.zeros((4, count), np.int64)
+        self.rows: list[int] = []
+        self.sizes: list[int] = []
+        self.again: list[bool] = []
+        self.times: dict[str, list[int]] = {"queued": [], "start": [], "end": []}
+
+    def add(self, row: int, run: JobStart, size: int) -> None:
+        """Add a run of a job."""
+        self.rows.append(row)
+        self.sizes.append(size)
+        self.again.append(bool(self.counts[row]))
+        for name, time in (("queued", int(self.last[row])), ("start", run.start), ("end", run.end)):
+            self.times[name].append(time)
+        if not self.counts[row]:
+            self.first[row] = run.start
+        self.counts[row] += 1
+        self.last[row] = run.end
+        self.lost[row] += size * (run.end - run.start)
+
+    def losses(self, origin: int) -> list[tuple[int, int]]:
+        """(Time on the simulated clock, ticks times size) of each."""
+        runs = zip(self.times["start"], self.times["end"], self.sizes, strict=True)
+        return [(end - origin, size * (end - start)) for start, end, size in runs]
+
+
+def _with_outages(outcome: MachineOutcome, begin: int, end: int, origin: int) -> MachineOutcome:
+    """The outcome with what was lost, down and held from ``begin`` to ``end`` [ticks of the table's clock]."""
+    replay = outcome.replay
+    if not replay.windows:
+        return outcome
+    whole = machine_unit(replay.table.machine) == "nodes"
+    capacities = [1 if whole else vector[0] for vector in replay.table.capacities]
+    closed = closed_changes(replay, capacities, resource_uses(replay, "nodes" if whole else "cores"), begin, end)
+    lost, down, held = (
+        sum(loss for _, loss in outcome.losses),
+        *(amount_time(changes) for changes in (closed.down, closed.held)),
+    )
+    booked = outcome.booked._replace(lost=lost, down=down, held=held, idle=outcome.booked.idle - lost - down - held)
+    courses = [[(time - origin, level) for time, level in levels(changes)] for changes in closed]
+    table = outcome.samples.table
+    times = np.union1d(table[:, 0], [time for course in courses for time, _ in course])
+    table = table[np.maximum(0, np.searchsorted(table[:, 0], times, side="right") - 1)].copy()
+    table[:, 0] = times
+    if courses[1]:
+        moments, amounts = np.array([(times[0] - 1, 0), *courses[1]], np.int64).T
+        table[:, 2] = amounts[np.searchsorted(moments, times, side="right") - 1]
+    return outcome._replace(booked=booked, samples=Samples(table), down=courses[0])

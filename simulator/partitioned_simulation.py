@@ -29,15 +29,15 @@ __all__ = ["check_partitions", "needs_pools", "simulate_partitions", "sum_sample
 Ints = npt.NDArray[np.int64]
 
 
-def needs_pools(table: Jobs, machine: Machine) -> bool:
+def needs_pools(table: Jobs, machine: Machine, *, closed: bool = False) -> bool:
     """Whether jobs without a mechanism are simulated in pools.
 
     Jobs that are not rigid, or run before the simulation, need them; cancelled and dependent jobs use them where the
-    partitions are pools.
+    partitions are pools, unless outages close nodes by name.
     """
     if not table.are(RIGID).all() or _have(table, "running_since"):
         return True
-    if not _have(table, "cancelled_at", "preceding"):
+    if closed or not _have(table, "cancelled_at", "preceding"):
         return False
     try:
         check_partitions(machine)

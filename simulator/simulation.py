@@ -96,8 +96,8 @@ def simulate(
         Past usage and nodes of the running jobs, for a replay that begins in a state; None: unknown.
     on_machine
         A machine with partitions and shared nodes, and the requests of the jobs; ``nodes`` is then its size in its unit
-        (:mod:`workloads.machines.machine_workload`). No event log is kept. Mechanisms, job types, cancellations and
-        dependencies need partitions of whole nodes that no two share. None: one pool.
+        (:mod:`workloads.machines.machine_workload`). No event log is kept. Outages close named nodes. Mechanisms, job
+        types, cancellations and dependencies need partitions of whole nodes that no two share. None: one pool.
     **options
         Fields of :class:`simulator.options.Options`: ``order``, ``backfilling``, ``backfill_length``, ``passes``,
         ``tenants``, ``malleable_start``, ``malleable_resume``, ``malleable_head``, ``arrival_takes``,
@@ -154,15 +154,17 @@ def simulate_table(
     origin = clock_origin(table)
     if prior is not None and prior.origin is not None:
         origin = min(origin, to_ticks(prior.origin))
-    closures = _closures(table, nodes, list(outages), failures, origin)
     if on_machine is not None:
-        if closures is not None or book is not None or prior is not None:
-            raise InputError(
-                "a replay on a machine (--machine) has no outages, failures, stochastic jobs and starting state"
-            )
-        if served_by is not None or needs_pools(table, on_machine.machine):
+        if book is not None or prior is not None:
+            raise InputError("a replay on a machine (--machine) has no stochastic jobs and no starting state")
+        check_outages(outages, jobs=table, named=True)
+        closed = bool(outages) or failures is not None
+        if served_by is not None or needs_pools(table, on_machine.machine, closed=closed):
+            if closed:
+                raise InputError("mechanisms and job types on a machine (--machine) have no outages and failures")
             return _pools_result(table, on_machine, settings, mechanism, progress)
-        return _machine_result(table, nodes, on_machine, settings, origin, progress)
+        return _machine_result(table, nodes, on_machine, settings, origin, progress, outages, failures)
+    closures = _closures(table, nodes, list(outages), failures, origin)
     if settings.engine != "simpy":
         reason = _obstacle(served_by, book, closures, prior, settings, events=events or decisions)
         with pause_collector():
@@ -306,6 +308,8 @@ def _machine_result(
     options: Options,
     origin: int,
     progress: Callable[[int], None] | None,
+    outages: Sequence[Outage],
+    failures: FailureRate | None,
 ) -> Result:
     """The result of a replay on a machine with partitions."""
     from simulator.machine_simulation import simulate_on_machine
@@ -313,7 +317,7 @@ def _machine_result(
 
     began = perf_counter()
     with pause_collector():
-        found = simulate_on_machine(table, workload, options, origin)
+        found = simulate_on_machine(table, workload, options, origin, outages, failures)
     if progress is not None:
         progress(len(table))
     return Result(
@@ -328,6 +332,9 @@ def _machine_result(
         table=table,
         engine="compiled",
         withdrawn=found.withdrawn,
+        losses=found.losses,
+        down=found.down,
+        outages=found.outages,
         unit=machine_unit(workload.machine),
         on_machine=found.replay,
     )

@@ -268,7 +268,7 @@ FILES = {
     "experiments/planning/cost_file.py": NOTHING,
     "experiments/planning/plan_inputs.py": "the strategy of a plan is a label",
     "experiments/planning/wait_pairs.py": "result, format",
-    "experiments/recordings/allocations.py": NOTHING,
+    "experiments/recordings/allocation_table.py": NOTHING,
     "experiments/recordings/archive.py": "result, order",
     "experiments/recordings/streamed_jobs.py": NOTHING,
     "experiments/recordings/run_file.py": "result, format",

@@ -150,7 +150,7 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.forecast.advice import advise
     from experiments.forecast.history import read_history
-    from experiments.forecast.report import advice_document, advice_sentence, advice_table, quality_sentence
+    from experiments.forecast.report import FROM_NOW, advice_document, advice_sentence, advice_table, quality_sentence
 
     question = site_question("advise", arguments.present, arguments.rules)
     drawing = arguments.drawing.keywords(question.rules)
@@ -194,7 +194,7 @@ def main(arguments: Arguments) -> None:
     if arguments.json != "-":
         print(present.sentence())
         print(in_unit(advice_sentence(advice), present.unit))
-        print(advice_table(advice, present.unit, present.now))
+        print(advice_table(advice, present.unit, FROM_NOW))
         print(quality_sentence(quality))
     if arguments.json is not None:
         about = {"log": arguments.present.log, "seed": drawing["seed"], **present.facts()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -33,7 +34,11 @@ class Arguments:
     worst: Annotated[
         int | None,
         wholes(1),
-        Parameter("list the N jobs with the longest waits, largest slowdowns and largest losses", default="none"),
+        Parameter(
+            "list the N jobs with the longest waits, largest slowdowns and largest losses; 1 also explains the longest "
+            "wait",
+            default="none",
+        ),
     ] = None
     json: Annotated[str | None, json_file()] = None
     trust: TrustOption = False
@@ -56,6 +61,10 @@ def main(arguments: Arguments) -> None:
         recording = read_recording(arguments.directory, arguments.mechanism, events=False, trust=arguments.trust)
         facts += worst(recording, most)
         blocks.append(worst_table(recording, most) or "No job waited, was slowed down or lost anything.")
+        longest = next((int(str(row["job_id"])) for row in facts if row["ranking"] == "wait"), None)
+        if most == 1 and longest is not None:
+            with suppress(InputError):  # the table needs no event log, a story does
+                blocks.append(str(_stories(arguments).story(longest)))
     if ids:
         stories = _stories(arguments)
         for job_id in ids:
@@ -72,9 +81,9 @@ def _stories(arguments: Arguments) -> Stories | MachineStories | PoolStories:
     from pathlib import Path
 
     from experiments.output.manifest import open_result
-    from experiments.recordings.allocations import has_pools, read_allocations
     from experiments.recordings.archive import read_recording
     from experiments.recordings.run_file import RUN, recorded_measurement
+    from experiments.recordings.stored_allocations import has_pools, read_allocations
     from experiments.stories.story import Stories
 
     allocations = read_allocations(arguments.directory, arguments.mechanism)

@@ -63,7 +63,7 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.forecast.forecasts import forecast
     from experiments.forecast.history import read_history
-    from experiments.forecast.report import document, sentence, table
+    from experiments.forecast.report import FROM_NOW, document, sentence, table
 
     question = site_question("forecast", arguments.present, arguments.rules)
     drawing = arguments.drawing.keywords(question.rules)
@@ -87,7 +87,7 @@ def main(arguments: Arguments) -> None:
         print(present.sentence())
         for job_id in found.ids if asked is not None else ():
             print(in_unit(sentence(found, job_id, present.moment), present.unit))
-        print(table(found, present.unit, present.now))
+        print(table(found, present.unit, FROM_NOW))
     if arguments.json is not None:
         write_document(
             arguments.json, document(found, log=arguments.present.log, seed=drawing["seed"], **present.facts())

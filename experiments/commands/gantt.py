@@ -31,8 +31,8 @@ def main(arguments: Arguments) -> None:
     from pathlib import Path
 
     from experiments.gantt.page import write_gantt
-    from experiments.recordings.allocations import has_pools, read_allocations
     from experiments.recordings.archive import read_recording
+    from experiments.recordings.stored_allocations import has_pools, read_allocations
 
     check_outputs(arguments.output, None)
     allocations = read_allocations(arguments.directory, arguments.mechanism)

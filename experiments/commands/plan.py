@@ -141,6 +141,7 @@ def main(arguments: Arguments) -> None:
         document,
         outcome,
         plan_table,
+        request_sentence,
         write_document,
     )
     from policies.planning.planner import Planning, parse_strategy, refuse_checkpoints, strategy_without_checkpoints
@@ -183,6 +184,7 @@ def main(arguments: Arguments) -> None:
     drawn = save(figure, arguments.plot) if arguments.plot else ()
     if arguments.json == "-":
         return
+    print(request_sentence(entry))
     print(f"runtime: {origin}")
     if fits:
         print(f"{fits}\n")

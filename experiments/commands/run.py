@@ -163,11 +163,15 @@ def _store_and_print(arguments: RunOptions, directory: Path, answer: RunAnswer) 
 
 def _print_answer(arguments: RunOptions, answer: RunAnswer, drawn: Sequence[str]) -> None:
     """Print the tables of the results, remarks on them, and the figures that were drawn."""
+    from experiments.recordings.answer_sentences import best_run_sentence
     from experiments.recordings.summaries import cancellation_comparison, comparison, stochastic_comparison
 
     results, planned, unit = answer.results, answer.planned, answer.unit
     repeated = "seed" in planned[0].variation.values
     if not repeated:
+        answer_sentence = best_run_sentence(answer.summaries)
+        if answer_sentence:
+            print(answer_sentence)
         print(comparison(answer.summaries, unit=unit, verbose=arguments.verbose))
         if any(result.on_machine is not None or result.pools for result in results):
             from experiments.recordings.machine_tables import machine_text

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Annotated, Any
 
 from experiments.commands.asking.arguments import LogReading, check_outputs, json_file, read_options
+from experiments.commands.asking.machine_options import check_reading, read_machine_log
 from experiments.terminal import escape, warn
 from experiments.whatif.alternatives import Alternatives
 from workloads.ground.errors import ParameterError
@@ -23,7 +24,7 @@ class Arguments:
     today: Annotated[
         str,
         Parameter(
-            "today's rule and machine, as order=multifactor,backfilling=slurm,nodes=100",
+            "today's rule and machine, as order=multifactor,backfilling=slurm,nodes=100, or with machine=FILE.toml",
             default="order=fcfs,backfilling=easy, and the size in the log",
             metavar="KEY=VALUE",
         ),
@@ -51,11 +52,16 @@ def main(arguments: Arguments) -> None:
     check_outputs(arguments.json, None)
     asked = {item.name: getattr(arguments.changes, item.name) for item in fields(Alternatives)}
     today = _today(arguments.today)
-    trace = read_trace(arguments.log, **read_options(arguments.reading))
+    log: Any
+    if "machine" in today:
+        check_reading(None, arguments.reading)
+        log = read_machine_log(arguments.log, arguments.reading)
+    else:
+        log = read_trace(arguments.log, **read_options(arguments.reading))
     with CountBar() as bar:
         try:
             answer = whatif(
-                trace, today=today, seeds=arguments.seeds, workers=arguments.workers, progress=bar.advance, **asked
+                log, today=today, seeds=arguments.seeds, workers=arguments.workers, progress=bar.advance, **asked
             )
         except ParameterError as error:
             if error.parameter not in asked:
@@ -113,5 +119,6 @@ def _today(text: str) -> dict[str, Any]:
         elif name:
             found[name] += f",{part}"
         else:
-            raise ParameterError("--today", "order=ORDER,backfilling=RULE,nodes=N, or some of these", text)
+            legal = "order=ORDER,backfilling=RULE,nodes=N or machine=FILE.toml, or some of these"
+            raise ParameterError("--today", legal, text)
     return found

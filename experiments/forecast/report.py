@@ -14,8 +14,19 @@ from experiments.tables import render
 from workloads.ground.columns import Quantity
 from workloads.ground.job_ids import job_id_text
 
-__all__ = ["advice_document", "advice_sentence", "advice_table", "document", "quality_sentence", "sentence", "table"]
+__all__ = [
+    "FROM_NOW",
+    "advice_document",
+    "advice_sentence",
+    "advice_table",
+    "document",
+    "quality_sentence",
+    "sentence",
+    "table",
+]
 
+#: Line above the table of an answer whose first sentence names the present time.
+FROM_NOW = "Times from now:"
 #: Jobs ahead that a sentence names.
 _MOST = 3
 _HOUR = 1 / 3600
@@ -75,7 +86,7 @@ def quality_sentence(quality: Quality) -> str:
     )
 
 
-def table(forecast: Forecast, unit: str = "nodes", now: str = "") -> str:
+def table(forecast: Forecast, unit: str = "nodes", heading: str = "") -> str:
     """Table of all jobs of a forecast: quantiles of the time to the start, and probabilities.
 
     Parameters
@@ -84,8 +95,8 @@ def table(forecast: Forecast, unit: str = "nodes", now: str = "") -> str:
         The forecast.
     unit
         What sizes count.
-    now
-        The present time in words, for a heading; empty: no heading.
+    heading
+        Line above the table; empty: none.
     """
     columns = [
         Quantity("job_id", "job"),
@@ -108,12 +119,12 @@ def table(forecast: Forecast, unit: str = "nodes", now: str = "") -> str:
             Quantity("simulated_p95", "95 %", "h", "simulated", _HOUR, 1),
         ]
     rows = [{**row, "job_id": job_id_text(row["job_id"])} for row in found]
-    text = _with_heading(now, render(rows, columns, unit))
+    text = _with_heading(heading, render(rows, columns, unit))
     return "\n".join([text, *map(quality_sentence, forecast.qualities())])
 
 
-def _with_heading(now: str, table: str) -> str:
-    return f"Times from now, {now}:\n{table}" if now else table
+def _with_heading(heading: str, table: str) -> str:
+    return f"{heading}\n{table}" if heading else table
 
 
 def document(forecast: Forecast, **about: Any) -> dict[str, Any]:
@@ -189,8 +200,8 @@ def _span(seconds: float) -> str:
     return format_duration(seconds) if seconds >= 1 else "0 s"
 
 
-def advice_table(advice: Advice, unit: str = "nodes", now: str = "") -> str:
-    """Table of all requests of an advice, with the best one marked; ``unit`` and ``now`` as in :func:`table`."""
+def advice_table(advice: Advice, unit: str = "nodes", heading: str = "") -> str:
+    """Table of all requests of an advice, with the best one marked; ``unit`` and ``heading`` as in :func:`table`."""
     other = "own" if advice.request_for("own") is not None else "planner"
     # The waits of the simulation alone stand beside corrected ones.
     simulated = (
@@ -215,7 +226,7 @@ def advice_table(advice: Advice, unit: str = "nodes", now: str = "") -> str:
         Quantity(f"gain_{other}_high", "high", "h", f"less than {other}", _HOUR, 1),
     ]
     rows = [{**row, "mark": ", ".join([*(["best"] * row["best"]), *row["names"]])} for row in advice.rows()]
-    return _with_heading(now, render(rows, columns, unit))
+    return _with_heading(heading, render(rows, columns, unit))
 
 
 def advice_document(advice: Advice, **about: Any) -> dict[str, Any]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import accumulate
 from operator import itemgetter
 from typing import Any
 
+from experiments.gantt.closed_rows import closed_spans, span_levels
 from experiments.placement.ranges import Ranges, lowest, union, without
-from experiments.placement.spans import RUN, Span
+from experiments.placement.spans import DOWN, HELD, RUN, Span
 from experiments.recordings.allocations import Allocation, Allocations
 from simulator.machine.event_log import Entry
-from simulator.results.recording import Recording
+from simulator.results.recording import Recording, level_changes
 from simulator.results.records import Samples
 from workloads.machines.host_list import fold
 from workloads.machines.machine_workload import machine_unit
@@ -36,7 +38,7 @@ class MachineRows:
     recording
         The result with the events and samples that follow from its records.
     spans
-        Rows of each job, in the order of the ends.
+        Rows of each run and of nodes that outages close, in the order of the ends.
     """
 
     def __init__(self, recording: Recording, allocations: Allocations) -> None:
@@ -46,9 +48,17 @@ class MachineRows:
         heights = [1 if whole else machine.kinds[kind].cores for kind in machine.kind_of_nodes]
         self._first = [0, *accumulate(heights)]
         self._whole = whole
+        self._runs = list(allocations.runs(recording.record))
         moments = self._moments(recording)
-        self.recording = replace(recording, entries=self._entries(recording, moments), samples=self._samples(moments))
-        self.spans = self._place(moments)
+        running = self._place(moments)
+        closed = closed_spans(allocations, running, self._first, recording)
+        self.spans = sorted([*running, *closed], key=itemgetter(4))
+        self.recording = replace(
+            recording,
+            entries=self._entries(recording, moments),
+            samples=self._samples(moments, closed),
+            down=level_changes(span_levels(closed, DOWN)),
+        )
 
     @property
     def hosts(self) -> dict[str, list[Any]]:
@@ -74,62 +84,82 @@ class MachineRows:
         return len(job.nodes) if self._whole else sum(job.taken["cores"])
 
     def _moments(self, recording: Recording) -> list[tuple[int, int, int, int]]:
-        """(time, class, place among the starts, job id) of each submit, start and end; times since the origin."""
+        """(time, class, place among the starts, number of the run) of each submit, start and end, since the origin.
+
+        A job whose run was preempted waits again from the end of that run on.
+        """
         found = []
-        for record in recording.records:
-            job = self._allocations.jobs.get(record.job_id)
-            if job is None or record.start is None or record.end is None:
-                continue
-            for kind, time in ((_SUBMIT, record.queued), (_START, record.start), (_COMPLETE, record.end)):
-                found.append((time - recording.origin, kind, job.place, record.job_id))
+        waits = {record.job_id: record.queued for record in recording.records if record.start is not None}
+        for number, (run, start, end) in enumerate(self._runs):
+            for kind, time in ((_SUBMIT, waits[run.job_id]), (_START, start), (_COMPLETE, end)):
+                found.append((time - recording.origin, kind, run.place, number))
+            waits[run.job_id] = end
         return sorted(found)
 
     def _entries(self, recording: Recording, moments: list[tuple[int, int, int, int]]) -> list[Entry]:
         entries = []
-        for time, kind, _, job_id in moments:
-            job, record = self._allocations.jobs[job_id], recording.record[job_id]
+        submitted = set[int]()
+        for time, kind, _, number in moments:
+            run = self._runs[number][0]
+            job_id, size = run.job_id, self._size(run)
             if kind == _SUBMIT:
-                entries.append(Entry(time, "submit", job_id, 0, 0, ""))
+                if job_id not in submitted:
+                    entries.append(Entry(time, "submit", job_id, 0, 0, ""))
+                submitted.add(job_id)
             elif kind == _START:
-                entries.append(Entry(time, "start", job_id, 0, self._size(job), f"partition {job.partition}"))
+                entries.append(Entry(time, "start", job_id, 0, size, f"partition {run.partition}"))
+            elif run.preempted_at is not None:
+                entries.append(Entry(time, "preempt", job_id, size, 0, self._allocations.cause(run)))
             else:
-                ending = "kill" if record.status == "killed" else "complete"
-                entries.append(Entry(time, ending, job_id, self._size(job), 0, ""))
+                ending = "kill" if recording.record[job_id].status == "killed" else "complete"
+                entries.append(Entry(time, ending, job_id, size, 0, ""))
         return entries
 
-    def _samples(self, moments: list[tuple[int, int, int, int]]) -> Samples:
-        found: dict[int, tuple[int, int, int, int, int]] = {}
-        busy = waiting = asked = 0
-        for time, kind, _, job_id in moments:
-            size = self._size(self._allocations.jobs[job_id])
-            busy += size * ((kind == _START) - (kind == _COMPLETE))
-            waiting += (kind == _SUBMIT) - (kind == _START)
-            asked += size * ((kind == _SUBMIT) - (kind == _START))
-            found[time] = (time, busy, 0, waiting, asked)
-        return Samples.of(list(found.values()))
+    def _samples(self, moments: list[tuple[int, int, int, int]], closed: Sequence[Span]) -> Samples:
+        changes: dict[int, list[int]] = {}
+        for time, kind, _, number in moments:
+            size = self._size(self._runs[number][0])
+            waits = (kind == _SUBMIT) - (kind == _START)
+            here = changes.setdefault(time, [0, 0, 0, 0])
+            here[0] += size * ((kind == _START) - (kind == _COMPLETE))
+            here[2] += waits
+            here[3] += size * waits
+        before = 0
+        for time, level in span_levels(closed, HELD):
+            changes.setdefault(time, [0, 0, 0, 0])[1] += level - before
+            before = level
+        found = []
+        now = [0, 0, 0, 0]
+        for time in sorted(changes):
+            now = [amount + change for amount, change in zip(now, changes[time], strict=True)]
+            found.append((time, now[0], now[1], now[2], now[3]))
+        return Samples.of(found)
 
     def _place(self, moments: list[tuple[int, int, int, int]]) -> list[Span]:
-        """Give each job the lowest free rows of each of its nodes."""
+        """Give each run the lowest free rows of each of its nodes."""
         free: list[Ranges] = [((low, high),) for low, high in zip(self._first[:-1], self._first[1:], strict=True)]
         held: dict[int, tuple[int, dict[int, Ranges]]] = {}
+        counts: dict[int, int] = {}
         spans = []
-        for time, kind, _, job_id in moments:
-            job = self._allocations.jobs[job_id]
+        for time, kind, _, number in moments:
+            run = self._runs[number][0]
             if kind == _START:
-                sizes = [1] * len(job.nodes) if self._whole else job.taken["cores"]
-                rows = {node: lowest(free[node], size) for node, size in zip(job.nodes, sizes, strict=True)}
+                sizes = [1] * len(run.nodes) if self._whole else run.taken["cores"]
+                rows = {node: lowest(free[node], size) for node, size in zip(run.nodes, sizes, strict=True)}
                 for node, taken in rows.items():
                     free[node] = without(free[node], taken)
-                held[job_id] = time, rows
+                held[number] = time, rows
             elif kind == _COMPLETE:
-                start, rows = held.pop(job_id)
+                start, rows = held.pop(number)
                 every: Ranges = ()
                 for node, taken in rows.items():
                     free[node] = union(free[node], taken)
                     every = union(every, taken)
+                counts[run.job_id] = counts.get(run.job_id, 0) + 1
                 if every and time > start:
-                    spans.append(Span(RUN, job_id, 1, start, time, every, "complete"))
-        return sorted(spans, key=itemgetter(4))
+                    ending = "complete" if run.preempted_at is None else "preempt"
+                    spans.append(Span(RUN, run.job_id, counts[run.job_id], start, time, every, ending))
+        return spans
 
 
 def _amount(name: str, total: int) -> str:

@@ -12,6 +12,7 @@ from experiments.tables import render
 from workloads.ground.checksums import seal_json
 from workloads.ground.columns import Quantity
 from workloads.ground.files import atomic_open
+from workloads.ground.wording import join_words
 
 if TYPE_CHECKING:
     from policies.planning.plan import ReservationPlan
@@ -25,6 +26,7 @@ __all__ = [
     "fit_table",
     "outcome",
     "plan_table",
+    "request_sentence",
     "write_document",
     "write_json",
 ]
@@ -83,6 +85,8 @@ _RESERVATIONS = (
     Quantity("milestone", "work done", "HH:MM:SS"),
     Quantity("probability", "needed", "%", scale=100),
 )
+#: Most reservations after the first that a sentence names.
+_NAMED = 4
 #: Columns omitted for a plan without checkpoints.
 _OF_CHECKPOINTS = ("restart", "work", "checkpoint", "milestone")
 
@@ -133,6 +137,25 @@ def outcome(plan: Mapping[str, Any], needed: float) -> str:
         f"{plan['strategy']}: expected cost {cost:,.0f} s ({clock(cost)}), {cost / least:.3f} x that of an omniscient "
         f"user ({least:,.0f} s); {needed:.2f} reservations on average"
     )
+
+
+def request_sentence(plan: Mapping[str, Any]) -> str:
+    """Say what to ask for, one reservation after the other.
+
+    >>> plan = {"reservations": [{"length": 3600.0, "checkpointed": True}, {"length": 7200.0, "checkpointed": False}]}
+    >>> request_sentence(plan)
+    'Ask for 01:00:00; if the job has not ended then, for 02:00:00, from its last checkpoint.'
+    """
+    rows = plan["reservations"]
+    first, *rest = (clock(row["length"]) for row in rows)
+    if not rest:
+        return f"Ask for {first}."
+    named = join_words(rest) if len(rest) <= _NAMED else f"{', '.join(rest[:_NAMED])} and so on"
+    saves = [row["checkpointed"] for row in rows[:-1]]
+    where = "from its last checkpoint" if all(saves) else "from the beginning"
+    if any(saves) and not all(saves):
+        where = "from its last checkpoint, if it has one"
+    return f"Ask for {first}; if the job has not ended then, for {named}, {where}."
 
 
 def comparison_row(plan: ReservationPlan, distribution: Distribution, runs: Any = None) -> dict[str, Any]:

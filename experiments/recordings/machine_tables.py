@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.output.filenames import table_name
-from experiments.recordings.allocations import allocation_rows
+from experiments.recordings.allocation_table import allocation_rows
 from experiments.tables import columns_with_values, render, write_csv
 from simulator import Result
 from simulator.resources.machine_metrics import partition_rows, resource_rows
@@ -32,6 +32,7 @@ _RESOURCES = (
     Quantity("capacity"),
     Quantity("used", "", "%", scale=100.0, digits=1),
     Quantity("stranded", "", "%", scale=100.0, digits=1),
+    Quantity("closed", "", "%", scale=100.0, digits=1),
     Quantity("free", "", "%", scale=100.0, digits=1),
 )
 #: Runs of which a terminal shows the tables.
@@ -42,7 +43,8 @@ def write_machine_tables(directory: Path, results: Sequence[Result]) -> None:
     """Write ``partitions.csv`` and ``resources.csv``, and ``allocations-*.csv`` of each run; nothing on one pool."""
     for name, rows in (("partitions", _partitions(results)), ("resources", _resources(results))):
         if rows:
-            write_csv(directory / f"{name}.csv", rows, tuple(rows[0]))
+            columns = dict.fromkeys(column for row in rows for column in row)
+            write_csv(directory / f"{name}.csv", [{**dict.fromkeys(columns), **row} for row in rows], tuple(columns))
     for result in results:
         if result.on_machine is not None:
             rows = list(allocation_rows(result))
@@ -62,7 +64,7 @@ def machine_text(results: Sequence[Result]) -> str:
         columns = [replace(column, unit="min", scale=1 / 60) if column.unit == "h" else column for column in columns]
     texts = [
         render([{**row, "run": _name(row)} for row in rows], [*several, *chosen])
-        for rows, chosen in ((partitions, columns), (resources, _RESOURCES))
+        for rows, chosen in ((partitions, columns), (resources, columns_with_values(resources, _RESOURCES)))
         if rows
     ]
     if any(row["stranded"] for row in resources):

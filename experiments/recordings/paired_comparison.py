@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from experiments.recordings.answer_sentences import gains_sentence
 from experiments.recordings.archive import read_recording
 from experiments.recordings.gain_rows import GAIN_COLUMNS, gain_rows
 from experiments.recordings.job_groups import GROUPS, ORDERED, group_names, places_by_name
@@ -103,13 +104,14 @@ class Gains:
         return [*own[:1], *groups]
 
     def text(self, name: str = "wait_h") -> str:
-        """The comparison of one metric as a table with its legend."""
+        """The comparison of one metric: the answer in a sentence, a table and its legend."""
         rows, shown = self.of(name), metric(name)
+        unit, scale = shown_unit(shown, rows)
+        answer = gains_sentence(self.first, self.second, rows, self.by, unit, scale, self.cluster)
         left_out = 0
         if len(rows) > _PRINTED + 1 and self.by not in ORDERED:
             left_out = len(rows) - 1 - _PRINTED
             rows = [*rows[: 1 + _PRINTED // 2], *rows[-_PRINTED // 2 :]]
-        unit, scale = shown_unit(shown, rows)
         lines = [
             {
                 **row,
@@ -137,7 +139,7 @@ class Gains:
             Quantity("longest", longest, unit),
             Quantity("verdict", self.second),
         ]
-        paragraphs = [render(lines, columns)]
+        paragraphs = [answer, render(lines, columns)]
         if any(self.alone):
             paragraphs.append(
                 f"compared: the jobs of both results; left out: {self.alone[0]:,} only in {self.first}, "

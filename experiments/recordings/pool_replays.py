@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from experiments.recordings.allocations import machine_file_name
 from experiments.recordings.archive import read_recording
 from experiments.recordings.run_file import open_run
+from experiments.recordings.stored_allocations import machine_file_name
 from experiments.recordings.variants import chosen_variant
 from simulator.results.result import Result
 from simulator.simulation import simulate_table

@@ -7,8 +7,10 @@ from itertools import combinations
 from statistics import mean, median
 from typing import Any
 
-from experiments.slurm.decision_points import decisions
+from experiments.slurm.decision_pace import measure_pace
+from experiments.slurm.decision_points import InstantDecision, decisions
 from experiments.slurm.recorded_replay import Replay
+from experiments.slurm.start_simulation import needs_own_loop, simulate_starts
 from experiments.tables import render
 from policies.backfilling import BACKFILLING
 from policies.order import ORDERS
@@ -69,6 +71,7 @@ def agreement(
     lag: float,
     completing: float = 0.0,
     order: str = "fcfs",
+    interval: float = 0.0,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], dict[str, dict[int, float]]]:
     """Compare a replay with the rules.
 
@@ -86,6 +89,8 @@ def agreement(
         Longest time from the end of a job until its nodes are free [s]; decisions that differ by no more are late.
     order
         Name of the order of the queue.
+    interval
+        Time between two passes of the backfill thread, where starts are simulated [s].
 
     Returns
     -------
@@ -105,7 +110,10 @@ def agreement(
     queue_order = None if order == "fcfs" else ORDERS[order]
     rows, differences, all_starts = [], [], {}
     for rule in rules:
-        starts = _starts(replay, rule, order)
+        if needs_own_loop(replay, BACKFILLING[rule], interval):
+            starts = simulate_starts(replay, BACKFILLING[rule], queue_order, interval, measure_pace(replay, interval))
+        else:
+            starts = _starts(replay, rule, order)
         errors = [abs(starts[job] - recorded[job]) for job in recorded]
         found = list(decisions(replay, BACKFILLING[rule], lag, completing, queue_order))
         late = sum(decision.late for decision in found)
@@ -128,6 +136,7 @@ def agreement(
                 "late": late,
                 "extra": sum(len(decision.did - decision.would) for decision in wrong),
                 "missing": sum(len(decision.would - decision.did) for decision in wrong),
+                "divergence": _divergence(replay, starts, found, tolerance, lag),
             }
         )
         differences += [
@@ -142,6 +151,28 @@ def agreement(
         ]
         all_starts[rule] = starts
     return rows, differences, all_starts
+
+
+def _divergence(
+    replay: Replay, starts: Mapping[int, float], found: Sequence[InstantDecision], tolerance: float, lag: float
+) -> str:
+    """Where simulated starts leave the recorded ones, and what the decisions there say about the cause."""
+    apart = [job for job in replay.jobs if abs(starts[job.job_id] - job.start) > tolerance]
+    if not apart:
+        return ""
+    first = min(apart, key=lambda job: min(job.start, starts[job.job_id]))
+    at = min(first.start, starts[first.job_id])
+    text = f"starts are equal until job {first.job_id:,} at {at - replay.jobs[0].submit:,.0f} s"
+    slow = max(
+        (job for job in replay.jobs if job.completing and job.end <= at), key=lambda job: job.completing, default=None
+    )
+    different = [decision for decision in found if not decision.equal and decision.at <= at + lag + tolerance]
+    if slow is not None:
+        text += f"; before, nodes of job {slow.job_id:,} took {slow.completing:,.0f} s to complete"
+    if not different:
+        return f"{text}; all decisions until then are equal, so that only times or nodes differed"
+    late = sum(decision.late for decision in different)
+    return f"{text}; until then {late:,} decisions are late and {len(different) - late:,} wrong"
 
 
 def best_rule(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -200,7 +231,10 @@ def agreement_table(rows: Sequence[Mapping[str, Any]]) -> str:
     note = f"of {some['jobs']:,} jobs and {some['decisions']:,} decisions"
     late = ", ".join(f"{row['late']:,} under {row['rule']}" for row in rows if row["late"])
     late = f"; late, not wrong: {late}" if late else ""
-    return f"{render(rows, _SHOWN)}\n{note}{late}; Slurm's mean wait {some['slurm_wait_mean_s']:,.0f} s"
+    best = best_rule(rows)
+    cause = next((row["divergence"] for row in rows if row["rule"] == best), "")
+    cause = f"\nunder {best}, {cause}" if cause else ""
+    return f"{render(rows, _SHOWN)}\n{note}{late}; Slurm's mean wait {some['slurm_wait_mean_s']:,.0f} s{cause}"
 
 
 def _starts(replay: Replay, rule: str, order: str) -> dict[int, float]:

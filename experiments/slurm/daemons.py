@@ -23,18 +23,23 @@ _PAUSE = 0.05
 _LEFT: list[subprocess.Popen[bytes]] = []
 
 
-def launch(words: Sequence[str], environment: Mapping[str, str], folder: Path, log: Path) -> None:
+def launch(words: Sequence[str], environment: Mapping[str, str], folder: Path, log: Path, attempts: int = 1) -> None:
     """Start a program that becomes a daemon or ends soon.
 
     Raises
     ------
     InputError
-        If it fails; the message contains the last line of its output.
+        If it fails at each attempt; the message contains the last line of its output.
     """
-    with log.open("ab") as file:
-        done = subprocess.run(
-            words, env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=file, stderr=file, check=False
-        )
+    for attempt in range(attempts):
+        if attempt:
+            time.sleep(_PAUSE)
+        with log.open("ab") as file:
+            done = subprocess.run(
+                words, env=environment, cwd=folder, stdin=subprocess.DEVNULL, stdout=file, stderr=file, check=False
+            )
+        if not done.returncode:
+            break
     if done.returncode:
         lines = log.read_text(errors="replace").split("\n")
         last_line = next((line.strip() for line in reversed(lines) if line.strip()), f"exit status {done.returncode}")

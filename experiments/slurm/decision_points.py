@@ -18,7 +18,7 @@ from policies.slurm_backfill import SlurmBackfill, Wish, best_fit, named_starts
 from workloads.ground.units import SECOND, to_ticks
 from workloads.table.job import JobType
 
-__all__ = ["InstantDecision", "decisions", "queue_in_order"]
+__all__ = ["InstantDecision", "decisions", "find_starts", "queue_in_order"]
 
 
 @dataclass(frozen=True)
@@ -134,29 +134,62 @@ def decisions(
             continue
         if order is not None:
             queue = queue_in_order(order, now, queue, jobs, replay.nodes)
-        running = [job for job in jobs if job.start < first and job.end > now]
+        running = [job for job in jobs if job.start < first and job.released > now]
         did = frozenset(job.job_id for job in queue if job.start <= now + lag and job.job_id not in cancelled)
         within = now + lag + completing
         soon = frozenset(job.job_id for job in queue if now + lag < job.start <= within and job.job_id not in cancelled)
-        over = frozenset(job.job_id for job in queue if replay.limits.excess([job], running))
-        while True:
-            allowed = [job for job in queue if job.job_id not in over]
-            if isinstance(rule, SlurmBackfill):
-                known = dict(places)
-                would = _placed_starts(rule, now, allowed, running, replay.nodes, known)
-            else:
-                known, would = places, _rule_starts(rule, now, allowed, running, replay.nodes)
-            more = replay.limits.excess([job for job in allowed if job.job_id in would], running)
-            if not more:
-                break
-            over |= more
-        places = known
+        would, places = find_starts(rule, now, queue, running, replay, places)
         yield InstantDecision(now, did, would, soon)
+
+
+def find_starts(
+    rule: Backfilling,
+    now: float,
+    queue: Sequence[ReplayedJob],
+    running: Sequence[ReplayedJob],
+    replay: Replay,
+    places: Mapping[int, int],
+) -> tuple[frozenset[int], dict[int, int]]:
+    """The jobs that a rule starts at a time under the limits of the site.
+
+    Parameters
+    ----------
+    rule
+        The backfilling rule.
+    now
+        The time [s].
+    queue
+        Waiting jobs in their order.
+    running
+        Jobs that run or whose nodes complete.
+    replay
+        Size of the machine, and limits.
+    places
+        Nodes of jobs as bits, where known.
+
+    Returns
+    -------
+    starts, places
+        Ids of the jobs; nodes of jobs as bits, those of the starts under a rule with named nodes included.
+    """
+    limits = replay.limits
+    over = frozenset(job.job_id for job in queue if limits.excess([job], running))
+    while True:
+        allowed = [job for job in queue if job.job_id not in over]
+        known = dict(places)
+        if isinstance(rule, SlurmBackfill):
+            found = _placed_starts(rule, now, allowed, running, replay, known)
+        else:
+            found = _rule_starts(rule, now, allowed, running, replay.nodes)
+        more = limits.excess([job for job in allowed if job.job_id in found], running)
+        if not more:
+            return found, known
+        over |= more
 
 
 def _groups(jobs: Sequence[ReplayedJob], lag: float) -> Iterator[tuple[float, float]]:
     """First and last time of each group of events."""
-    times = sorted({time for job in jobs for time in (job.queued, job.end)})
+    times = sorted({time for job in jobs for time in (job.queued, job.end, job.released)})
     first = last = times[0]
     for time in times[1:]:
         if time - last > lag:
@@ -215,23 +248,25 @@ def _placed_starts(
     now: float,
     queue: Sequence[ReplayedJob],
     running: Sequence[ReplayedJob],
-    nodes: int,
+    replay: Replay,
     places: dict[int, int],
 ) -> frozenset[int]:
     """The jobs that a rule with named nodes would start; ``places`` gives the nodes of jobs where known.
 
-    Jobs with unknown nodes are placed where the rule placed them, or by best fit.
+    Slurm rounds times of its own clock. Jobs with unknown nodes are placed where the rule placed them, or by best fit.
     """
-    free = (1 << nodes) - 1
+    # An hour is a multiple of what it rounds to.
+    shift = 0.0 if replay.origin is None else replay.origin % 3600.0
+    free = (1 << replay.nodes) - 1
     for job in running:
         free &= ~places.get(job.job_id, 0)
     for job in running:
         if job.job_id not in places:
             places[job.job_id] = best_fit(free, job.nodes)
             free &= ~places[job.job_id]
-    ends = [(to_ticks(max(job.start + job.walltime, now + 1.0)), places[job.job_id]) for job in running]
+    ends = [(to_ticks(shift + _expected_end(job, now)), places[job.job_id]) for job in running]
     wishes = [Wish(job.job_id, job.nodes, to_ticks(job.walltime)) for job in queue]
-    found = named_starts(rule, to_ticks(now), nodes, wishes, ends)
+    found = named_starts(rule, to_ticks(shift + now), replay.nodes, wishes, ends)
     for start in found:
         places.setdefault(start.job_id, start.nodes)
     return frozenset(start.job_id for start in found)
@@ -245,8 +280,7 @@ def _rule_starts(
     nodes: int,
 ) -> frozenset[int]:
     """The jobs that the rule would start."""
-    # A job about to be killed at its limit ends within a second.
-    ends = sorted((to_ticks(max(job.start + job.walltime, now + 1.0)), job.job_id, job.nodes) for job in running)
+    ends = sorted((to_ticks(_expected_end(job, now)), job.job_id, job.nodes) for job in running)
     view = _View(
         now=to_ticks(now),
         nodes=nodes,
@@ -255,3 +289,9 @@ def _rule_starts(
         releases=ends,
     )
     return frozenset(start.job_id for start in rule(view))
+
+
+def _expected_end(job: ReplayedJob, now: float) -> float:
+    """When a job is expected to have released its nodes [s]."""
+    # A job about to be killed at its limit ends within a second, and one whose nodes complete may release them soon.
+    return now + 1.0 if job.end <= now else max(job.start + job.walltime, now + 1.0)

@@ -323,7 +323,7 @@ def _write(lab: Lab, settings: Sequence[str]) -> None:
         accounting = (
             "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=localhost\n"
             f"AccountingStoragePort={lab.port + 1}\nAccountingStoragePass={lab.directory}/munge/socket\n"
-            "AccountingStorageEnforce=associations,qos"
+            "AccountingStorageEnforce=associations,limits,qos"
         )
     values = {
         "HOST": socket.gethostname().partition(".")[0],
@@ -374,7 +374,7 @@ def _start(lab: Lab) -> None:
         f"--key-file={munge}/key",
         f"--socket={munge}/socket",
         f"--seed-file={munge}/seed",
-        "--num-threads=4",
+        "--num-threads=10",
     ]
     daemon([*words, f"--pid-file={place}/pid/munged.pid", f"--log-file={log}/munged.log"])
     until((munge / "socket").exists, "munged")
@@ -390,7 +390,8 @@ def _start(lab: Lab) -> None:
     until(partial(lab.answers, ["scontrol", "ping"]), "slurmctld")
     for number in range(1, lab.nodes + 1):
         (place / "spool" / f"n{number}").mkdir()
-        daemon(["slurmd", "-N", f"n{number}"])
+        # On a busy machine one of many may fail to start, and does so at the next attempt.
+        daemon(["slurmd", "-N", f"n{number}"], attempts=5)
     until(lambda: _idle(lab) == lab.nodes, "the nodes")
 
 

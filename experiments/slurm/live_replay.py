@@ -12,11 +12,13 @@ from experiments.slurm.accounting import query_accounting
 from experiments.slurm.client import call
 from experiments.slurm.job_chain import MINUTE
 from experiments.slurm.lab import Lab
+from experiments.slurm.queue_limits import QOS_FIELDS, enforces_limits
+from experiments.slurm.submit_lines import parse_amounts
 from experiments.slurm.submitted_jobs import Submit
 from workloads.ground.errors import InputError
 from workloads.ground.numbers import integer
 
-__all__ = ["LabSlurm", "SiteSlurm", "SomeSlurm", "patiently", "replay_on", "time_of_slurm"]
+__all__ = ["LabSlurm", "SiteSlurm", "SomeSlurm", "ask_limits", "patiently", "replay_on", "time_of_slurm"]
 
 #: Events in slurmctld's log, with millisecond times: kind, and pattern of the line.
 _EVENTS = (
@@ -26,6 +28,8 @@ _EVENTS = (
     ("end", re.compile(r"_job_complete: JobId=(?P<job>\d+) done")),
     ("end", re.compile(r"Time limit exhausted for JobId=(?P<job>\d+)")),
 )
+#: Nodes of a job took long to complete; Slurm logs it from a minute on.
+_COMPLETED = re.compile(r"cleanup_completing: JobId=(?P<job>\d+) completion process took (?P<seconds>\d+) seconds")
 _STAMP = re.compile(r"\[(\S+?)\] (.*)")
 #: Number of attempts of a command, because its time-out is short on a fast clock.
 _TRIES = 5
@@ -74,18 +78,17 @@ class LabSlurm:
             fields, log = shown.get(number, {}), logged.get(number, {})
             names = (("submit", "SubmitTime"), ("start", "StartTime"), ("end", "EndTime"))
             times = {kind: log.get(kind) or time_of_slurm(fields.get(name, "")) for kind, name in names}
+            # A job may start while it is being submitted, which is logged afterwards.
+            times["submit"] = min(times["submit"], times["start"] or times["submit"])
             # For a killed job the log contains only the beginning of its end.
             times["end"] = max(times["end"], time_of_slurm(fields.get("EndTime", ""))) if fields else times["end"]
-            rows.append(
-                _row(
-                    submit,
-                    number,
-                    times,
-                    fields.get("JobState", ""),
-                    str(log.get("by", "")),
-                    fields.get("NodeList", ""),
-                )
+            row = _row(
+                *(submit, number, times),
+                *(fields.get("JobState", ""), str(log.get("by", "")), fields.get("NodeList", "")),
             )
+            amounts = parse_amounts("scontrol show job", fields.get("TRES", ""))
+            row |= {"cpus": amounts.get("cpu", 0), "memory": amounts.get("mem", 0)}
+            rows.append(row | {"completing": log.get("completing", 0)})
         return rows
 
 
@@ -179,11 +182,25 @@ def replay_on(
         for name in ("submit", "eligible", "start", "end"):
             if name in row:
                 row[name] = round(row[name] - begin, 3)
+        row["origin"] = round(begin, 3)
     return sorted(rows, key=lambda row: row["id"])
 
 
+def ask_limits(slurm: SomeSlurm) -> str:
+    """Limits of QOS as ``sacctmgr -P`` prints them; empty if Slurm has no database or does not enforce them."""
+    try:
+        if not enforces_limits(slurm.call(["scontrol", "show", "config"])):
+            return ""
+        return slurm.call(["sacctmgr", "-P", "show", "qos", f"format={QOS_FIELDS}"])
+    except InputError:
+        return ""
+
+
 def log_times(text: str) -> dict[int, dict[str, Any]]:
-    """Times of submission, start and end of each job in slurmctld's log [s since 1970], and what started it."""
+    """Times of each job in slurmctld's log: submission, start and end [s since 1970], and what started it.
+
+    ``completing`` is the time from its end until its nodes could be used [s], if that was long.
+    """
     found: dict[int, dict[str, Any]] = {}
     for line in text.splitlines():
         stamp = _STAMP.match(line)
@@ -196,6 +213,9 @@ def log_times(text: str) -> dict[int, dict[str, Any]]:
                 if kind == "start":
                     job.setdefault("by", "backfill" if fields["by"] == "backfill" else "main")
                 break
+        long = _COMPLETED.search(stamp[2]) if stamp else None
+        if long:
+            found.setdefault(int(long["job"]), {})["completing"] = float(long["seconds"])
     return found
 
 

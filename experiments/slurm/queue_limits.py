@@ -1,4 +1,4 @@
-"""Limits that keep eligible jobs from starting: throttles of job arrays, and QOS limits of jobs and nodes.
+"""Limits that keep eligible jobs from starting: throttles of job arrays, and QOS limits of jobs and resources.
 
 A job that would exceed one is passed over in a scheduling pass, and holds no reservation. Sources: sbatch(1),
 ``--array=0-9%2``; slurm.schedmd.com, resource_limits.
@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from experiments.slurm.submit_lines import parse_amounts, read_rows
 from workloads.ground.errors import TraceError
-from workloads.ground.files import read_text
-from workloads.ground.numbers import integer
 
-__all__ = ["NO_LIMITS", "QosLimit", "QueueLimits", "read_qos_limits", "read_throttles"]
+__all__ = ["NO_LIMITS", "QOS_FIELDS", "QosLimit", "QueueLimits", "enforces_limits", "read_qos_limits"]
 
-#: Columns of ``sacctmgr show qos``, by what they limit.
-_COLUMNS = {"jobs": "GrpJobs", "nodes": "GrpTRES", "user_jobs": "MaxJobsPU", "user_nodes": "MaxTRESPU"}
-_THROTTLE = re.compile(r"(?:\s--array[= ]|\s-a ?)[^\s%]*%(\d{1,9})(?=\s|$)")
+#: Fields of QOS to ask sacctmgr for.
+QOS_FIELDS = "Name,Priority,GrpJobs,GrpTRES,MaxJobsPU,MaxTRESPU"
+#: Columns of ``sacctmgr show qos``: one with a number of jobs, and one with amounts of resources, of all and of a user.
+_COLUMNS = {"": ("GrpJobs", "GrpTRES"), "user_": ("MaxJobsPU", "MaxTRESPU")}
+_RESOURCES = {"nodes": "node", "cpus": "cpu", "memory": "mem"}
 
 
 class LimitedJob(Protocol):
@@ -32,6 +33,10 @@ class LimitedJob(Protocol):
     @property
     def nodes(self) -> int: ...
     @property
+    def cpus(self) -> int: ...
+    @property
+    def memory(self) -> int: ...
+    @property
     def user(self) -> str: ...
     @property
     def qos(self) -> str: ...
@@ -40,12 +45,16 @@ class LimitedJob(Protocol):
 
 
 class QosLimit(NamedTuple):
-    """Limits of a QOS on running jobs and their nodes, of all and of each user; None: no limit."""
+    """Limits of a QOS on running jobs, their nodes, CPUs and memory [MiB], of all and of each user; None: no limit."""
 
     jobs: int | None = None
     nodes: int | None = None
+    cpus: int | None = None
+    memory: int | None = None
     user_jobs: int | None = None
     user_nodes: int | None = None
+    user_cpus: int | None = None
+    user_memory: int | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +72,11 @@ class QueueLimits:
     throttles: Mapping[int, int] = field(default_factory=dict)
     qos: Mapping[str, QosLimit] = field(default_factory=dict)
 
+    @property
+    def any(self) -> bool:
+        """Whether there is a limit."""
+        return bool(self.throttles or self.qos)
+
     def excess(self, queue: Iterable[LimitedJob], running: Iterable[LimitedJob]) -> frozenset[int]:
         """Ids of the jobs that cannot start beside the running ones if those before them do.
 
@@ -73,7 +87,7 @@ class QueueLimits:
         running
             Jobs that run.
         """
-        if not (self.throttles or self.qos):
+        if not self.any:
             return frozenset()
         used: Counter[tuple[str, object]] = Counter()
         for job in running:
@@ -97,7 +111,8 @@ class QueueLimits:
             for name, value in limit._asdict().items():
                 if value is not None:
                     owner = (job.qos, job.user) if name.startswith("user") else job.qos
-                    claims[name, owner] = job.nodes if name.endswith("nodes") else 1
+                    amount = name.removeprefix("user_")
+                    claims[name, owner] = 1 if amount == "jobs" else int(getattr(job, amount))
         return claims
 
     def _most(self, key: tuple[str, object]) -> int:
@@ -111,25 +126,21 @@ class QueueLimits:
 NO_LIMITS = QueueLimits()
 
 
-def read_throttles(path: str | Path) -> dict[int, int]:
-    """Throttles of job arrays by job id, from the columns JobID and SubmitLine of ``sacct -P``.
+def enforces_limits(configuration: str) -> bool:
+    """Whether Slurm enforces limits of QOS, by its ``AccountingStorageEnforce``; by default it does not.
 
-    Raises
-    ------
-    TraceError
-        If a column is missing.
+    Examples
+    --------
+    >>> enforces_limits("AccountingStorageEnforce = associations,limits,qos"), enforces_limits("ClusterName=lab")
+    (True, False)
     """
-    found = {}
-    for row in _rows(path, ("JobID", "SubmitLine")):
-        match = _THROTTLE.search(row["SubmitLine"])
-        number = row["JobID"].partition("_")[0]
-        if match and number.isdecimal():
-            found[integer(number)] = int(match[1])
-    return found
+    match = re.search(r"(?im)^\s*AccountingStorageEnforce\s*=\s*(\S*)", configuration)
+    # "safe" and "all" include limits.
+    return bool(match) and bool({"limits", "safe", "all"} & set(match[1].lower().split(",")))  # type: ignore[index]
 
 
 def read_qos_limits(path: str | Path) -> dict[str, QosLimit]:
-    """Limits of QOS from ``sacctmgr -P show qos``; those of other resources than nodes are left out.
+    """Limits of QOS from ``sacctmgr -P show qos``; those of other resources than nodes, CPUs and memory are left out.
 
     Raises
     ------
@@ -137,30 +148,22 @@ def read_qos_limits(path: str | Path) -> dict[str, QosLimit]:
         If the column Name is missing, or a limit is no number.
     """
     found = {}
-    for row in _rows(path, ("Name",)):
-        values = {name: _count(path, row.get(column, "")) for name, column in _COLUMNS.items()}
+    for row in read_rows(path, ("Name",)):
+        values = {}
+        for owner, (jobs, resources) in _COLUMNS.items():
+            values[f"{owner}jobs"] = _count(path, row.get(jobs, ""))
+            amounts = parse_amounts(path, row.get(resources, ""))
+            values |= {f"{owner}{name}": amounts.get(kind) for name, kind in _RESOURCES.items()}
         if any(value is not None for value in values.values()):
             found[row["Name"].strip()] = QosLimit(**values)
     return found
 
 
 def _count(path: str | Path, cell: str) -> int | None:
-    """A number of jobs, or of nodes as in ``cpu=16,node=4``; None: no limit."""
-    if "=" in cell:
-        cell = dict(part.partition("=")[::2] for part in cell.split(",")).get("node", "")
+    """A number of jobs; None: no limit."""
     cell = cell.strip()
     if not cell:
         return None
     if not re.fullmatch(r"\d{1,12}", cell):
         raise TraceError(path, None, f"limits of QOS must be whole numbers, not {cell[:40]}")
     return int(cell)
-
-
-def _rows(path: str | Path, needed: Sequence[str]) -> list[dict[str, str]]:
-    lines = read_text(path).splitlines()
-    head = [name.strip() for name in lines[0].split("|")] if lines else []
-    missing = [name for name in needed if name not in head]
-    if missing:
-        raise TraceError(path, 1, f"has no column {missing[0]}")
-    # A text such as SubmitLine, which may contain the separator, is the last column.
-    return [dict(zip(head, line.split("|", len(head) - 1), strict=False)) for line in lines[1:] if line.strip()]

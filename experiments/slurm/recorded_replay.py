@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from experiments.slurm.numbered_nodes import node_numbers
 from experiments.slurm.queue_limits import NO_LIMITS, QueueLimits
+from experiments.slurm.submit_lines import JobRequest
 from experiments.tables import read_csv, write_csv
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.units import LARGEST_SIZE, LARGEST_TIME
@@ -18,11 +20,15 @@ from workloads.logs.readers import read_trace
 from workloads.logs.trace import TraceJob
 from workloads.table.job import Job, JobType
 
-__all__ = ["ACTUAL", "Replay", "ReplayedJob", "read_replay", "write_actual"]
+__all__ = ["ACTUAL", "LIMITS", "Replay", "ReplayedJob", "read_replay", "write_actual"]
 
 #: The table of a replay, in its directory.
 ACTUAL = "actual.csv"
+#: Limits of QOS beside it, as sacctmgr prints them.
+LIMITS = "qos.txt"
 _OWNERS = ("user", "account", "qos", "partition")
+#: What a job holds, and the time that its nodes needed to complete; columns that may be missing.
+_AMOUNTS = ("cpus", "memory", "completing")
 _TASKS = 1 << 32
 #: Size of a machine for the numbers of its nodes, where nothing says it.
 _LARGEST = 1_000_000
@@ -53,6 +59,12 @@ class ReplayedJob:
         Of the job; empty: unknown.
     array
         Slurm's id of the array that it is a task of; 0: of none.
+    cpus, memory
+        CPUs and memory [MiB] that it holds; 0: unknown.
+    after
+        Numbers of the jobs that had to end before it was eligible.
+    completing
+        Time from its end until its nodes could be used, if that was long [s].
     """
 
     job_id: int
@@ -68,6 +80,10 @@ class ReplayedJob:
     account: str = field(default="", compare=False)
     qos: str = field(default="", compare=False)
     array: int = field(default=0, compare=False)
+    cpus: int = field(default=0, compare=False)
+    memory: int = field(default=0, compare=False)
+    after: tuple[int, ...] = field(default=(), compare=False)
+    completing: float = field(default=0.0, compare=False)
 
     @property
     def queued(self) -> float:
@@ -78,6 +94,11 @@ class ReplayedJob:
     def wait(self) -> float:
         """Wait from then to the start [s]."""
         return self.start - self.queued
+
+    @property
+    def released(self) -> float:
+        """When its nodes could be used again [s]."""
+        return self.end + self.completing
 
 
 @dataclass(frozen=True)
@@ -96,6 +117,8 @@ class Replay:
         Jobs that were cancelled in the queue, then their start and end.
     limits
         Limits that kept eligible jobs from starting.
+    origin
+        Slurm's clock at time 0 [s since 1970], with which its plans round; None: unknown.
     """
 
     name: str
@@ -103,6 +126,7 @@ class Replay:
     nodes: int
     cancelled: tuple[ReplayedJob, ...] = ()
     limits: QueueLimits = NO_LIMITS
+    origin: float | None = None
 
     def table(self) -> list[Job]:
         """Job table for the simulator, with the recorded runtimes; cancelled jobs leave the queue when they did."""
@@ -137,7 +161,12 @@ class Replay:
         ]
 
 
-def read_replay(path: str | Path, nodes: int | None, limits: QueueLimits = NO_LIMITS) -> Replay:
+def read_replay(
+    path: str | Path,
+    nodes: int | None,
+    limits: QueueLimits = NO_LIMITS,
+    requests: Mapping[int, JobRequest] = MappingProxyType({}),
+) -> Replay:
     """A replay from its directory, or from a log that records waits.
 
     Parameters
@@ -148,6 +177,8 @@ def read_replay(path: str | Path, nodes: int | None, limits: QueueLimits = NO_LI
         Size of the machine; None: as many as the jobs held at once, or as the log says.
     limits
         Limits of the site.
+    requests
+        What the jobs of a log asked for, by their number in the log.
 
     Raises
     ------
@@ -156,10 +187,13 @@ def read_replay(path: str | Path, nodes: int | None, limits: QueueLimits = NO_LI
     """
     place = Path(path)
     table = place / ACTUAL if place.is_dir() else place
+    origin: float | None = None
     jobs: list[ReplayedJob] = []
     cancelled: list[ReplayedJob] = []
     if table.name == ACTUAL:
-        jobs, size = [_job(table, line, row) for line, row in enumerate(read_csv(table), 2)], None
+        rows, size = read_csv(table), None
+        jobs = [_job(table, line, row) for line, row in enumerate(rows, 2)]
+        origin = _amount(table, 2, rows[0], "origin") or None if rows else None
     else:
         trace = keep_cancelled_jobs(read_trace(place))
         numbers = NodeNumbers(_node_names(trace.jobs), nodes or trace.nodes or _LARGEST)
@@ -170,6 +204,7 @@ def read_replay(path: str | Path, nodes: int | None, limits: QueueLimits = NO_LI
                 bits = numbers.bits(job.node_list, job.nodes)
                 jobs.append(_as_replayed_job(number, job, start, start + job.runtime, bits))
         size = trace.nodes
+        jobs = _with_requests(jobs, [job.job_id for job in trace.jobs], requests)
     if not jobs:
         raise TraceError(table, None, "holds no job with a recorded start")
     if len({job.job_id for job in jobs}) < len(jobs):
@@ -180,7 +215,8 @@ def read_replay(path: str | Path, nodes: int | None, limits: QueueLimits = NO_LI
     if largest > machine:
         raise InputError(f"{table}: a job has {largest:,} nodes, and the machine {machine:,}; give it with --nodes")
     name = place.name if place.name != ACTUAL else place.parent.name
-    return Replay(name, tuple(jobs), machine, tuple(job for job in cancelled if job.nodes <= machine), limits)
+    left = tuple(job for job in cancelled if job.nodes <= machine)
+    return Replay(name, tuple(jobs), machine, left, limits, origin)
 
 
 def _as_replayed_job(number: int, job: TraceJob, start: float, end: float, bits: int) -> ReplayedJob:
@@ -198,10 +234,29 @@ def _as_replayed_job(number: int, job: TraceJob, start: float, end: float, bits:
     )
 
 
+def _with_requests(
+    jobs: list[ReplayedJob], numbers: Sequence[int], requests: Mapping[int, JobRequest]
+) -> list[ReplayedJob]:
+    """The jobs with what they asked for; a dependency on an array waits for all its tasks."""
+    if not requests:
+        return jobs
+    tasks: dict[int, list[int]] = {}
+    for place, number in enumerate(numbers, 1):
+        tasks.setdefault(number, []).append(place)
+        if number >= _TASKS:
+            tasks.setdefault(number // _TASKS, []).append(place)
+    found = []
+    for job in jobs:
+        asked = requests.get(numbers[job.job_id - 1], JobRequest())
+        after = tuple(place for number in asked.after for place in tasks.get(number, ()))
+        found.append(replace(job, cpus=asked.cpus, memory=asked.memory, after=after))
+    return found
+
+
 def write_actual(directory: Path, rows: list[dict[str, Any]]) -> None:
     """Write the table of a replay."""
     held = ("eligible",) if any(row.get("eligible") is not None for row in rows) else ()
-    owners = tuple(name for name in _OWNERS if any(row.get(name) for row in rows))
+    owners = tuple(name for name in (*_AMOUNTS, "origin", *_OWNERS) if any(row.get(name) for row in rows))
     columns = (*_NUMBERS, *held, "state", "by", "slurm_id", "node_list", *owners)
     write_csv(directory / ACTUAL, [{**dict.fromkeys(held), **row} for row in rows], columns)
 
@@ -226,7 +281,21 @@ def _job(path: Path, line: int, row: dict[str, Any]) -> ReplayedJob:
         raise TraceError(path, line, "submit, start and end must follow one another, and the walltime must be positive")
     place = _place(str(row.get("node_list") or ""), int(nodes))
     by, user, account, qos = (str(row.get(name) or "") for name in ("by", "user", "account", "qos"))
-    return ReplayedJob(int(number), submit, start, end, int(nodes), walltime, by, place, held, user, account, qos)
+    cpus, memory, completing = (_amount(path, line, row, name) for name in _AMOUNTS)
+    return ReplayedJob(
+        *(int(number), submit, start, end, int(nodes), walltime, by, place, held, user, account, qos),
+        cpus=int(cpus),
+        memory=int(memory),
+        completing=completing,
+    )
+
+
+def _amount(path: Path, line: int, row: dict[str, Any], name: str) -> float:
+    """A number of a column that may be missing or empty; then 0."""
+    value = row.get(name) or 0
+    if not isinstance(value, int | float) or not 0 <= value <= LARGEST_TIME:
+        raise TraceError(path, line, f"{name} must be a number from 0 to {LARGEST_TIME:g}")
+    return float(value)
 
 
 def _place(text: str, nodes: int) -> int:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.slurm.client import call
+from experiments.slurm.queue_limits import QOS_FIELDS
 from workloads.ground.documents import read_json
 from workloads.ground.errors import InputError, OutputError, TraceError
 from workloads.ground.files import is_plain_name, partial_name, sync
@@ -28,7 +29,8 @@ _QUEUE = "%i|%T|%V|%S|%l|%D|%u|%a|%r|%N|%C"
 _PAST = "JobID,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,NNodes,State,User,Account,Partition,QOS,NodeList"
 
 
-_QOS = "Name,Priority,GrpJobs,GrpTRES,MaxJobsPU,MaxTRESPU"
+#: The line of a job last, which may contain the separator.
+_REQUESTS = "JobID,ReqTRES,AllocTRES,SubmitLine"
 #: Times of jobs in seconds since 1970, and others in UTC.
 _ENVIRONMENT = {"TZ": "UTC", "SLURM_TIME_FORMAT": "%s"}
 
@@ -41,12 +43,12 @@ def _commands(days: int) -> dict[str, list[str]]:
         "nodes.txt": ["scontrol", "show", "node"],
         "sprio.txt": ["sprio", "-l"],
         "sshare.txt": ["sshare", "-a", "-l", "-P"],
-        "qos.txt": ["sacctmgr", "-P", "show", "qos", f"format={_QOS}"],
+        "qos.txt": ["sacctmgr", "-P", "show", "qos", f"format={QOS_FIELDS}"],
         "partitions.txt": ["scontrol", "show", "partition"],
         "config.txt": ["scontrol", "show", "config"],
         "sinfo.txt": ["sinfo"],
         "sacct.txt": ["sacct", "--allusers", "-X", "-P", "--starttime", f"now-{days}days", "-o", _PAST],
-        "submits.txt": ["sacct", "-o", "JobID,SubmitLine", "--allusers", "-X", "-P", "--starttime", f"now-{days}days"],
+        "submits.txt": ["sacct", "-o", _REQUESTS, "--allusers", "-X", "-P", "--starttime", f"now-{days}days"],
     }
 
 

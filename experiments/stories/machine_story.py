@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from experiments.recordings.allocations import Allocation, Allocations
-from experiments.stories.room_on_nodes import Room, RoomFinder
+from experiments.stories.machine_facts import MachineFacts, PreemptedRun
+from experiments.stories.room_on_nodes import RoomFinder
 from experiments.stories.writer.phrases import Clock, duration, jobs, join_items, wrap
 from simulator.results.recording import Recording
 from simulator.results.records import JobRecord
@@ -20,7 +21,7 @@ from workloads.ground.units import SECOND
 from workloads.logs.trace import trace_epoch
 from workloads.machines.host_list import fold
 
-__all__ = ["MachineFacts", "MachineStories", "MachineStory"]
+__all__ = ["MachineStories", "MachineStory"]
 
 _SHORT, _NEAR = 5, 3
 _RULES = {
@@ -32,66 +33,6 @@ _RULES = {
 
 
 @dataclass(frozen=True)
-class MachineFacts:
-    """What a story says. Times are seconds of the job table's clock, durations seconds.
-
-    Attributes
-    ----------
-    job_id, partition, tier, nodes, taken
-        The job, its partition with its tier, names of its nodes, and by resource what it took of each.
-    placement, rule
-        How nodes were chosen.
-    backfills
-        Whether jobs may start before one that cannot.
-    submit, queued, start, end
-        Its times; it waits from ``queued`` on.
-    waited_limit, waited_nodes, waited_reservation
-        How long a limit stopped it, nodes had no room, and it would have delayed a job before it.
-    limit, limited_until
-        The last limit that stopped it, and until when.
-    delayed
-        The last job that it would have delayed.
-    promised, promised_at
-        Its first reservation, and when it got that.
-    at_queue, at_start
-        Nodes of the partition with room when it began to wait, and when it started.
-    freed_by
-        Jobs on its nodes that ended as it started.
-    higher_tier, passed_by
-        Jobs of a higher tier, and of others, that came later and started on nodes of the partition while it waited.
-    cancelled
-        Whether its user cancelled it, at its end.
-    """
-
-    job_id: int
-    partition: str
-    tier: int
-    nodes: str
-    taken: dict[str, tuple[int, ...]]
-    placement: str
-    rule: str
-    backfills: bool
-    submit: float
-    queued: float
-    start: float
-    end: float
-    waited_limit: float
-    waited_nodes: float
-    waited_reservation: float
-    limit: str | None
-    limited_until: float | None
-    delayed: int | None
-    promised: float | None
-    promised_at: float | None
-    at_queue: Room
-    at_start: Room
-    freed_by: tuple[int, ...]
-    higher_tier: tuple[int, ...]
-    passed_by: tuple[int, ...]
-    cancelled: bool
-
-
-@dataclass(frozen=True)
 class MachineStory:
     """A job's story; ``str`` gives its text."""
 
@@ -100,7 +41,10 @@ class MachineStory:
 
     def as_json(self) -> dict[str, Any]:
         """The facts in JSON types."""
-        return asdict(self.facts)
+        facts = asdict(self.facts)
+        if not self.facts.preempted:
+            del facts["preempted"], facts["last_start"]
+        return facts
 
     def __str__(self) -> str:
         return self._text(_SHORT)
@@ -112,7 +56,7 @@ class MachineStory:
     def reasons(self) -> list[tuple[str, str]]:
         """Reasons of its wait: a heading without a duration, then pairs of a duration and a reason."""
         facts = self.facts
-        if facts.start == facts.queued:
+        if facts.start == facts.queued and not facts.preempted:
             return []
         return [("", f"Waited {_time(facts.start - facts.queued)}:"), *self._waits()]
 
@@ -121,15 +65,27 @@ class MachineStory:
         wait = facts.start - facts.queued
         head = f"Job {job_id_text(facts.job_id)} ({self._size()} in partition {facts.partition}, tier {facts.tier})"
         waited = f"waited {_time(wait)}" if wait else "started at once"
+        last = facts.start if facts.last_start is None else facts.last_start
+        again = f"; outages ended {len(facts.preempted):,} of its runs" if facts.preempted else ""
+        ran = "its last run took" if facts.preempted else "it ran for"
         blocks = [
-            wrap(f"{head} {waited}; it ran for {_time(facts.end - facts.start)}. {self.clock.about}"),
+            wrap(f"{head} {waited}{again}; {ran} {_time(facts.end - last)}. {self.clock.about}"),
             [f"{at(facts.submit)}  It was submitted."]
             + ([f"{at(facts.queued)}  It became eligible."] if facts.queued > facts.submit else [])
-            + wrap(f"{at(facts.start)}  It started on {facts.nodes}.", "", "  ")
+            + [
+                line
+                for run in facts.preempted
+                for text in (
+                    f"{at(run.start)}  It started on {run.nodes}.",
+                    f"{at(run.end)}  It was preempted by {run.by} and lost its work.",
+                )
+                for line in wrap(text, "", "  ")
+            ]
+            + wrap(f"{at(last)}  It started on {facts.nodes}.", "", "  ")
             + [f"{at(facts.end)}  {'Its user cancelled it.' if facts.cancelled else 'It ended.'}"],
         ]
-        if wait:
-            lines = ["Its wait:"]
+        if self._waits():
+            lines = ["Its waits:" if facts.preempted else "Its wait:"]
             for time, reason in self._waits():
                 lines += wrap(f"{time}  {reason}", "  ", "    ")
             blocks.append(lines)
@@ -139,13 +95,14 @@ class MachineStory:
 
     def _waits(self) -> list[tuple[str, str]]:
         facts = self.facts
+        came = "last began to wait" if facts.preempted else "came"
         found = []
         if facts.waited_limit and facts.limit is not None and facts.limited_until is not None:
             text = f"The limit of {facts.limit} stopped it, for the last time until {self._at(facts.limited_until)}."
             found.append((_time(facts.waited_limit), text))
         if facts.waited_nodes:
             found.append(
-                (_time(facts.waited_nodes), f"Too few nodes had room: when it came, {facts.at_queue.sentence()}.")
+                (_time(facts.waited_nodes), f"Too few nodes had room: when it {came}, {facts.at_queue.sentence()}.")
             )
         if facts.waited_reservation:
             other = "" if facts.delayed is None else f", at last {jobs([facts.delayed])}"
@@ -160,7 +117,11 @@ class MachineStory:
     def _remarks(self, most: int | None) -> Iterator[str]:
         facts, at = self.facts, self._at
         if facts.promised is not None and facts.promised_at is not None:
-            early = facts.promised - facts.start
+            starts = [run.start for run in facts.preempted] + [
+                facts.start if facts.last_start is None else facts.last_start
+            ]
+            start = next((start for start in starts if start >= facts.promised_at), facts.start)
+            early = facts.promised - start
             how = f"{_time(abs(early))} {'earlier' if early > 0 else 'later'} than that" if early else "just then"
             made = at(facts.promised_at)
             yield f"Its first reservation, made at {made}, was for {at(facts.promised)}; it started {how}."
@@ -231,6 +192,10 @@ class MachineStories:
         job, record = self._allocations.jobs.get(job_id), self._known[job_id]
         if job is None or record.start is None or record.end is None or record.submit is None:
             never = f"job {job_id_text(job_id)} never started: "
+            if record.status == "cancelled" and record.start is not None:
+                raise InputError(
+                    f"job {job_id_text(job_id)} has no last run: its user cancelled it while it waited again"
+                )
             if record.status == "cancelled":
                 raise InputError(f"{never}its user cancelled it while it waited")
             raise InputError(
@@ -238,19 +203,22 @@ class MachineStories:
             )
         facts = self._facts(job, record, record.submit, record.start, record.end)
         times = [facts.submit, facts.queued, facts.start, facts.end, facts.limited_until, facts.promised]
+        times += [time for run in facts.preempted for time in (run.start, run.end)] + [facts.last_start]
         ticks = [round(time * SECOND) for time in times if time is not None]
         return MachineStory(facts, Clock(self._first, self._epoch, ticks, self._recording.zone))
 
     def _facts(self, job: Allocation, record: JobRecord, submit: int, start: int, end: int) -> MachineFacts:
         machine, wait = self._allocations.machine, job.wait
+        past = [run for run in self._allocations.past if run.job_id == job.job_id]
+        last = start if job.start is None else job.start
         passing = self._passing(job, record.queued, start)
         tier = machine.partition(job.partition).priority
         tiers = {number: machine.partition(self._allocations.jobs[number].partition).priority for number in passing}
         mine = set(job.nodes)
         freed = [
-            number
-            for number, other in self._allocations.jobs.items()
-            if self._known[number].end == start and mine & set(other.nodes)
+            other.job_id
+            for other, _, over in self._allocations.runs(self._known)
+            if over == last and other.job_id != job.job_id and mine & set(other.nodes)
         ]
         return MachineFacts(
             job_id=job.job_id,
@@ -273,12 +241,22 @@ class MachineStories:
             delayed=wait.other,
             promised=_seconds(wait.promised),
             promised_at=_seconds(wait.promised_at),
-            at_queue=self._room.room(job, record.queued),
-            at_start=self._room.room(job, start),
+            at_queue=self._room.room(job, (past[-1].preempted_at if past else None) or record.queued),
+            at_start=self._room.room(job, last),
             freed_by=tuple(freed) if wait.nodes + wait.reservation else (),
             higher_tier=tuple(number for number in passing if tiers[number] > tier),
             passed_by=tuple(number for number in passing if tiers[number] <= tier),
             cancelled=record.status == "cancelled",
+            preempted=tuple(
+                PreemptedRun(
+                    (run.start or 0) / SECOND,
+                    (run.preempted_at or 0) / SECOND,
+                    fold(machine.names[node] for node in run.nodes),
+                    self._allocations.cause(run),
+                )
+                for run in past
+            ),
+            last_start=last / SECOND if past else None,
         )
 
     def _passing(self, job: Allocation, queued: int, start: int) -> list[int]:

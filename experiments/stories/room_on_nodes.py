@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from experiments.recordings.allocations import Allocation, Allocations
 from simulator.results.records import JobRecord
+from workloads.ground.units import to_ticks
 from workloads.machines.features import parse_features, satisfies
 from workloads.machines.fitted_requests import NodeTable
 from workloads.machines.request import ResourceRequest
+from workloads.outages.outage import OutageKind
 
 __all__ = ["Room", "RoomFinder"]
 
@@ -33,6 +35,8 @@ class Room:
     lacking
         By resource the nodes that had too little of it free, the scarcest first; ``other jobs`` where the job needs
         idle nodes.
+    closed
+        Those that an outage closed.
     """
 
     partition: str
@@ -40,6 +44,7 @@ class Room:
     nodes: int
     room: int
     lacking: dict[str, int]
+    closed: int = 0
 
     def sentence(self) -> str:
         """What was free, as part of a sentence."""
@@ -47,11 +52,12 @@ class Room:
         if self.room >= self.nodes:
             return text if self.nodes > 1 else f"the only node of {self.partition} that suits it had room for it"
         named = [f"{name} on {count:,}" for name, count in self.lacking.items()]
-        return (
-            f"{text} (not enough free {', '.join(named)})"
-            if "other jobs" not in self.lacking
-            else (f"{text} (other jobs ran on {self.lacking['other jobs']:,})")
-        )
+        reasons = [f"an outage closed {self.closed:,}"] if self.closed else []
+        if "other jobs" in self.lacking:
+            reasons.append(f"other jobs ran on {self.lacking['other jobs']:,}")
+        elif named or not self.closed:
+            reasons.append(f"not enough free {', '.join(named)}")
+        return f"{text} ({'; '.join(reasons)})"
 
 
 class RoomFinder:
@@ -97,29 +103,33 @@ class RoomFinder:
             wanted = [min(amounts) if name == "cores" else 0 for name, amounts in zip(names, own, strict=True)]
         suits = [node for node in suits if all(map(int.__ge__, full[node], wanted))]
         free = {node: list(full[node]) for node in suits}
-        for number, other in self._allocations.jobs.items():
-            record = self._records[number]
-            if record.start is None or record.end is None or not record.start <= time < record.end:
-                continue
-            if other.place >= job.place:
+        shut = {
+            node
+            for outage, nodes in self._allocations.outages
+            if to_ticks(outage.start) <= time < to_ticks(outage.end)
+            for node in nodes
+            # A job that ran on nodes of an advance reservation may use them.
+            if outage.kind is not OutageKind.RESERVATION or node not in job.nodes
+        }
+        for other, start, end in self._allocations.runs(self._records):
+            if not start <= time < end or other.place >= job.place:
                 continue
             for entry, node in enumerate(other.nodes):
                 if node in free:
                     for spot, name in enumerate(names):
                         free[node][spot] -= other.taken[name][entry]
+        up = [node for node in suits if node not in shut]
         if whole:
-            room = [node for node in suits if free[node] == full[node]]
-            lacking = {"other jobs": len(suits) - len(room)}
+            room = [node for node in up if free[node] == full[node]]
+            lacking = {"other jobs": len(up) - len(room)}
         else:
-            room = [node for node in suits if all(map(int.__ge__, free[node], wanted))]
+            room = [node for node in up if all(map(int.__ge__, free[node], wanted))]
             short = {
-                _WORDS.get(name, name.partition(".")[2] + " GPUs"): sum(
-                    free[node][spot] < wanted[spot] for node in suits
-                )
+                _WORDS.get(name, name.partition(".")[2] + " GPUs"): sum(free[node][spot] < wanted[spot] for node in up)
                 for spot, name in enumerate(names)
             }
             lacking = dict(sorted(((name, count) for name, count in short.items() if count), key=lambda item: -item[1]))
-        return Room(job.partition, len(job.nodes), len(suits), len(room), lacking)
+        return Room(job.partition, len(job.nodes), len(suits), len(room), lacking, len(suits) - len(up))
 
 
 def _has_features(features: tuple[str, ...], asked: str) -> bool:

@@ -96,6 +96,8 @@ BEYOND = _by_name(
          "Mean turnaround of the other jobs when one project declares its jobs rigid, less that when it does not."),
         ("all_lost_minutes", "lost by all", "all jobs", "min", Better.LESS,
          "Mean turnaround of all jobs when one project declares its jobs rigid, less that when it does not."),
+        ("lost_gpu_share", "lost GPU-hours", "machine", "%", Better.LESS,
+         "GPU-hours lost to preemptions, with warnings, over those used."),
     )
 )  # fmt: skip
 

@@ -21,8 +21,10 @@ from workloads.ground.numbers import decimal
 
 __all__ = [
     "REPETITIONS",
+    "SHOWN",
     "aggregate_rows",
     "aggregate_table",
+    "configuration_keys",
     "difference_rows",
     "difference_table",
     "filter_rows",
@@ -284,7 +286,7 @@ def difference_table(rows: Sequence[Row], names: Sequence[str] = (), unit: str =
 def _table(rows: Sequence[Row], names: Sequence[str], value: str, sign: str, unit: str) -> str:
     there = dict.fromkeys(row["metric"] for row in rows)
     chosen = [metric(name) for name in names or SHOWN if name in there]
-    keys = [name for name in (rows[0] if rows else ()) if name not in _FIXED]
+    keys = configuration_keys(rows[0]) if rows else []
     lines: dict[Values, dict[str, Any]] = {}
     for row in rows:
         line = lines.setdefault(_values(row, keys), {**{key: _text(row[key]) for key in keys}, "n": row["n"]})
@@ -302,6 +304,11 @@ def _table(rows: Sequence[Row], names: Sequence[str], value: str, sign: str, uni
     shown_lines = list(lines.values())[:_PRINTED]
     more = f"\n... and {len(lines) - _PRINTED:,} more" if len(lines) > _PRINTED else ""
     return render(shown_lines, columns, unit) + more
+
+
+def configuration_keys(row: Row) -> list[str]:
+    """The parameters that tell a configuration from the others in rows of aggregates or differences."""
+    return [name for name in row if name not in _FIXED]
 
 
 def _column(item: Metric, unit: str) -> Quantity:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 from experiments.whatif.operation import OnDemandProjects, Operation
 from policies.mechanism import BASELINE, parse_mechanism
+from simulator.machine_simulation import check_machine_replay
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.numbers import decimal
 from workloads.ground.parameters import Parameter, whole
@@ -18,12 +19,18 @@ from workloads.hybrid.groups import resolve_grouping
 from workloads.logs.clock import LogClock
 from workloads.logs.trace import Trace
 from workloads.machines.machine import Quota
+from workloads.machines.machine_file import read_machine
+from workloads.machines.machine_workload import machine_size
 from workloads.outages.file import read_outages
 from workloads.outages.outage import Outage, OutageKind
 
 __all__ = ["Alternatives", "alternatives"]
 
-_GROUP = "alternatives to today's rule; each may be repeated"
+#: Options that take several values separated by commas; the values of the others contain commas.
+_LISTS = ("order", "backfilling", "nodes", "machine", "mechanism")
+#: Changes of one pool of equal nodes.
+_OF_POOLS = ("nodes", "maintenance", "outages", "mechanism", "limit")
+_GROUP = "alternatives to today's rule; each may be repeated, names and numbers of nodes also separated by commas"
 _SIZE = "a number of nodes such as 5000, or a change such as +200, -200, +10% or -10%"
 _RELATIVE = re.compile(r"([+-])([0-9]+(?:\.[0-9]+)?)(%?)")
 _WINDOW = "START,LENGTH or START,LENGTH,NODES, such as 2026-01-12T08:00,12h or 20d,12h,512"
@@ -40,6 +47,8 @@ class Alternatives:
         Queue orders and backfilling rules.
     nodes
         Sizes of the machine, or changes of today's.
+    machine
+        Files of machines with partitions, in the place of today's.
     maintenance
         Windows of maintenance, each an alternative: begin, length, and nodes where not all are down.
     outages
@@ -63,6 +72,13 @@ class Alternatives:
         Parameter(
             "size of the machine: a number, or a change such as +200 or -10%%", group=_GROUP, repeated=True,
             default="none", metavar="N",
+        ),
+    ] = ()  # fmt: skip
+    machine: Annotated[
+        tuple[str, ...],
+        Parameter(
+            "machine with other nodes, partitions or limits, beside that of --today machine=FILE", group=_GROUP,
+            repeated=True, default="none", metavar="FILE.toml",
         ),
     ] = ()  # fmt: skip
     maintenance: Annotated[
@@ -147,6 +163,7 @@ def alternatives(today: Operation, changes: Alternatives, trace: Trace) -> list[
     InputError
         If a value is not legal, changes nothing, is given twice, or there is none.
     """
+    changes = _split_lists(changes)
     found = list(_each(today, changes, trace))
     if not found:
         options = ", ".join(f"--{item.name}" for item in fields(Alternatives) if item.default == ())
@@ -161,8 +178,15 @@ def alternatives(today: Operation, changes: Alternatives, trace: Trace) -> list[
     return found
 
 
+def _split_lists(changes: Alternatives) -> Alternatives:
+    """The changes, with a value for each word between commas."""
+    lists = {name: tuple(word for text in getattr(changes, name) for word in text.split(",")) for name in _LISTS}
+    return replace(changes, **lists)
+
+
 def _each(today: Operation, changes: Alternatives, trace: Trace) -> Iterator[Operation]:
     clock = LogClock.of_trace(trace)
+    _check_machines(today, changes)
     for order in changes.order:
         yield _legal(replace(today, name=f"order {order}", order=order))
     for rule in changes.backfilling:
@@ -170,6 +194,9 @@ def _each(today: Operation, changes: Alternatives, trace: Trace) -> Iterator[Ope
     for text in changes.nodes:
         size = _size(text, today.nodes)
         yield replace(today, name=f"{size:,} nodes" + (f" ({text})" if text[:1] in "+-" else ""), nodes=size)
+    for path in changes.machine:
+        size = machine_size(read_machine(path))
+        yield replace(today, name=f"machine {Path(path).stem}", nodes=size, machine=path)
     for text in changes.maintenance:
         yield replace(today, name=f"maintenance {text}", outages=(*today.outages, _window(text, today.nodes, clock)))
     for path in changes.outages:
@@ -187,9 +214,24 @@ def _each(today: Operation, changes: Alternatives, trace: Trace) -> Iterator[Ope
         yield replace(today, name=f"limit of each user {text}", per_user=_quota(text))
 
 
+def _check_machines(today: Operation, changes: Alternatives) -> None:
+    """Refuse changes of one pool for a machine with partitions, and the other way round."""
+    if today.machine is None:
+        if changes.machine:
+            legal = "left out, or given with today's machine: --today machine=FILE.toml"
+            raise ParameterError("machine", legal, changes.machine[0])
+        return
+    for name in _OF_POOLS:
+        if getattr(changes, name):
+            legal = "left out with today's machine: describe other nodes and limits in a file for --machine"
+            raise ParameterError(name, legal, getattr(changes, name)[0])
+
+
 def _legal(operation: Operation) -> Operation:
     """The operation, if its order and its backfilling rule exist."""
-    _ = operation.options
+    options = operation.options
+    if operation.machine is not None:
+        check_machine_replay(options)
     return operation
 
 

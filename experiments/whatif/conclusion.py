@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments.whatif.contrasts import Contrast
-from experiments.whatif.wording import WaitUnit, join
+from experiments.whatif.wording import WaitUnit
+from workloads.ground.wording import join_words
 
 __all__ = ["conclude"]
 
@@ -49,7 +50,7 @@ def _decision(contrasts: Sequence[Contrast], unit: WaitUnit) -> str:
         parts.append("No alternative shortens the mean wait beyond doubt")
     if longer:
         named = [f"{one.operation.name} by {_interval(one.wait, unit)}" for one in longer]
-        parts.append(f"it becomes longer under {join(named)}")
+        parts.append(f"it becomes longer under {join_words(named)}")
     return "; ".join(parts) + "."
 
 
@@ -58,11 +59,11 @@ def _doubt(contrasts: Sequence[Contrast], error: Mapping[str, Any] | None, clust
     equal = [one for one in contrasts if one.wait["verdict"] == "equal"]
     if open_ones:
         named = [f"{one.operation.name} ({_interval(one.wait, unit)})" for one in open_ones]
-        text = f"Undecided is the direction of {join(named)}, because the {cluster}s of this log differ too much"
+        text = f"Undecided is the direction of {join_words(named)}, because the {cluster}s of this log differ too much"
     else:
         text = "No difference of the mean waits is undecided at 95 %"
     if equal:
-        text += f"; {join([one.operation.name for one in equal])} change{'s' * (len(equal) == 1)} no wait"
+        text += f"; {join_words([one.operation.name for one in equal])} change{'s' * (len(equal) == 1)} no wait"
     if error is None:
         return f"{text}; undecided is how close the replay is to the machine, as the log records no starts."
     low, high = error["low"], error["high"]
@@ -101,4 +102,4 @@ def _harm(one: Contrast, unit: WaitUnit) -> str:
     before, now = (round(side["starved"]) for side in (one.reference, one.summary))
     if now > before:
         found.append(f"{now:,} job{'s' * (now > 1)} starve{'s' * (now == 1)} in place of {before:,}")
-    return join(found)
+    return join_words(found)

@@ -45,7 +45,7 @@ class Operation:
     name
         Words for tables.
     nodes
-        Size of the machine, in the unit of the log.
+        Size of the machine, in the unit of the log, or in that of ``machine``.
     order, backfilling
         Queue order and backfilling rule.
     outages
@@ -56,6 +56,8 @@ class Operation:
         Projects with on-demand jobs; None: all jobs are rigid.
     per_user
         Most that the running jobs of one user may have; None: no limit.
+    machine
+        File of a machine with partitions; None: one pool of equal nodes.
     """
 
     name: str
@@ -66,6 +68,7 @@ class Operation:
     mechanism: str = BASELINE
     on_demand: OnDemandProjects | None = None
     per_user: Quota | None = None
+    machine: str | None = None
 
     @property
     def options(self) -> Options:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.whatif.machines import FittedJobs
 from experiments.whatif.operation import Operation
 from policies.mechanism import BASELINE
 from simulator.plain_replay import obstacle
@@ -39,18 +40,21 @@ class Task:
         How the machine is operated.
     periods
         Ends of the periods of use, the begin of the first one in front, on the clock of the jobs [ticks].
+    fitted
+        Those of the jobs that the machine of the operation can run, where it has partitions; None: one pool.
     """
 
     jobs: Jobs
     operation: Operation
     periods: tuple[int, ...]
+    fitted: FittedJobs | None = None
 
     @property
     def quick(self) -> bool:
         """Whether a compiled loop replays the jobs, in less time than another process needs to start."""
         operation = self.operation
         plain = operation.mechanism == BASELINE and not operation.outages and operation.per_user is None
-        return plain and not obstacle(operation.options)
+        return plain and self.fitted is None and not obstacle(operation.options)
 
 
 @dataclass(frozen=True)
@@ -88,9 +92,14 @@ def carry_out(task: Task) -> ScheduleOutcome:
         If an outage or an option does not fit the jobs.
     """
     jobs, operation = task.jobs, task.operation
-    fits = jobs.column("nodes") <= _widest(operation)
-    served = jobs if fits.all() else jobs.select(fits)
-    more: dict[str, Any] = {} if operation.per_user is None else {"on_machine": _machine_with_limit(served, operation)}
+    on_machine: MachineWorkload | None = None
+    if task.fitted is not None:
+        served, on_machine = task.fitted
+    else:
+        fits = jobs.column("nodes") <= _widest(operation)
+        served = jobs if fits.all() else jobs.select(fits)
+        if operation.per_user is not None:
+            on_machine = _machine_with_limit(served, operation)
     result = simulate(
         served,
         operation.nodes,
@@ -99,7 +108,7 @@ def carry_out(task: Task) -> ScheduleOutcome:
         backfilling=operation.backfilling,
         outages=operation.outages,
         events=False,
-        **more,
+        on_machine=on_machine,
     )
     records = result.records
     ids = jobs.column("job_id")

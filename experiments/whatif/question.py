@@ -16,9 +16,11 @@ from experiments.whatif.alternatives import Alternatives, alternatives
 from experiments.whatif.answer import ReplayCalibration, WhatIf
 from experiments.whatif.blocks import periods
 from experiments.whatif.contrasts import JobGroups, contrast, group_gains, group_jobs
+from experiments.whatif.machines import FittedJobs, fit_other_machine, fit_today
 from experiments.whatif.operation import OnDemandProjects, Operation
 from experiments.whatif.outcomes import ScheduleOutcome, Task, carry_out
 from experiments.whatif.recorded import outcome_in_log
+from simulator.machine_simulation import check_machine_replay
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.numbers import check_whole
 from workloads.ground.parameters import whole
@@ -32,13 +34,14 @@ from workloads.logs.readers import read_trace
 from workloads.logs.trace import Trace
 from workloads.machines.machine import Quota
 from workloads.outages.outage import check_outages
+from workloads.requests.log_requests import LogRequests
 from workloads.table.job import JobType
 from workloads.table.jobs import Jobs
 
 __all__ = ["MOST_SEEDS", "TODAY", "whatif"]
 
 #: Keys of today's rule.
-TODAY = ("order", "backfilling", "nodes")
+TODAY = ("order", "backfilling", "nodes", "machine")
 MOST_SEEDS = 100
 Progress = Callable[[int, int], None]
 #: A limit that no user reaches.
@@ -55,10 +58,16 @@ class _Question:
     operations: Sequence[Operation]
     clock: LogClock
     seeds: int
+    machines: Mapping[str, FittedJobs]
+
+    def task(self, operation: Operation, ends: tuple[int, ...], jobs: Jobs | None = None) -> Task:
+        """The simulation of an operation, for these jobs or those of the log."""
+        fitted = None if operation.machine is None else self.machines[operation.machine]
+        return Task(self.jobs if jobs is None else jobs, operation, ends, fitted)
 
 
 def whatif(
-    log: str | Path | Trace,
+    log: str | Path | Trace | LogRequests,
     *,
     today: Mapping[str, Any] | None = None,
     seeds: int = 5,
@@ -71,10 +80,10 @@ def whatif(
     Parameters
     ----------
     log
-        A trace, or its file.
+        A trace, or its file; with today's machine the file, or its jobs with their requests.
     today
         Today's rule: ``order``, ``backfilling`` and ``nodes``; by default FCFS with EASY backfilling on the machine of
-        the log.
+        the log. ``machine`` in the place of ``nodes``: a file with partitions, kinds of nodes and limits.
     seeds
         Number of draws of an alternative in which something is random (1 to 100): which projects have on-demand jobs,
         and their notices.
@@ -84,8 +93,9 @@ def whatif(
         Called with the number of simulations that are done, and that of all.
     **changes
         The alternatives, each a value or a list of values: ``order``, ``backfilling``, ``nodes`` (``"+10%"``),
-        ``maintenance`` (``"20d,12h"``), ``outages`` (files), ``mechanism`` with ``on_demand_projects``, ``limit``
-        (``"nodes=512"`` for each user); ``together=True`` adds one with all changes at once.
+        ``machine`` (files, beside today's machine), ``maintenance`` (``"20d,12h"``), ``outages`` (files), ``mechanism``
+        with ``on_demand_projects``, ``limit`` (``"nodes=512"`` for each user); ``together=True`` adds one with all
+        changes at once.
 
     Returns
     -------
@@ -111,27 +121,33 @@ def whatif(
     return _answer(question, workers, progress or (lambda done, total: None))
 
 
-def _ask(log: str | Path | Trace, today: Mapping[str, Any], changes: Alternatives, seeds: int) -> _Question:
+def _ask(
+    log: str | Path | Trace | LogRequests, today: Mapping[str, Any], changes: Alternatives, seeds: int
+) -> _Question:
     """Read the log, and check everything before the first simulation."""
     for name in today:
         if name not in TODAY:
             raise UnknownNameError("part of today's rule", name, TODAY)
-    trace = log if isinstance(log, Trace) else read_trace(log)
-    source = Path(trace.source).name or "the log"
-    if today.get("nodes") is not None:
-        nodes = whole(str(today["nodes"]), "today's nodes", 1, LARGEST_SIZE)
+    machine = None if today.get("machine") is None else str(today["machine"])
+    machines: dict[str, FittedJobs] = {}
+    if machine is None:
+        trace = _on_one_pool(log if isinstance(log, Trace) else _read(log), today.get("nodes"))
     else:
-        trace = with_assumed_size(trace)
-        if trace.nodes is None:
-            raise InputError(f"{source}: this trace does not record the size of the machine; give today's nodes")
-        nodes = trace.nodes
-    trace = trace.on_machine(nodes)
-    need_jobs(trace, source)
-    rule = Operation("today", nodes, str(today.get("order") or "fcfs"), str(today.get("backfilling") or "easy"))
+        if today.get("nodes") is not None:
+            raise ParameterError("today's nodes", "left out with today's machine: its file has them", today["nodes"])
+        trace, machines[machine] = fit_today(log, machine)
+    need_jobs(trace, _source(trace))
+    order, backfilling = (str(today.get(name) or usual) for name, usual in (("order", "fcfs"), ("backfilling", "easy")))
+    rule = Operation("today", trace.nodes or 0, order, backfilling, machine=machine)
     rule = replace(rule, name=f"today: {rule.options.order}, {rule.options.backfilling}")
+    if machine is not None:
+        check_machine_replay(rule.options)
     clock = LogClock.of_trace(trace)
     operations = alternatives(rule, changes, trace)
-    jobs = as_rigid(trace)
+    jobs = as_rigid(trace) if machine is None else machines[machine].jobs
+    for path in [operation.machine for operation in operations if operation.machine is not None]:
+        if path not in machines:
+            machines[path] = fit_other_machine(trace, jobs, machines[str(machine)].workload.requests, path)
     last = float(jobs.column("submit").max())
     for operation in operations:
         check_outages(operation.outages, operation.nodes, jobs)
@@ -139,7 +155,25 @@ def _ask(log: str | Path | Trace, today: Mapping[str, Any], changes: Alternative
         if late:
             when, until = clock.show(late[0].start), clock.show(last)
             raise InputError(f"{operation.name}: begins at {when}, and the last job is submitted at {until}")
-    return _Question(trace, jobs, rule, operations, clock, seeds)
+    return _Question(trace, jobs, rule, operations, clock, seeds, machines)
+
+
+def _read(log: str | Path | LogRequests) -> Trace:
+    return log.trace if isinstance(log, LogRequests) else read_trace(log)
+
+
+def _source(trace: Trace) -> str:
+    return Path(trace.source).name or "the log"
+
+
+def _on_one_pool(trace: Trace, size: object) -> Trace:
+    """The jobs that fit a pool of equal nodes: of today's size, or of that of the log."""
+    if size is not None:
+        return trace.on_machine(whole(str(size), "today's nodes", 1, LARGEST_SIZE))
+    trace = with_assumed_size(trace)
+    if trace.nodes is None:
+        raise InputError(f"{_source(trace)}: this trace does not record the size of the machine; give today's nodes")
+    return trace.on_machine(trace.nodes)
 
 
 def _answer(question: _Question, workers: int | None, progress: Progress) -> WhatIf:
@@ -152,17 +186,17 @@ def _answer(question: _Question, workers: int | None, progress: Progress) -> Wha
         for chosen in dict.fromkeys(operation.on_demand for operation in operations if operation.on_demand is not None)
         for seed in range(question.seeds)
     }
-    tasks: dict[tuple[Operation, int], Task] = {(today, -1): Task(jobs, today, ends)}
+    tasks: dict[tuple[Operation, int], Task] = {(today, -1): question.task(today, ends)}
     for operation in operations:
         if operation.on_demand is None:
             reference = _reference(today, operation)
-            tasks[reference, -1] = Task(jobs, reference, ends)
-            tasks[operation, -1] = Task(jobs, operation, ends)
+            tasks[reference, -1] = question.task(reference, ends)
+            tasks[operation, -1] = question.task(operation, ends)
             continue
         for seed in range(question.seeds):
             table = tables[operation.on_demand, seed]
-            tasks[_reference(today, operation), seed] = Task(table, today, ends)
-            tasks[operation, seed] = Task(table, operation, ends)
+            tasks[_reference(today, operation), seed] = question.task(today, ends, table)
+            tasks[operation, seed] = question.task(operation, ends, table)
     outcomes = dict(_carry_out(tasks, workers, progress))
     of = group_jobs(jobs, question.clock, question.trace.unit)
     contrasts = []
@@ -188,8 +222,16 @@ def _answer(question: _Question, workers: int | None, progress: Progress) -> Wha
         tuple(contrasts),
         of.cluster,
         name,
-        caveats(question.trace, today.nodes),
+        _caveats(question),
     )
+
+
+def _caveats(question: _Question) -> tuple[str, ...]:
+    """What the replays do not know."""
+    if question.today.machine is None:
+        return caveats(question.trace, question.today.nodes)
+    estimated = [path for path, fitted in question.machines.items() if fitted.workload.machine.estimated]
+    return tuple(f"{path} is an estimate from a log: nodes that its jobs never used are missing" for path in estimated)
 
 
 def _reference(today: Operation, operation: Operation) -> Operation:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple
 
-__all__ = ["WaitUnit", "join", "number_text"]
+__all__ = ["WaitUnit", "number_text"]
 
 _LARGE = 100
 
@@ -59,12 +59,3 @@ class WaitUnit(NamedTuple):
         if low is None or high is None:
             return self.text(value, sign)
         return f"{self.text(value, sign)} [{self.text(low, sign)}, {self.text(high, sign)}]"
-
-
-def join(words: Sequence[str]) -> str:
-    """Join words as a list.
-
-    >>> join(["a"]), join(["a", "b"]), join(["a", "b", "c"])
-    ('a', 'a and b', 'a, b and c')
-    """
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

@@ -85,7 +85,8 @@ def _scenario(draw: _Draw, size: int, *, growing: bool = False) -> Scenario:
         if reservations and not lent and kind is not JobType.ON_DEMAND and draw.whole(0, 5) == 0:
             plan = reservations[0].job_id
         setup = _MINUTE * draw.whole(0, 2)
-        running.append(Running(next(draw.ids), kind, nodes, least, most, start, end, setup, period, lent, plan))
+        submit = start - _MINUTE * draw.whole(0, 5)
+        running.append(Running(next(draw.ids), kind, nodes, least, most, start, end, setup, period, lent, plan, submit))
         free -= nodes_free
     queue = [
         _draw_queued_job(draw, machine, _NOW - _MINUTE * draw.whole(0, 15)) for _ in range(draw.whole(0, 2 * size + 1))

@@ -73,6 +73,7 @@ class Running:
     period: int | None = None
     lent: Mapping[int, int] = field(default_factory=dict)
     plan: int | None = None
+    submit: int = 0
 
     @property
     def borrowed(self) -> int:

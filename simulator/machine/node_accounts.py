@@ -84,6 +84,10 @@ class Run(Account):
         self.plan = self.beneficiary = self.release = self.ending = None
 
     @property
+    def submit(self) -> int:
+        return self.job.submit
+
+    @property
     def min_nodes(self) -> int:
         return self.job.smallest
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from simulator.resources.free_amounts import add_amounts
 from simulator.resources.node_choice import place
+from simulator.resources.node_windows import STANDING, UNTIL, WINDOW
 
 __all__ = ["append_head", "earliest_time", "keep_heads"]
 
@@ -20,11 +21,12 @@ def earliest_time(  # type: ignore[no-untyped-def] # compiled: types are numba's
     capacities, weights, by_name, taken_first, taken_count, taken_node, taken_amount, by_limit, limits,
     frees, head_time, head_end, plan_first, plan_count, plan_node, plan_amount, net,
     nets, twins, least, load, fitting, chosen, chosen_amount, tried,
+    windows, tickets, window, node_first, node_window, admits,
 ):  # fmt: skip
     """The earliest time before another at which a job can be placed for its whole walltime; -1: there is none.
 
-    It is now, or the end of a walltime or of a planned job. ``tried`` has for each need the version of the plan, the
-    walltime and the time at which the last search ended.
+    It is now, or the end of a walltime, of a planned job or of a window. ``tried`` has for each need the version of the
+    plan, the walltime and the time at which the last search ended.
     """
     one = 0 * need + 1
     nought = one - 1
@@ -51,17 +53,22 @@ def earliest_time(  # type: ignore[no-untyped-def] # compiled: types are numba's
             need_eligible, need_nodes, need_tasks, need_exclusive, need_vector, need_last, need_base, eligible,
             capacities, weights, by_name, frees, head_time, head_end, plan_first, plan_count, plan_node, plan_amount,
             net, nets, twins, least, load, fitting, chosen, chosen_amount,
+            windows, tickets, window, node_first, node_window, admits,
         )  # fmt: skip
         if found > 0:
             answer = time
             break
-        # The next end of a walltime, or of a planned head.
+        # The next end of a walltime, of a planned head, or of a window.
         later = 1 << 62
         if release < runs:
             later = limits[by_limit[release]]
         for head in range(heads):
             if head_end[head] > time and head_end[head] < later:
                 later = head_end[head]
+        for number in range(windows):
+            end = window[number * WINDOW + UNTIL]
+            if window[number * WINDOW + STANDING] == 1 and end > time and end < later:
+                later = end
         time = later
         while release < runs and limits[by_limit[release]] <= time:
             other = by_limit[release]
@@ -114,7 +121,7 @@ def keep_heads(  # type: ignore[no-untyped-def] # compiled
     begin, heads, plans, following_net, most_heads, tolerance, nodes, resources, placement,
     need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector, need_last, need_base, eligible,
     capacities, weights, by_name, frees, head_time, head_end, head_need, plan_first, plan_count, plan_node, plan_amount,
-    nets, twins, least, load, fitting, chosen, chosen_amount,
+    nets, twins, least, load, fitting, chosen, chosen_amount, windows, tickets, window, node_first, node_window, admits,
 ):  # fmt: skip
     """Place the reservations from ``begin`` on again, in order, at their times, beside a run that is in ``frees``.
 
@@ -147,6 +154,7 @@ def keep_heads(  # type: ignore[no-untyped-def] # compiled
             need_vector, need_last, need_base, eligible, capacities, weights, by_name, frees, head_time, head_end,
             plan_first, plan_count, plan_node, plan_amount, following_net,
             nets, twins, least, load, fitting, chosen, chosen_amount,
+            windows, tickets, window, node_first, node_window, admits,
         )  # fmt: skip
         if got == 0:
             for former in range(begin, heads):

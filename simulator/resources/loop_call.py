@@ -16,16 +16,20 @@ from simulator.resources.life_columns import NEVER, life_columns
 from simulator.resources.loop_state import (
     BLOCKED,
     COMING,
+    CROWDED,
     DONE,
     ENDED,
     FULL,
     LEAVING,
     PASSES,
+    PAST,
     PAUSED,
     STATES,
 )  # fmt: skip
 from simulator.resources.machine_jobs import JobStart, JobWait
+from simulator.resources.outage_windows import window_columns
 from simulator.resources.pass_order import MovingTimes, sort_at_each_pass
+from simulator.resources.preemptions import PAST_RUN
 from simulator.resources.replay_columns import ReplayColumns
 from simulator.resources.wait_causes import CAUSES, LIMITED_UNTIL, OTHER, PROMISED, PROMISED_AT, WAITED
 from workloads.ground.errors import InvariantError
@@ -36,6 +40,8 @@ Ints = npt.NDArray[np.int64]
 
 #: Reservations at once for which there is room at first; doubled where there is not.
 _HEADS = 256
+#: Preempted runs for which there is room at first.
+_PAST = 64
 
 
 class LoopOutcome(NamedTuple):
@@ -49,6 +55,8 @@ class LoopOutcome(NamedTuple):
         When each job was submitted, and began to wait [ticks]; of a job that never came, as given.
     gone
         When a job was cancelled before it started [ticks]; None: it was not.
+    past
+        Runs that an outage ended, with the row of the job, in the order of their ends.
     instants, stranded
         Ticks of each pass, and the amounts that were stranded from it on, shape (passes, resources).
     """
@@ -57,6 +65,7 @@ class LoopOutcome(NamedTuple):
     submits: list[int]
     queued: list[int]
     gone: list[int | None]
+    past: list[tuple[int, JobStart]]
     instants: Ints
     stranded: Ints
 
@@ -75,20 +84,24 @@ def run_loop(columns: ReplayColumns, depth: int, placement: int) -> LoopOutcome:
     """
     count, partitions = len(columns.jobs), len(columns.table.machine.partitions)
     heads = min(count, partitions * depth, max(_HEADS, partitions)) if depth else 1
+    past = _PAST if columns.windows else 0
     while True:
-        found = _run(columns, depth, placement, heads)
-        if found is not None:
+        found = _run(columns, depth, placement, heads, past)
+        if isinstance(found, LoopOutcome):
             return found
-        heads = min(count, 2 * heads)
+        if found == CROWDED:
+            past *= 4
+        else:
+            heads = min(count, 2 * heads)
 
 
-def _run(columns: ReplayColumns, depth: int, placement: int, heads: int) -> LoopOutcome | None:
+def _run(columns: ReplayColumns, depth: int, placement: int, heads: int, past: int) -> LoopOutcome | int:
     table, count, order = columns.table, len(columns.jobs), columns.arrival.tolist()
     nodes, resources = table.machine.size, len(table.resources)
     width = nodes * resources
-    entries = sum(
-        max(need.nodes or min(need.tasks, len(need.eligible)) for need in options) for options in columns.needs
-    )
+    widest = [max(need.nodes or min(need.tasks, len(need.eligible)) for need in options) for options in columns.needs]
+    entries = sum(widest) + past * max(widest)
+    shut = window_columns(columns.windows, nodes, columns.begin)
     # Of wagap-2013, 1.4 million: 25 s in Python, 0.5 s compiled, and 18 s to compile.
     # With reservations for many jobs ten times as many.
     steps = count * (nodes + 10) * (10 if depth > 10 else 1)
@@ -115,8 +128,8 @@ def _run(columns: ReplayColumns, depth: int, placement: int, heads: int) -> Loop
         room((entries + nodes) * resources),
         column([-1] * count),
     )
-    # There is a pass when a job comes, ends, or is cancelled while it waits.
-    most = 2 * count + sum(patience >= 0 for patience in columns.patiences)
+    # There is a pass when a job comes, ends, or is cancelled while it waits, and at each event of a window.
+    most = 2 * count + sum(patience >= 0 for patience in columns.patiences) + len(shut.event_time) + past
     instants, stranded, state = room(most), room(most * resources), room(STATES)
     after, before, causes = room(count + 1), room(count + 1), room(count * CAUSES)
     times = columns.walltimes, columns.runtimes, columns.ranks
@@ -130,13 +143,15 @@ def _run(columns: ReplayColumns, depth: int, placement: int, heads: int) -> Loop
         column([columns.begins[job] for job in order]),
         room(count),
         column([-1] * count),
-        room(count),
+        room(count + past),
     )
+    preempted = room(past * PAST_RUN)
     needs = columns.distinct
     ceiling = max(options)
     arguments = (
         count, nodes, resources, len(table.machine.partitions), len(needs), depth, placement, TOLERANCE, heads,
         int(not columns.queue.static or lives.dependent),
+        len(columns.windows), len(shut.tickets), len(shut.event_time), past,
         arrivals, *(column([values[job] for job in order]) for values in times),
         column([columns.first[job] for job in order]), column(options),
         column([need for need, _ in columns.options]), column(columns.account_first), column([*columns.accounts, 0]),
@@ -159,14 +174,17 @@ def _run(columns: ReplayColumns, depth: int, placement: int, heads: int) -> Loop
         room(len(table.machine.partitions)), causes,
         column(lives.followers), column(lives.next_follower), column([columns.thinks[job] for job in order]),
         submits, column([columns.earliest[job] for job in order]), column([columns.patiences[job] for job in order]),
-        cancels, coming, leaving, gone, room(count), arrived, state,
+        cancels, coming, leaving, gone, room(count), arrived,
+        column([*shut.window, 0]), column(shut.node_first), column([*shut.node_window, 0]),
+        column([int(place in admits) for admits in columns.admits for place in range(len(shut.tickets))] + [0]),
+        column([*shut.event_time, 0]), column([*shut.event_window, 0]), column([*shut.event_kind, 0]), preempted, state,
     )  # fmt: skip
     run(*arguments)
     if state[ENDED] == PAUSED:
-        moving = MovingTimes(submits, arrivals, ends, gone, arrived)
+        moving = MovingTimes(submits, arrivals, ends, gone, arrived, preempted)
         sort_at_each_pass(columns, lambda: run(*arguments), order, after, before, taken_count, moving, state)
-    if state[ENDED] == FULL:
-        return None
+    if state[ENDED] in (FULL, CROWDED):
+        return int(state[ENDED])
     if state[ENDED] != DONE:
         raise InvariantError(f"job {columns.jobs[order[state[BLOCKED]]].job_id} can never start")
     passes = int(state[PASSES])
@@ -181,8 +199,24 @@ def _run(columns: ReplayColumns, depth: int, placement: int, heads: int) -> Loop
     )
     taken = np.asarray(taken_amount, np.int64).reshape(-1, resources)
     holders = np.asarray(taken_node, np.int64)
+    former = np.asarray(preempted, np.int64)[: int(state[PAST]) * PAST_RUN].reshape(-1, PAST_RUN).tolist()
     # Nodes are written down in the order of starts.
-    turn = dict(zip(sorted(range(count), key=taken_first.__getitem__), range(count), strict=True))
+    firsts = [first for first, size in zip(taken_first, taken_count, strict=True) if size]
+    firsts = sorted(firsts + [run[3] for run in former])
+    turn = {first: place for place, first in enumerate(firsts)}
+
+    def ran(place: int, begun: int, over: int, first: int, size: int, option: int) -> JobStart:
+        return JobStart(
+            begun,
+            over,
+            machine.partitions[needs[columns.options[option][0]].partition].name,
+            tuple(holders[first : first + size].tolist()),
+            tuple(map(tuple, taken[first : first + size].tolist())),
+            None if stopped[place] < 0 else columns.limits[stopped[place]],
+            _job_wait(columns, order, noted[place]),
+            turn[first],
+        )
+
     submitted, queued, withdrawn = [0] * count, [0] * count, cast("list[int | None]", [None] * count)
     for place, job in enumerate(order):
         submitted[job], queued[job] = came[place], waited[place]
@@ -190,18 +224,9 @@ def _run(columns: ReplayColumns, depth: int, placement: int, heads: int) -> Loop
             withdrawn[job] = left[place]
         if not taken_count[place]:
             continue
-        first, last = taken_first[place], taken_first[place] + taken_count[place]
-        found[job] = JobStart(
-            starts[place],
-            ended[place],
-            machine.partitions[needs[columns.options[option_of[place]][0]].partition].name,
-            tuple(holders[first:last].tolist()),
-            tuple(map(tuple, taken[first:last].tolist())),
-            None if stopped[place] < 0 else columns.limits[stopped[place]],
-            _job_wait(columns, order, noted[place]),
-            turn[place],
-        )
-    return LoopOutcome(found, submitted, queued, withdrawn, moments, amounts)
+        found[job] = ran(place, starts[place], ended[place], taken_first[place], taken_count[place], option_of[place])
+    runs = [(order[run[0]], ran(*run)) for run in former]
+    return LoopOutcome(found, submitted, queued, withdrawn, runs, moments, amounts)
 
 
 def _job_wait(columns: ReplayColumns, order: list[int], noted: list[int]) -> JobWait:

@@ -7,14 +7,17 @@ __all__ = [
     "BLOCKED",
     "CHANGED",
     "COMING",
+    "CROWDED",
     "DONE",
     "ENDED",
     "ENTRIES",
+    "EVENT",
     "FULL",
     "HEADS",
     "LEAVING",
     "NOW",
     "PASSES",
+    "PAST",
     "PAUSED",
     "RELEASED",
     "RESUMED",
@@ -25,13 +28,14 @@ __all__ = [
 ]
 
 #: How a replay ended: all jobs have started; a job can never start; there is no room for another reservation; the
-#: waiting jobs are to be sorted.
-DONE, STUCK, FULL, PAUSED = 0, 1, 2, 3
+#: waiting jobs are to be sorted; there is no room for another preempted run.
+DONE, STUCK, FULL, PAUSED, CROWDED = 0, 1, 2, 3, 4
 #: Places in the state: how the replay ended; how many passes, entries of nodes, heads at once, jobs that are known to
 #: come, and runs there are; what grows when resources become free, and when they are taken; the time of the pass;
 #: whether the pass follows a pause; what grows with each pass and each start, which make what is known about the plan
-#: untrue; the job that can never start; how many jobs have come, and are known to be cancelled.
+#: untrue; the job that can never start; how many jobs have come, and are known to be cancelled; how many
+#: events of windows have happened, and runs were preempted.
 ENDED, PASSES, ENTRIES, HEADS, COMING, RUNS, RELEASED, CHANGED, NOW, RESUMED, VERSION, BLOCKED = range(12)
-ARRIVED, LEAVING = 12, 13
+ARRIVED, LEAVING, EVENT, PAST = 12, 13, 14, 15
 #: Number of places in the state.
-STATES = 14
+STATES = 16

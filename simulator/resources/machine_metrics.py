@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simulator.resources.closed_capacity import amount_time, closed_changes, resource_uses
 from simulator.resources.machine_replay import MachineReplay
 from workloads.ground.units import SECOND
 
@@ -24,22 +25,40 @@ def resource_rows(replay: MachineReplay) -> list[dict[str, Any]]:
         ``resource`` (nodes, cores, memory, gpus and kinds of GPUs), ``capacity`` [amount], ``used``, ``stranded`` and
         ``free``, shares of the machine's capacity from the first submit to the last end that make up 1 (free is neither
         used nor stranded). Nothing can be stranded of nodes; resources that the machine does not have are left out.
+        With outages also ``closed``, the share that they closed and no job used.
     """
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name, total in replay.capacity.items():
         if total:
             used = replay.used[name] / total
             stranded = replay.stranded_time.get(name, 0) / total
+            closed = _closed(replay, name)
             rows.append(
                 {
                     "resource": name,
                     "capacity": total // replay.span,
                     "used": used,
                     "stranded": stranded,
-                    "free": (total - replay.used[name] - replay.stranded_time.get(name, 0)) / total,
+                    **({"closed": closed / total} if replay.windows else {}),
+                    "free": (total - replay.used[name] - replay.stranded_time.get(name, 0) - closed) / total,
                 }
             )
     return rows
+
+
+def _closed(replay: MachineReplay, name: str) -> int:
+    """Amount-ticks that outages kept free."""
+    if not replay.windows:
+        return 0
+    place = None if name == "nodes" else replay.table.resources.index(name)
+    counted = replay.table.counts_memory
+    capacities = [
+        1 if place is None else vector[place] if name != "memory" or counts else 0
+        for vector, counts in zip(replay.table.capacities, counted, strict=True)
+    ]
+    begin = int(replay.instants[0])
+    changes = closed_changes(replay, capacities, resource_uses(replay, name), begin, begin + replay.span)
+    return sum(map(amount_time, changes))
 
 
 def partition_rows(replay: MachineReplay) -> list[dict[str, Any]]:
@@ -53,19 +72,24 @@ def partition_rows(replay: MachineReplay) -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        ``partition``, ``jobs``, ``mean_wait`` and ``longest_wait`` [s] from submit, or from its begin, ``stopped`` (how
-        many jobs a limit stopped at least once), and ``cores`` and ``gpus``, the shares of the partition's own that its
-        jobs used from the first submit to the last end (None: it has none).
+        ``partition``, ``jobs``, ``mean_wait`` and ``longest_wait`` [s] from submit, or from its begin, to the first
+        start, ``stopped`` (how many jobs a limit stopped at least once), and ``cores`` and ``gpus``, the shares of the
+        partition's own that its jobs used from the first submit to the last end (None: it has none).
     """
     machine = replay.table.machine
+    firsts = list(replay.starts)
+    for job, run in reversed(replay.past):
+        firsts[job] = run
     rows = []
     for partition in machine.partitions:
         waits, cores, gpus, stopped = [], 0, 0, 0
-        for came, place in zip(replay.queued, replay.starts, strict=True):
-            if place is None or place.partition != partition.name:
+        for came, place in zip(replay.queued, firsts, strict=True):
+            if place is not None and place.partition == partition.name:
+                waits.append(place.start - came)
+                stopped += place.limit is not None
+        for place in replay.runs:
+            if place.partition != partition.name:
                 continue
-            waits.append(place.start - came)
-            stopped += place.limit is not None
             cores += sum(vector[0] for vector in place.taken) * (place.end - place.start)
             gpus += sum(vector[2] for vector in place.taken) * (place.end - place.start)
         if not waits:

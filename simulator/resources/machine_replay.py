@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,12 +13,14 @@ import numpy.typing as npt
 from simulator.resources.loop_call import run_loop
 from simulator.resources.machine_jobs import JobStart, MachineJob, queue_time
 from simulator.resources.node_choice import PACK, SLURM, SPREAD
+from simulator.resources.outage_windows import NodeWindow
 from simulator.resources.replay_columns import ReplayColumns
 from simulator.resources.resource_loop import ALL
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.units import to_ticks
 from workloads.machines.fitted_requests import NodeTable, needs_of_jobs
 from workloads.machines.machine import Machine
+from workloads.outages.outage import Outage
 
 __all__ = [
     "BACKFILLING_DEPTHS",
@@ -61,7 +63,12 @@ class MachineReplay:
     submits, queued
         When each job was submitted, and began to wait [ticks]; of a job that never came, as given.
     gone
-        When a job was cancelled before it started [ticks]; None: it was not.
+        When a job was cancelled while it waited [ticks]; None: it was not.
+    past
+        Runs that an outage ended, with the place of the job in ``jobs``, in the order of their ends. ``starts`` has the
+        last run of a job.
+    windows
+        The outages, in the order in which they begin.
     """
 
     table: NodeTable
@@ -74,11 +81,19 @@ class MachineReplay:
     submits: list[int] = field(default_factory=list, repr=False)
     queued: list[int] = field(default_factory=list, repr=False)
     gone: list[int | None] = field(default_factory=list, repr=False)
+    past: list[tuple[int, JobStart]] = field(default_factory=list, repr=False)
+    windows: tuple[NodeWindow, ...] = field(default=(), repr=False)
+
+    @property
+    def runs(self) -> Iterator[JobStart]:
+        """All runs: those that an outage ended, then the last one of each job."""
+        yield from (run for _, run in self.past)
+        yield from (run for run in self.starts if run is not None)
 
     @cached_property
     def span(self) -> int:
         """Ticks from the first pass to the last end."""
-        ends = [place.end for place in self.starts if place is not None]
+        ends = [place.end for place in self.runs]
         return max(ends) - int(self.instants[0]) if ends else 0
 
     @cached_property
@@ -86,14 +101,13 @@ class MachineReplay:
         """Amount-ticks that jobs took: of nodes (with at least one job), cores, memory [MiB] and GPUs."""
         totals = dict.fromkeys(self.table.resources, 0)
         spans: dict[int, list[tuple[int, int]]] = {}
-        for place in self.starts:
-            if place is not None:
-                length = place.end - place.start
-                for node, vector in zip(place.nodes, place.taken, strict=True):
-                    spans.setdefault(node, []).append((place.start, place.end))
-                    for name, amount in zip(self.table.resources, vector, strict=True):
-                        if name != "memory" or self.table.counts_memory[node]:
-                            totals[name] += amount * length
+        for place in self.runs:
+            length = place.end - place.start
+            for node, vector in zip(place.nodes, place.taken, strict=True):
+                spans.setdefault(node, []).append((place.start, place.end))
+                for name, amount in zip(self.table.resources, vector, strict=True):
+                    if name != "memory" or self.table.counts_memory[node]:
+                        totals[name] += amount * length
         return {"nodes": sum(map(_length, spans.values())), **totals}
 
     @cached_property
@@ -127,6 +141,7 @@ def replay_on_machine(
     depth: int | None = None,
     placement: str = "pack",
     order: str = "fcfs",
+    outages: Sequence[Outage] = (),
 ) -> MachineReplay:
     """Replay rigid jobs.
 
@@ -144,6 +159,8 @@ def replay_on_machine(
         ``pack``, ``spread`` or ``slurm``.
     order
         Order of the queue within a tier; orders that depend on the time sort the queue at each pass.
+    outages
+        Valid outages, on the clock of submits.
 
     Returns
     -------
@@ -167,7 +184,9 @@ def replay_on_machine(
     if not kept:
         reasons = ", ".join(f"{count:,} ask for {reason}" for reason, count in left_out.most_common(3))
         raise InputError(f"no job fits the machine: {reasons or 'there are no jobs'}")
-    columns = ReplayColumns(table, [jobs[place] for place in kept], [needs[place] or () for place in kept], order)
+    columns = ReplayColumns(
+        table, [jobs[place] for place in kept], [needs[place] or () for place in kept], order, outages
+    )
     found = run_loop(columns, BACKFILLING_DEPTHS[backfilling] if depth is None else depth, PLACEMENTS[placement])
     starts: list[JobStart | None] = [None] * len(jobs)
     gone: list[int | None] = [None] * len(jobs)
@@ -178,8 +197,9 @@ def replay_on_machine(
         if starts[place] is None and gone[place] is None:
             left_out[NEVER_ALLOWED] += 1
     return MachineReplay(
-        table, jobs, starts, left_out, found.instants, found.stranded, placement, submits, queued, gone
-    )
+        table, jobs, starts, left_out, found.instants, found.stranded, placement, submits, queued, gone,
+        [(kept[row], run) for row, run in found.past], columns.windows,
+    )  # fmt: skip
 
 
 def _length(spans: list[tuple[int, int]]) -> int:

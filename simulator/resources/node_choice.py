@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from simulator.resources.free_amounts import add_amounts
 from simulator.resources.node_order import order_by_cores, order_in_runs
+from simulator.resources.node_windows import is_closed
 
 __all__ = ["PACK", "SLURM", "SPREAD", "place"]
 
@@ -20,6 +21,7 @@ def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
     need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector, need_last, need_base, eligible,
     capacities, weights, by_name, frees, head_time, head_end, plan_first, plan_count, plan_node, plan_amount,
     net, nets, twins, least, load, fitting, chosen, chosen_amount,
+    windows, tickets, window, node_first, node_window, admits,
 ):  # fmt: skip
     """The nodes of a job, or 0 if it cannot be placed.
 
@@ -29,7 +31,8 @@ def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
     found out whether the job can be placed.
 
     What is free at the begin of each reservation beside all that are kept stands in ``nets``, from the row ``net`` on;
-    those with ``twins`` begin at the same time as an earlier one.
+    those with ``twins`` begin at the same time as an earlier one. The need is kept off nodes that are closed
+    (:mod:`simulator.resources.node_windows`).
 
     Returns the number of nodes. ``chosen`` gets them, ``chosen_amount`` what the job takes of each.
     """
@@ -90,6 +93,12 @@ def place(  # type: ignore[no-untyped-def] # compiled: types are numba's to infe
         at = node * resources
         if need_exclusive[need] == 1 and least[at] != capacities[at]:
             continue
+        if windows > 0:
+            shut = is_closed(  # type: ignore[no-untyped-call]
+                node, need, time, time + walltime, tolerance, tickets, window, node_first, node_window, admits
+            )
+            if shut == 1:
+                continue
         if tasks > 0:
             takes = tasks
             for kind in range(resources):

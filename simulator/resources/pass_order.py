@@ -5,20 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from simulator.resources.loop_state import ARRIVED, DONE, ENDED, NOW, PAUSED
+from simulator.resources.loop_state import ARRIVED, DONE, ENDED, NOW, PAST, PAUSED
+from simulator.resources.preemptions import PAST_RUN
 from simulator.resources.replay_columns import ReplayColumns
 
 __all__ = ["MovingTimes", "sort_at_each_pass"]
 
 
 class MovingTimes(NamedTuple):
-    """Arrays that the loop changes: submits, arrivals, ends, cancellations before a start, and the jobs that came."""
+    """Arrays that the loop changes.
+
+    Attributes
+    ----------
+    submits, arrivals, ends
+        Times of each job.
+    gone
+        When a job was cancelled while it waited.
+    arrived
+        The jobs that came, also again after a preemption.
+    past
+        The runs that were preempted.
+    """
 
     submits: Any
     arrivals: Any
     ends: Any
     gone: Any
     arrived: Any
+    past: Any
 
 
 def sort_at_each_pass(
@@ -37,19 +51,34 @@ def sort_at_each_pass(
     top, came = len(order), 0
     waiting: list[int] = []  # rows of the table
     places = {job: place for place, job in enumerate(order)}
-    past = 0
+    past = preempted = 0
+    running: dict[int, int] = {}  # the end that was expected at the start
     while state[ENDED] == PAUSED:
         now, coming = int(state[NOW]) - columns.origin, int(state[ARRIVED])
         still = []
+        again = set[int]()
+        for run in range(preempted, int(state[PAST])):
+            place, start, end = map(int, moving.past[run * PAST_RUN : run * PAST_RUN + 3])
+            job = order[place]
+            if job in running:
+                queue.stop(job, end - columns.origin, running[job])
+            else:
+                queue.start(job, start - columns.origin, end - columns.origin)
+                again.add(job)
+        preempted = int(state[PAST])
         for job in waiting:
             place = places[job]
+            if job in again:
+                continue
             if taken_count[place]:
-                queue.start(job, past, int(moving.ends[place]) - columns.origin)
+                running[job] = int(moving.ends[place]) - columns.origin
+                queue.start(job, past, running[job])
             elif moving.gone[place] < 0:
                 still.append(job)
         for place in map(int, moving.arrived[came:coming]):
             job = order[place]
             still.append(job)
+            running.pop(job, None)
             if columns.preceding[job] >= 0:
                 times = moving.submits[place], moving.arrivals[place]
                 queue.submit(job, *(int(time) - columns.origin for time in times))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Any
 
 from policies.order import Order
@@ -115,6 +115,13 @@ class MachineQueue:
             request: Any = self._jobs[job]
             self._ledger.hold(request, request.nodes, now)
             heappush(self._ends, (end, job))
+
+    def stop(self, job: int, now: int, end: int) -> None:
+        """Count no usage of a job from ``now`` on, before the end that was given at its start."""
+        if self._ledger is not None:
+            self._ends.remove((end, job))
+            heapify(self._ends)
+            heappush(self._ends, (now, job))
 
     def sort(self, waiting: Sequence[int], now: int) -> list[int]:
         """The numbers of waiting jobs in the order of the queue at a time [ticks since the first submit]."""

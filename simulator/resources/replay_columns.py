@@ -8,11 +8,13 @@ import numpy as np
 
 from policies.order import ORDERS
 from simulator.resources.machine_jobs import MachineJob, queue_time
+from simulator.resources.outage_windows import node_windows
 from simulator.resources.queue_keys import MachineQueue, WaitingRequest
 from workloads.ground.errors import InputError
 from workloads.ground.units import to_ticks
 from workloads.machines.fitted_requests import Need, NodeTable
 from workloads.machines.machine import Limit
+from workloads.outages.outage import Outage, OutageKind
 
 __all__ = ["ReplayColumns"]
 
@@ -34,6 +36,8 @@ class ReplayColumns:
         For each job what it needs in each of its partitions.
     order
         Order of the queue within a tier.
+    outages
+        Outages of its nodes.
 
     Attributes
     ----------
@@ -49,12 +53,18 @@ class ReplayColumns:
         For each job when it begins to wait, and for how long it may run and runs [ticks].
     ranks
         For each job its place among all in an order that never changes.
+    begin
+        When the first job begins to wait [ticks].
     queue
         The waiting jobs in their order.
     distinct, eligible, eligible_first
         Needs that differ; the nodes that each may have begin in ``eligible`` at ``eligible_first``.
     options, first
         For each partition of each job the number of its need and of the job; those of a job begin at ``first``.
+    windows
+        Outages that last beyond the begin of the replay, in the order in which they begin.
+    admits
+        For each distinct need the advance reservations among them that it may use, by their order.
     limits, most
         The limit of each account, and its amounts.
     accounts, account_first
@@ -68,7 +78,12 @@ class ReplayColumns:
     """
 
     def __init__(
-        self, table: NodeTable, jobs: Sequence[MachineJob], needs: Sequence[tuple[Need, ...]], order: str
+        self,
+        table: NodeTable,
+        jobs: Sequence[MachineJob],
+        needs: Sequence[tuple[Need, ...]],
+        order: str,
+        outages: Sequence[Outage] = (),
     ) -> None:
         self.table = table
         self.jobs = jobs
@@ -99,6 +114,8 @@ class ReplayColumns:
         self.ranks = [0] * len(jobs)
         for place, job in enumerate(places):
             self.ranks[job] = place
+        self.begin = min(begins)
+        self.windows = node_windows(outages, table.machine, self.begin)
         self._number_needs()
         self._number_accounts()
 
@@ -135,18 +152,22 @@ class ReplayColumns:
         )
 
     def _number_needs(self) -> None:
-        """Equal needs are one, and nodes that several may have stand once."""
-        numbers: dict[int, int] = {}
+        """Equal needs of jobs with the same reservations are one, and nodes that several may have stand once."""
+        numbers: dict[tuple[int, tuple[int, ...]], int] = {}
+        tickets = [item for item in self.windows if item.outage.kind is OutageKind.RESERVATION]
+        self.admits: list[tuple[int, ...]] = []
         self.distinct: list[Need] = []
         self.options: list[tuple[int, int]] = []  # need, job
         self.first: list[int] = []
         for job, options in enumerate(self.needs):
             self.first.append(len(self.options))
+            admitted = tuple(place for place, item in enumerate(tickets) if item.admits(self.jobs[job]))
             for need in options:
-                if id(need) not in numbers:
-                    numbers[id(need)] = len(self.distinct)
+                if (id(need), admitted) not in numbers:
+                    numbers[id(need), admitted] = len(self.distinct)
                     self.distinct.append(need)
-                self.options.append((numbers[id(need)], job))
+                    self.admits.append(admitted)
+                self.options.append((numbers[id(need), admitted], job))
         places: dict[tuple[int, ...], int] = {}
         self.eligible: list[int] = []
         self.eligible_first: list[int] = []

@@ -27,7 +27,8 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
     starts, option_of, taken_first, taken_count, taken_node, taken_amount, stopped,
     after, before, by_end, by_limit, ends, limits, frees, head_time, head_end, plan_first, plan_count, plan_node,
     plan_amount, head_job, head_need, blocked, failed, least, load, fitting, chosen, chosen_amount,
-    nets, twins, tried, refused, held, blocker, causes, cancels, state,
+    nets, twins, tried, refused, held, blocker, causes, cancels,
+    windows, tickets, window, node_first, node_window, admits, state,
 ):  # fmt: skip
     """Start the waiting jobs that can start, in order.
 
@@ -83,14 +84,14 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
                     culprit = blocker[partition]
                     continue
                 found = 0
-                if failed[need] != released:
+                if windows > 0 or failed[need] != released:
                     found = place(  # type: ignore[no-untyped-call]
                         need, nought, now, walltimes[job], nought, tolerance, tolerance, nought, nodes, resources,
                         placement, need_first, need_eligible, need_nodes, need_tasks, need_exclusive, need_vector,
                         need_last, need_base, eligible, capacities, weights, by_name, frees, head_time, head_end,
                         plan_first, plan_count, plan_node, plan_amount, net,
                         nets, twins, least, load, fitting, chosen,
-                        chosen_amount,
+                        chosen_amount, windows, tickets, window, node_first, node_window, admits,
                     )  # fmt: skip
                 if found == 0:
                     # It cannot be placed until more resources are released: less is free later in this pass.
@@ -117,6 +118,7 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
                         taken_node, taken_amount, by_limit, limits, frees, head_time, head_end, plan_first,
                         plan_count, plan_node, plan_amount, net,
                         nets, twins, least, load, fitting, chosen, chosen_amount, tried,
+                        windows, tickets, window, node_first, node_window, admits,
                     )  # fmt: skip
                     if time >= 0:
                         best = option
@@ -142,6 +144,7 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
                     need_last, need_base, eligible, capacities, weights, by_name, frees, head_time, head_end,
                     plan_first, plan_count, plan_node, plan_amount, net,
                     nets, twins, least, load, fitting, chosen, chosen_amount,
+                    windows, tickets, window, node_first, node_window, admits,
                 )  # fmt: skip
                 if best_time > now:
                     continue
@@ -184,6 +187,7 @@ def schedule(  # type: ignore[no-untyped-def] # compiled: types are numba's to i
                     need_base, eligible, capacities, weights, by_name, frees, head_time, head_end, head_need,
                     plan_first, plan_count, plan_node, plan_amount,
                     nets, twins, least, load, fitting, chosen, chosen_amount,
+                    windows, tickets, window, node_first, node_window, admits,
                 )  # fmt: skip
                 if fresh >= 0:
                     net = most_heads - net

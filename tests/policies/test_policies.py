@@ -64,6 +64,7 @@ class Running:
     min_nodes: int = 1
     max_nodes: int = 99
     start: int = 0
+    submit: int = 0
     setup: int = 0
     period: int | None = None
     borrowed: int = 0
@@ -228,8 +229,32 @@ class TestArrival:
         for name in ("PAA victims=malleable-first", "SPAA victims=malleable-first"):
             assert ARRIVALS[name].make_room(view, Waiting(9, 5), 5) == expected  # type: ignore[arg-type]
         assert ARRIVALS["PAA"].make_room(view, Waiting(9, 5), 5) == [Preempt(4), Preempt(1), Preempt(3)]  # type: ignore[arg-type]
-        with pytest.raises(ParameterError, match="victims must be least-loss or malleable-first, not 'any'"):
+        legal = "least-loss or malleable-first or youngest or oldest or lowest-priority"
+        with pytest.raises(ParameterError, match=f"victims must be {legal}, not 'any'"):
             ARRIVALS["PAA victims=any"]
+
+    @pytest.mark.parametrize(
+        ("order", "expected"),
+        [
+            pytest.param("youngest", [3, 4, 1, 2], id="started at 9, 9, 7 and 5"),
+            pytest.param("oldest", [2, 1, 3, 4], id="started at 5, 7, 9 and 9"),
+            pytest.param("lowest-priority", [2, 3, 4, 1], id="submitted at 4, 3, 3 and 1"),
+        ],
+    )
+    def test_victims_by_age_or_priority_whatever_they_lose(self, order: str, expected: list[int]) -> None:
+        running = [
+            Running(1, 2, start=7, submit=1, lost=1),
+            Running(4, 2, start=9, submit=3, lost=2, type=JobType.MALLEABLE, max_nodes=2, min_nodes=2),
+            Running(3, 2, start=9, submit=3, lost=9),
+            Running(2, 2, start=5, submit=4, lost=8),
+            Running(5, 2, start=10, submit=5, type=JobType.ON_DEMAND),
+        ]
+        view = View(0, running=running)
+        for name in (f"PAA victims={order}", f"SPAA victims={order}", f"PAA victims={order} overhead=seconds"):
+            for count in range(1, 5):
+                actions = ARRIVALS[name].make_room(view, Waiting(9, 5), 2 * count - 1)  # type: ignore[arg-type]
+                assert [action.job_id for action in actions] == expected[:count]
+                assert all("it" in action.reason for action in actions)
 
     def test_spares_on_demand_jobs_and_counts_tenants_by_their_own_nodes(self) -> None:
         view = View(

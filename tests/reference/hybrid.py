@@ -898,6 +898,10 @@ class Model:
 
     def victim_order(self, run: Run) -> tuple[bool, Fraction, int]:
         """PAA: the smallest goes first."""
+        # docs/model.md: "`youngest` and `oldest` go by the start of the run, `lowest-priority` takes the latest submit"
+        at = {"youngest": -run.start, "oldest": run.start, "lowest-priority": -run.task.submit}.get(self.victims)
+        if at is not None:
+            return False, Fraction(at), run.id
         overhead = Fraction(run.overhead(self.now))
         if self.overhead_unit == "seconds":
             overhead /= run.size

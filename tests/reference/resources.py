@@ -28,7 +28,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["Placed", "PlainJob", "replay_resources"]
+__all__ = ["Placed", "PlainJob", "Shut", "replay_resources"]
 
 #: Memory of a node on which it is not counted.
 _PLENTY = 10**15
@@ -45,6 +45,21 @@ class PlainJob(NamedTuple):
     patience: float | None = None  # it is cancelled so long after its submit
     preceding: int | None = None  # place of the job that it depends on
     think: float | None = None  # between the end of that and its submit
+    tickets: frozenset[int] = frozenset()  # windows (by place) that are open to it
+
+
+class Shut(NamedTuple):
+    """Nodes that are closed from a time on until another; it is known from ``known`` on.
+
+    ``mode`` is ``preempt`` (running jobs are preempted, unless their walltime ends just then), ``wait`` (they go on) or
+    ``failure`` (all are preempted).
+    """
+
+    begin: float
+    end: float
+    known: float
+    nodes: frozenset[int]
+    mode: str
 
 
 class Placed(NamedTuple):
@@ -74,6 +89,8 @@ def replay_resources(
     watch: Callable[[float, list[tuple[int, float]], dict[str, int]], None] | None = None,
     submitted: dict[int, float] | None = None,
     left: dict[int, float] | None = None,
+    windows: Sequence[Shut] = (),
+    former: list[tuple[int, Placed, float]] | None = None,
 ) -> list[Placed | None]:
     """Where and when each job starts; None: it would not fit the empty machine.
 
@@ -93,9 +110,14 @@ def replay_resources(
     watch
         Is given each instant with a pass, the heads with their times, and what is stranded from then on (rule 9).
     submitted, left
-        Get the submit of each job that has one, and the time at which a job that never started was cancelled.
+        Get the submit of each job that has one, and the time at which a job was cancelled while it waited.
+    windows
+        Spans in which nodes are closed.
+    former
+        Gets the runs that windows ended: number of the job, its start, and the end.
     """
     site = _Site(machine, placement, tolerance)
+    former = [] if former is None else former
     options = [site.options(job) for job in jobs]
     tiers = [max((site.tier[name] for name in option), default=0) for option in options]
 
@@ -123,14 +145,32 @@ def replay_resources(
         return max(submitted[number], jobs[number].request.begin or 0)
 
     done = -float("inf")
+    origin = min((max(jobs[n].submit, jobs[n].request.begin or 0) for n in alive), default=0)
+    windows = [shut._replace(begin=max(shut.begin, origin), known=max(shut.known, origin)) for shut in windows]
+    events = {time for w in windows if w.end > origin for time in (w.begin, w.end, min(w.begin, w.known))}
     while True:
         coming = [over(number) for number in placed]
         coming += [min(arrival(n), cancel(n)) for n in submitted if n not in left and n not in placed]
         coming += [cancel(n) for n in submitted if n not in left and n not in placed]
         coming = [time for time in coming if done < time < float("inf")]
+        if coming or any(n not in placed and n not in left and arrival(n) <= done for n in submitted):
+            coming += [time for time in events if time > done]
         if not coming:
             break
         now = done = min(coming)
+        for place_of_window, shut in enumerate(windows):
+            if shut.begin == now < shut.end:
+                for number in [number for number in placed if over(number) > now]:
+                    limit = placed[number].start + jobs[number].walltime
+                    spared = shut.mode == "wait" or (shut.mode == "preempt" and limit <= now + tolerance)
+                    spared = spared or place_of_window in jobs[number].tickets
+                    if shut.nodes & set(placed[number].taken) and not spared:
+                        former.append((number, placed.pop(number), now))
+        site.shut = [
+            (place_of_window, shut)
+            for place_of_window, shut in enumerate(windows)
+            if min(shut.known, shut.begin) <= now < shut.end
+        ]
         changed = True
         while changed:
             changed = False
@@ -180,6 +220,7 @@ class _Site:
         self.default = next((p.name for p in machine.partitions if p.default), machine.partitions[0].name)
         self.limits = machine.limits
         self.placement = placement
+        self.shut: list[tuple[int, Shut]] = []
         natural = [
             [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)] for name in names
         ]
@@ -212,6 +253,16 @@ class _Site:
             least = {name: min(least[name], here[name]) for name in least}
         return least
 
+    def is_open(self, job: PlainJob, node: int, begin: float) -> bool:
+        """Whether no known window keeps the job off the node for its walltime."""
+        return not any(
+            node in shut.nodes
+            and place not in job.tickets
+            and shut.begin + self.tolerance < begin + job.walltime
+            and begin < shut.end
+            for place, shut in self.shut
+        )
+
     def place(
         self, job: PlainJob, partition: str, begin: float, busy: list[_Busy], slack: float
     ) -> dict[int, dict[str, int]] | None:
@@ -222,7 +273,7 @@ class _Site:
         free: dict[int, dict[str, int]] = {}
         for node in self.members[partition]:
             wanted = not request.features or any(choice <= self.features[node] for choice in choices)
-            if wanted:
+            if wanted and self.is_open(job, node, begin):
                 left = self.free(node, begin, begin + job.walltime, busy, slack)
                 if not exclusive or left["cores"] == self.nodes[node]["cores"]:
                     free[node] = left
@@ -411,7 +462,7 @@ class _Site:
                         wanted[f"gpus.{kind}"] = count * asked["nodes"]
                 free = dict.fromkeys(wanted, 0)
                 for node in self.members[partition]:
-                    if self._has_features(job, node):
+                    if self._has_features(job, node) and self.is_open(job, node, now):
                         left = self.free(node, now, now, busy, 0)
                         free = {name: amount + left.get(name, 0) for name, amount in free.items()}
                 if all(free[name] >= amount for name, amount in wanted.items()):
@@ -478,7 +529,8 @@ class _Site:
                 if depth == 0:
                     break
                 busy = occupied()
-                times = sorted({now, *(other.end for other in [*busy, *plans] if other.end > now)})
+                ends = {other.end for other in [*busy, *plans]} | {shut.end for _, shut in self.shut}
+                times = sorted({now, *(end for end in ends if end > now)})
                 time = next(t for t in times if self.place(job, partition, t, [*busy, *plans], 0) is not None)
                 if best is None or time < best[0]:
                     best = time, partition

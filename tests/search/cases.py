@@ -27,6 +27,7 @@ _NOTICES = ("N", "CUA", "CUA", "CUP", "CUP", "WEIGH", "WEIGH price=0", "WEIGH pr
 _ARRIVALS = (
     *("PAA", "SPAA", "SPAA", "KNAPSACK", "SKNAPSACK", "PAA overhead=seconds", "SPAA shrink=minimum"),
     "SPAA shrink=minimum overhead=seconds victims=malleable-first",
+    *("PAA victims=youngest", "SPAA victims=oldest", "PAA victims=lowest-priority"),
 )
 _ORDERS = (
     *("sjf", "ljf", "smallest", "largest", "saf", "laf", "wfp3", "unicep", "f1", "f2", "f3", "f4", "alcf"),

@@ -194,8 +194,12 @@ def test_capacity_is_busy_or_idle_on_every_machine(seed: int) -> None:
         ({"nodes": 4}, "nodes must be left out with a machine, which has them, not 4"),
         ({"requests": []}, "there must be one request for each of the 1 jobs, not 0"),
         (
-            {"outages": [hf.Outage(OutageKind.MAINTENANCE, 0, 10, 1)]},
-            "a replay on a machine (--machine) has no outages",
+            {"outages": [hf.Outage(OutageKind.MAINTENANCE, 0, 10, 1, on="n9")]},
+            "outage 1: on must be a partition or nodes of the machine, and there is no 'n9' among them",
+        ),
+        (
+            {"outages": [hf.Outage(OutageKind.MAINTENANCE, 0, 10, 2, on="n2")]},
+            "nodes of outage 1 must be at most the 1 nodes of n2, not 2",
         ),
     ],
 )

@@ -42,7 +42,8 @@ VALUES: Mapping[str, tuple[str, str]] = {
     "shrunk_lenders": ("expand", "stay"),
     "preempted_lenders": ("resume", "hold"),
 }
-WORDS = ("victims=malleable-first", "overhead=seconds", "shrink=minimum")
+VICTIMS = tuple(f"victims={order}" for order in ("malleable-first", "youngest", "oldest", "lowest-priority"))
+WORDS = (*VICTIMS, "overhead=seconds", "shrink=minimum")
 
 
 @pytest.fixture(params=ENGINES)
@@ -167,6 +168,35 @@ def test_overheads_are_compared_in_node_seconds_or_seconds(play: Play, words: st
             on_demand(9, 100, 2, 10)]  # fmt: skip
     seen = play(jobs, 14, f"N-PAA{words}")
     assert {job for job, (_, _, preemptions, _) in seen.items() if preemptions} == victims
+
+
+@pytest.mark.parametrize(
+    ("order", "victim", "reason"),
+    [
+        pytest.param("youngest", 2, "its run is the youngest", id="job 2 started at 100"),
+        pytest.param("oldest", 3, "its run is the oldest", id="job 3 started at 0"),
+        pytest.param(
+            "lowest-priority", 4, "it has the lowest priority: its submit is the latest", id="job 4 was submitted at 50"
+        ),
+    ],
+)
+def test_victims_by_age_or_priority(play: Play, order: str, victim: int, reason: str) -> None:
+    """At 200 an on-demand job misses two of ten nodes.
+
+    ::
+
+        1 on 8 nodes    0..100
+        3 on 2 nodes    0..        the oldest; by overheads job 4 would go, with 2 x 150 node-seconds
+        4 on 2 nodes   50..        submitted last
+        2 on 8 nodes  100..        submitted at 10, started when job 1 had ended
+    """
+    jobs = [rigid(1, 0, 8, 100), rigid(3, 0, 2, 5000), rigid(2, 10, 8, 5000), rigid(4, 50, 2, 5000),
+            on_demand(9, 200, 2, 10)]  # fmt: skip
+    assert {job for job, seen in play(jobs, 12, "N-PAA").items() if seen[2]} == {4}
+    seen = play(jobs, 12, f"N-PAA victims={order}")
+    assert {job for job, (_, _, preemptions, _) in seen.items() if preemptions} == {victim}
+    story = str(Stories(simulate(jobs, 12, f"N-PAA victims={order}", decisions=True)).story(victim))
+    assert f"The policy says: {reason}." in " ".join(story.split())
 
 
 def test_spaa_shrinks_evenly_or_to_the_minimum(play: Play) -> None:
@@ -309,7 +339,11 @@ def test_illegal_values_are_refused() -> None:
 
 @pytest.mark.system
 @pytest.mark.parametrize(
-    "policy", ["PAA overhead=seconds", "SPAA shrink=minimum", "SPAA shrink=minimum overhead=seconds"]
+    "policy",
+    [
+        *("PAA overhead=seconds", "SPAA shrink=minimum", "SPAA shrink=minimum overhead=seconds"),
+        *("PAA victims=youngest", "PAA victims=oldest", "SPAA victims=lowest-priority"),
+    ],
 )
 def test_strategies_keep_the_contract(policy: str) -> None:
     assert check_policy(policy, "arrival", scenarios=100).ok
@@ -334,7 +368,7 @@ chosen_options = st.fixed_dictionaries(
         **{name: st.sampled_from(values) for name, values in VALUES.items()},
     }
 )
-chosen_words = st.lists(st.sampled_from(WORDS), unique=True)
+chosen_words = st.lists(st.sampled_from(WORDS), unique_by=lambda word: word.partition("=")[0])
 
 
 def with_words(mechanism: str, words: list[str]) -> str:
@@ -355,7 +389,8 @@ def random_case(seed: int) -> tuple[Table, str, dict[str, Any]]:
     options = {name: draw.choice(values) for name, values in VALUES.items()}
     options |= {"tenants": draw.choice(("any", "fits", "none")), "passes": draw.choice(("instant", "event"))}
     options |= {"backfill_length": draw.choice(("walltime", "runtime")), "warning": draw.choice((120.0, 0.0, 600.0))}
-    words = [word for word in WORDS if draw.random() < 0.5]
+    words = [word for word in WORDS[len(VICTIMS) :] if draw.random() < 0.5]
+    words += draw.choice(((), *((order,) for order in VICTIMS)))
     return table, with_words(draw.choice(MECHANISMS), words), options
 
 
@@ -370,7 +405,7 @@ def test_equals_the_independent_reading_on_larger_tables() -> None:
 def test_random_tables_use_every_option() -> None:
     """Each value changes what happens in several of the tables, beside whatever else is chosen."""
     changed: Counter[str] = Counter()
-    for seed in range(120):
+    for seed in range(200):
         table, mechanism, options = random_case(seed)
         result = simulate(table.jobs, table.nodes, mechanism, **options)
         for name, (low, high) in VALUES.items():

@@ -7,8 +7,9 @@ from random import Random
 from simulator.resources.machine_jobs import MachineJob
 from workloads.machines.machine import Limit, Machine, NodeKind, Partition, Quota
 from workloads.machines.request import ResourceRequest
+from workloads.outages.outage import Outage, OutageKind
 
-__all__ = ["random_jobs", "random_machine", "with_lives"]
+__all__ = ["random_jobs", "random_machine", "random_outages", "with_lives"]
 
 _FEATURES = ("a", "b", "c")
 _KINDS = ("gpu", "v100", "a100")
@@ -78,6 +79,26 @@ def with_lives(random: Random, jobs: list[MachineJob]) -> list[MachineJob]:
             think = random.choice((None, 0, 1, 10))
             lived = lived._replace(preceding=random.choice(jobs[:place]).job_id, think_time=think)
         found.append(lived)
+    return found
+
+
+def random_outages(random: Random, machine: Machine, jobs: list[MachineJob]) -> list[Outage]:
+    """Outages of a partition, or of a few nodes, while the jobs run."""
+    last = max(int(job.submit) for job in jobs)
+    found = []
+    for _ in range(random.randint(1, 4)):
+        kind = random.choice(list(OutageKind))
+        start = random.randint(-20, last + 40)
+        partition = random.choice(machine.partitions)
+        names = random.sample(machine.names, random.randint(1, min(3, machine.size)))
+        size, on = random.choice(((len(partition.nodes), partition.name), (len(names), ",".join(names))))
+        known = start - random.choice((0, 3, 30)) if kind is not OutageKind.FAILURE and random.random() < 0.5 else None
+        chosen = tuple(random.sample([job.job_id for job in jobs], 2)) if kind is OutageKind.RESERVATION else ()
+        mode = "wait" if kind is not OutageKind.FAILURE and random.random() < 0.3 else "preempt"
+        place = random.random() if kind is OutageKind.FAILURE else None
+        end = start + random.choice((1, 5, 20, 60))
+        users = ("u",) if chosen and random.random() < 0.3 else ()
+        found.append(Outage(kind, start, end, size, known, mode, place, "", chosen, users, (), on))
     return found
 
 

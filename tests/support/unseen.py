@@ -38,6 +38,7 @@ UNSEEN: Mapping[str, Sequence[str]] = {
     "kept of each simulation, whatever is asked: the page shows the metrics of its question": (
         *(f"{paper}-* {table}.{name}" for paper in ("hybrid", "beyond") for table in ("", "*checkpoints", "screening",
                                                                                    "draws") for name in COLUMNS),
+        *_of("beyond-gpu", "", "gpu_hours", "held_gpu_share", "turnaround_on_demand_h"),
         *_of("beyond-machines", "mechanisms", "utilization"),
         *_of("beyond-stochastic", "", "stochastic_jobs", "reservations_per_job", "wasted_node_hours"),
         *_of("beyond-on-demand", "", "on_demand_work_share"),

@@ -1,10 +1,11 @@
-"""Units of job sizes in messages: texts written for nodes say processors where a log counts processors."""
+"""Words of messages: lists, and sizes in the unit of a log, nodes or processors."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-__all__ = ["in_unit", "sizes_in_words", "span_of_sizes"]
+__all__ = ["in_unit", "join_words", "sizes_in_words", "span_of_sizes"]
 
 #: The word "node" as a word of its own, not as a part of an option, a file name, a column or a key.
 _WORD = re.compile(r"(?<![\w.=/-])([Nn])ode(s?)(?!\.\w|[\w=/])")
@@ -54,3 +55,12 @@ def sizes_in_words(nodes_from: int, nodes_to: int | None) -> str:
     if nodes_to is None:
         return f"{nodes_from:,} nodes or more"
     return f"{span_of_sizes(nodes_from, nodes_to)} node{'s' if nodes_to > 1 else ''}"
+
+
+def join_words(words: Sequence[str]) -> str:
+    """Join words as a list.
+
+    >>> join_words(["a"]), join_words(["a", "b"]), join_words(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

@@ -7,20 +7,22 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from workloads.ground.dates import is_date
-from workloads.ground.errors import TraceError, UnknownNameError
+from workloads.ground.errors import InputError, TraceError, UnknownNameError, format_value
 from workloads.ground.fields import number, whole
 from workloads.ground.files import atomic_open, csv_rows, read_text
 from workloads.ground.job_ids import parse_job_id
 from workloads.ground.units import format_seconds, to_ticks
 from workloads.logs.clock import LogClock
+from workloads.machines.machine import Machine
 from workloads.outages.failures import place_failures
 from workloads.outages.outage import Outage, OutageKind, first_outage_fault
+from workloads.outages.places import nodes_of_place, outage_places
 
 __all__ = ["OUTAGE_COLUMNS", "read_outages", "write_outages"]
 
-#: Columns of the file, in the order in which it is written.
+#: Columns of the file, in the order in which it is written; the last one only for nodes with names.
 OUTAGE_COLUMNS = (
-    *("kind", "start", "end", "nodes", "announced", "running", "place", "name", "jobs", "users", "projects"),
+    *("kind", "start", "end", "nodes", "announced", "running", "place", "name", "jobs", "users", "projects", "on"),
 )
 #: Size of an outage of the whole machine.
 _ALL = "all"
@@ -28,7 +30,12 @@ _NEEDED = ("kind", "start", "end", "nodes")
 
 
 def read_outages(
-    path: str | Path, *, nodes: int | None = None, seed: int = 0, clock: LogClock | None = None
+    path: str | Path,
+    *,
+    nodes: int | None = None,
+    seed: int = 0,
+    clock: LogClock | None = None,
+    machine: Machine | None = None,
 ) -> list[Outage]:
     """Read outages.
 
@@ -37,13 +44,15 @@ def read_outages(
     path
         CSV file (plain or gzip) with a header row. The columns kind, start, end and nodes are required; others may be
         missing or empty. Semicolons separate several jobs, users or projects in a cell. Times are seconds on the clock
-        of the log, or dates; ``all`` in the column nodes means the whole machine.
+        of the log, or dates; ``all`` in the column nodes means the whole machine, or all nodes of the column on.
     nodes
         Number of nodes of the machine; None: not checked.
     seed
         Seed for the places of failures without a place.
     clock
         Clock of the log, for dates; None: dates are refused.
+    machine
+        The machine, for the column on; None: one pool, and the column must be empty.
 
     Returns
     -------
@@ -66,14 +75,19 @@ def read_outages(
             raise TraceError(path, line, f"a row must have {len(names)} cells like the header, not {len(row)}")
         try:
             cells = {name: cell.strip() for name, cell in zip(names, row, strict=True)}
-            outages.append(_outage(cells, nodes, clock or LogClock()))
+            outages.append(_outage(cells, nodes, clock or LogClock(), machine))
         except ValueError as error:
             raise TraceError(path, line, str(error)) from None
         lines.append(line)
     outages = place_failures(outages, seed)
-    fault = first_outage_fault(outages, nodes)
+    fault = first_outage_fault(outages, nodes if machine is None else None)
     if fault is not None:
         raise TraceError(path, lines[fault[0]], fault[1])
+    if machine is not None:
+        try:
+            outage_places(outages, machine)
+        except InputError as error:
+            raise TraceError(path, None, str(error)) from None
     return outages
 
 
@@ -85,9 +99,11 @@ def write_outages(outages: Iterable[Outage], path: str | Path) -> None:
     OutputError
         If the file cannot be written.
     """
+    outages = list(outages)
+    named = any(outage.on for outage in outages)
     with atomic_open(path) as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(OUTAGE_COLUMNS)
+        writer.writerow(OUTAGE_COLUMNS if named else OUTAGE_COLUMNS[:-1])
         for outage in outages:
             writer.writerow(
                 (
@@ -95,7 +111,8 @@ def write_outages(outages: Iterable[Outage], path: str | Path) -> None:
                     _time(outage.announced) if outage.announced is not None else "",
                     "" if outage.kind is OutageKind.FAILURE else outage.running,
                     *("" if outage.place is None else repr(outage.place), outage.name),
-                    *(";".join(map(str, named)) for named in (outage.jobs, outage.users, outage.projects)),
+                    *(";".join(map(str, owners)) for owners in (outage.jobs, outage.users, outage.projects)),
+                    *([outage.on] if named else []),
                 )
             )
 
@@ -116,11 +133,15 @@ def _header(path: str | Path, line: int, row: Sequence[str]) -> list[str]:
     return names
 
 
-def _outage(cells: dict[str, str], nodes: int | None, clock: LogClock) -> Outage:
+def _outage(cells: dict[str, str], nodes: int | None, clock: LogClock, machine: Machine | None) -> Outage:
     kind = {known.value: known for known in OutageKind}.get(cells["kind"])
     if kind is None:
         raise UnknownNameError("kind", cells["kind"], OutageKind)
-    announced, place = cells.get("announced"), cells.get("place")
+    announced, place, on = cells.get("announced"), cells.get("place"), cells.get("on", "")
+    if machine is not None:
+        nodes = len(nodes_of_place(on, machine))
+    elif on:
+        raise ValueError(f"on must be empty without a machine (--machine), not {format_value(on)}")
     return Outage(
         kind,
         _instant(cells["start"], "start", clock),
@@ -133,6 +154,7 @@ def _outage(cells: dict[str, str], nodes: int | None, clock: LogClock) -> Outage
         tuple(parse_job_id(job_id, "jobs") for job_id in _several(cells.get("jobs", ""))),
         _several(cells.get("users", "")),
         _several(cells.get("projects", "")),
+        on,
     )
 
 

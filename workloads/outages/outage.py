@@ -41,7 +41,7 @@ class Outage:
     start, end
         Time span in which nodes are unavailable or reserved [s]; a failure ends with the repair.
     nodes
-        Number of nodes. Nodes have no names, so that a window may use any of them.
+        Number of nodes. On a pool of equal nodes, which have no names, a window may use any of them.
     announced
         Windows: time at which the scheduler learns of the window [s]; None: from the beginning.
     running
@@ -54,6 +54,9 @@ class Outage:
         Name of the outage in messages and tables.
     jobs, users, projects
         Reservations: jobs, users and projects that may use the nodes; a job must be in one of the three.
+    on
+        On a machine with partitions: the partition or the nodes (in Slurm's syntax) of which it takes ``nodes``
+        (:mod:`workloads.outages.places`); empty: all nodes.
     """
 
     kind: OutageKind
@@ -67,6 +70,7 @@ class Outage:
     jobs: tuple[int, ...] = field(default=())
     users: tuple[str, ...] = field(default=())
     projects: tuple[str, ...] = field(default=())
+    on: str = ""
 
     def admits(self, job: Job) -> bool:
         """Whether a job may run in this reservation."""
@@ -77,7 +81,9 @@ class Outage:
         )
 
 
-def check_outages(outages: Sequence[Outage], nodes: int | None = None, jobs: Iterable[Job] | None = None) -> None:
+def check_outages(
+    outages: Sequence[Outage], nodes: int | None = None, jobs: Iterable[Job] | None = None, *, named: bool = False
+) -> None:
     """Reject invalid outages.
 
     Parameters
@@ -88,6 +94,8 @@ def check_outages(outages: Sequence[Outage], nodes: int | None = None, jobs: Ite
         Number of nodes of the machine; None: not checked.
     jobs
         Jobs of the workload; None: not checked.
+    named
+        Whether the nodes of the machine have names.
 
     Raises
     ------
@@ -103,12 +111,17 @@ def check_outages(outages: Sequence[Outage], nodes: int | None = None, jobs: Ite
     fault = first_outage_fault(outages, nodes)
     if fault is not None:
         raise InputError(fault[1])
-    named = {job_id for outage in outages for job_id in outage.jobs}
-    if named and jobs is not None:
-        named -= {job.job_id for job in jobs}
+    for number, outage in enumerate(outages, start=1):
+        if outage.on and not named:
+            raise InputError(
+                f"on of outage {number} must be empty without a machine (--machine), not {format_value(outage.on)}"
+            )
+    absent = {job_id for outage in outages for job_id in outage.jobs}
+    if absent and jobs is not None:
+        absent -= {job.job_id for job in jobs}
         for number, outage in enumerate(outages, start=1):
             for job_id in outage.jobs:
-                if job_id in named:
+                if job_id in absent:
                     raise InputError(f"jobs of outage {number} must be in the job table, and there is no job {job_id}")
 
 

@@ -43,13 +43,24 @@ def print_aggregates(
     unit: str = "nodes",
 ) -> None:
     """Print means and differences, if there are any."""
+    from experiments.sweeps.aggregate_sentences import best_configuration_sentence, decided_differences_sentence
     from experiments.sweeps.aggregates import aggregate_table, difference_table
 
     if aggregates:
+        if not differences:
+            _print_sentence(best_configuration_sentence(aggregates, metrics))
         print(aggregate_table(aggregates, metrics, unit))
         if any(row["n"] > 1 for row in aggregates):
             print("mean over n runs [95 % interval]")
     if differences:
-        print(f"\n{difference_table(differences, metrics, unit)}")
+        print()
+        _print_sentence(decided_differences_sentence(differences, metrics))
+        print(f"{difference_table(differences, metrics, unit)}")
         intervals = ", mean over n pairs of runs [95 % interval]; * excludes 0"
         print(f"difference from {differences[0]['against']}" + (intervals if differences[0]["n"] > 1 else ""))
+
+
+def _print_sentence(sentence: str) -> None:
+    """Print an answer, if there is one."""
+    if sentence:
+        print(sentence)

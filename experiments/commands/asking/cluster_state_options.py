@@ -72,13 +72,13 @@ class Present:
         return self.trace.unit
 
     def moment(self, time: float) -> str:
-        """Format a time of the log."""
-        return self.log_clock.show(time)
+        """Format a time of the log, without the zone, which the first sentence of the answer names."""
+        return self.log_clock.show(time).removesuffix(f" {self.log_clock.zone}")
 
     @property
     def now(self) -> str:
-        """Text with the time of the state and its source."""
-        return f"{self.moment(self.at)} ({self.clock})"
+        """Text with the time of the state, its zone and its source."""
+        return f"{self.log_clock.show(self.at)} ({self.clock})"
 
     def sentence(self) -> str:
         """Describe the state in a sentence."""
@@ -91,7 +91,7 @@ class Present:
 
     def facts(self) -> dict[str, Any]:
         """The clock, the warnings and the assumptions, for JSON."""
-        clock = {"at": self.at, "time": self.moment(self.at), "source": self.clock}
+        clock = {"at": self.at, "time": self.log_clock.show(self.at), "source": self.clock}
         return {"clock": clock, "warnings": list(self.warnings), "assumptions": list(self.assumptions)}
 
 

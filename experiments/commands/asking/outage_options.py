@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from simulator.results.recording import Recording
     from workloads.logs.clock import LogClock
+    from workloads.machines.machine import Machine
     from workloads.outages.failures import FailureRate
     from workloads.outages.outage import Outage
 
@@ -102,7 +103,14 @@ class OutageOptions:
 
 
 def load_outages(
-    options: OutageOptions, nodes: int, clock: LogClock, *, seed: int, node_mtbf: float, output: str | None
+    options: OutageOptions,
+    nodes: int,
+    clock: LogClock,
+    *,
+    seed: int,
+    node_mtbf: float,
+    output: str | None,
+    machine: Machine | None = None,
 ) -> AskedOutages:
     """Read and check the outages of the options.
 
@@ -120,6 +128,8 @@ def load_outages(
         Mean time between failures of a node that Daly's interval assumes [s].
     output
         Directory of the results; None: there is none.
+    machine
+        A machine with partitions; None: one pool.
 
     Raises
     ------
@@ -139,7 +149,7 @@ def load_outages(
     outages: Sequence[Outage] = ()
     configuration: dict[str, Any] = {}
     if options.outages is not None:
-        outages = read_outages(options.outages, nodes=nodes, seed=seed, clock=clock)
+        outages = read_outages(options.outages, nodes=nodes, seed=seed, clock=clock, machine=machine)
         configuration["outages"] = {"path": options.outages, "sha256": file_sha256(options.outages)}
     failures = None
     if options.failure_mtbf is not None:

@@ -100,7 +100,8 @@ class PlannedRun:
         InputError
             With the reason.
         """
-        check_outages(self.asked.outages, self.simulation.nodes, self.simulation.jobs)
+        named = self.simulation.on_machine is not None
+        check_outages(self.asked.outages, None if named else self.simulation.nodes, self.simulation.jobs, named=named)
         begin = replay_start(self.simulation.jobs)
         if self.submits and (begin is None or max(self.submits) >= to_ticks(begin)):
             self.measurement.window.bounds(self.submits, None if begin is None else to_ticks(begin))
@@ -169,12 +170,10 @@ def _read(own: RunOptions, mechanisms: Sequence[str], workload: Callable[[], Tra
         return prepare_simulation(own.simulation, mechanisms, "run", workload)
     if own.events:
         raise InputError("--events must be left out with --machine: its replay keeps no event log")
-    for option, given in (
-        ("--outages", own.outages.outages),
-        ("--failure-mtbf", own.outages.failure_mtbf),
-    ):
-        if given is not None:
-            raise InputError(f"{option} must be left out with --machine: its nodes are always available")
+    given = {"--outages": own.outages.outages, "--failure-mtbf": own.outages.failure_mtbf}
+    for option, value in given.items():
+        if value is not None and list(mechanisms) != [BASELINE]:
+            raise InputError(f"{option} must be left out with --machine and a mechanism: outages close nodes by name")
     return simulation_on(own.simulation, own.machine, mechanisms)
 
 

@@ -135,4 +135,5 @@ class RunOptions:
             seed=asked.seed,
             node_mtbf=asked.assignment.node_mtbf,
             output=self.output,
+            machine=None if simulation.on_machine is None else simulation.on_machine.machine,
         )

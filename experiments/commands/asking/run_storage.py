@@ -164,7 +164,7 @@ def _write_tables(
             write_job_table(run.simulation.jobs, new / tables[run.table])
         workload = run.simulation.on_machine
         if workload is not None:
-            from experiments.recordings.allocations import machine_file_name
+            from experiments.recordings.stored_allocations import machine_file_name
             from workloads.machines.machine_file import write_machine
 
             write_machine(workload.machine, new / machine_file_name(tables[run.table]))

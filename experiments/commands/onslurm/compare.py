@@ -5,13 +5,17 @@ from __future__ import annotations
 import re
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from experiments.commands.asking.arguments import check_outputs
 from workloads.ground.parameters import Nodes, Parameter, Seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from experiments.slurm.queue_limits import QueueLimits
+    from experiments.slurm.submit_lines import JobRequest
 
 __all__ = ["Arguments", "main"]
 
@@ -92,7 +96,8 @@ def main(arguments: Arguments) -> None:
 
     site = None if arguments.config is None else _site(arguments.config)
     rules = list(dict.fromkeys(arguments.backfilling or (RULES if site is None else [site.rule])))
-    lag = arguments.lag if arguments.lag is not None else 5.0 if site is None else site.lag
+    interval = 0.0 if site is None else site.interval
+    lag = arguments.lag if arguments.lag is not None else 5.0 + interval
     size = arguments.nodes if arguments.nodes is not None or site is None else site.nodes
     order = arguments.order or ("fcfs" if site is None else site.order)
     _ = ORDERS[order]
@@ -101,7 +106,7 @@ def main(arguments: Arguments) -> None:
     table = None if arguments.output is None else f"{arguments.output}.csv"
     check_outputs(table, arguments.output)
     replays = [
-        read_replay(path, size, _limits(place))
+        read_replay(path, size, *_limits(place))
         for place in arguments.replay
         for path in expand_snapshots([place], "sacct.txt")
     ]
@@ -111,7 +116,13 @@ def main(arguments: Arguments) -> None:
     rows, differences, starts = [], [], []
     for number, replay in enumerate(replays):
         some, wrong, simulated = agreement(
-            replay, rules, tolerance=arguments.tolerance, lag=lag, completing=arguments.completing, order=order
+            replay,
+            rules,
+            tolerance=arguments.tolerance,
+            lag=lag,
+            completing=arguments.completing,
+            order=order,
+            interval=interval if interval > 1 else 0.0,
         )
         rows += some
         differences += wrong
@@ -129,25 +140,32 @@ def main(arguments: Arguments) -> None:
         print(f"written to {table}, {arguments.output}-decisions.csv, {png}, {pdf}")
 
 
-def _limits(path: str) -> QueueLimits:
-    """Limits that a snapshot has."""
-    from experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, read_qos_limits, read_throttles
+def _limits(path: str) -> tuple[QueueLimits, Mapping[int, JobRequest]]:
+    """Limits of a snapshot or a replay, and what the jobs asked for."""
+    from experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, enforces_limits, read_qos_limits
+    from experiments.slurm.recorded_replay import LIMITS
     from experiments.slurm.site_snapshot import is_snapshot, read_snapshot
+    from experiments.slurm.submit_lines import read_requests, read_throttles
+    from workloads.ground.files import read_text
 
     if not is_snapshot(path):
-        return NO_LIMITS
+        stored = Path(path) / LIMITS
+        return QueueLimits(qos=read_qos_limits(stored)) if stored.is_file() else NO_LIMITS, {}
     snapshot = read_snapshot(path)
-    submits, qos = snapshot.find("submits.txt"), snapshot.find("qos.txt")
-    return QueueLimits({} if submits is None else read_throttles(submits), {} if qos is None else read_qos_limits(qos))
+    submits, qos, config = (snapshot.find(name) for name in ("submits.txt", "qos.txt", "config.txt"))
+    if config is not None and not enforces_limits(read_text(config)):
+        qos = None
+    throttles, requests = ({}, {}) if submits is None else (read_throttles(submits), read_requests(submits))
+    return QueueLimits(throttles, {} if qos is None else read_qos_limits(qos)), requests
 
 
 @dataclass(frozen=True)
 class _Site:
-    """Rule, order, lag [s] and size of a configuration; a size of None is not known."""
+    """Rule, order, interval of backfilling [s] and size of a configuration; a size of None is not known."""
 
     rule: str
     order: str
-    lag: float
+    interval: float
     nodes: int | None
 
 
@@ -166,4 +184,4 @@ def _site(path: str) -> _Site:
     # By default Slurm plans every 30 s; without backfilling each event is followed by a decision.
     interval = 0.0 if options["backfilling"] == "none" else float(words[-1]) if words else 30.0
     size = int(options["nodes"]) if "nodes" in options else None
-    return _Site(options["backfilling"], options["order"], 5.0 + interval, size)
+    return _Site(options["backfilling"], options["order"], interval, size)

@@ -56,8 +56,9 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.slurm.agreement import RULES, agreement, agreement_table, replay_summary
     from experiments.slurm.lab import add_owners, open_lab
-    from experiments.slurm.live_replay import LabSlurm, SiteSlurm, replay_on
-    from experiments.slurm.recorded_replay import ACTUAL, read_replay, write_actual
+    from experiments.slurm.live_replay import LabSlurm, SiteSlurm, ask_limits, replay_on
+    from experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, read_qos_limits
+    from experiments.slurm.recorded_replay import ACTUAL, LIMITS, read_replay, write_actual
     from experiments.slurm.reservation_sequence import check_options
     from experiments.slurm.submitted_jobs import OWNERS, make_submits
     from workloads.logs.readers import read_workload
@@ -83,10 +84,14 @@ def main(arguments: Arguments) -> None:
         _ask(len(submits), sum(one.nodes * one.runtime for one in submits) / 3600)
     if lab is not None and lab.accounting:
         add_owners(lab, *({one.owner[name] for one in submits if name in one.owner} for name in ("account", "qos")))
-    rows = replay_on(LabSlurm(lab) if lab else SiteSlurm(), submits, options, note)
+    slurm = LabSlurm(lab) if lab else SiteSlurm()
+    rows = replay_on(slurm, submits, options, note)
+    limits = ask_limits(slurm) if "qos" in owners else ""
     out.mkdir(exist_ok=True)
     write_actual(out, rows)
-    replay = read_replay(out, size)
+    if limits:
+        (out / LIMITS).write_text(limits)
+    replay = read_replay(out, size, QueueLimits(qos=read_qos_limits(out / LIMITS)) if limits else NO_LIMITS)
     some, _, _ = agreement(replay, RULES, tolerance=60.0, lag=5.0)
     print(f"{replay_summary(replay)}\n{agreement_table(some)}")
     left = len(submits) - len(rows)

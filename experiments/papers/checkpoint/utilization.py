@@ -130,7 +130,7 @@ def _judge(tables: Tables) -> list[Verdict]:
 
 def _draw(tables: Tables) -> Figure:
     from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.study.intervals import draw_bars
+    from experiments.figures.study.intervals import draw_bars, draw_dots
     from experiments.figures.style import dress, legend_above, panel_letters
     from experiments.statistics import Interval
 
@@ -151,17 +151,20 @@ def _draw(tables: Tables) -> Figure:
             text: [mean_interval(rows, metric, strategy, application=name) for name in names]
             for strategy, text in STRATEGY_NAMES.items()
         }
-        draw_bars(axes, names, series, colors, scale=metric.scale)
+        # A stretch is at least 1: its scale does not begin at 0, where bars would have to.
+        draw = draw_bars if metric in (UTILIZATION, EFFICIENCY) else draw_dots
+        draw(axes, names, series, colors, scale=metric.scale)
         dress(axes, y=label, title=title, grid="y")
     expected: dict[str, list[Interval | None]] = {}
     for row in summary:
         value = row["expected_cost_s"] / row["mean_walltime_s"]
         expected.setdefault(STRATEGY_NAMES[row["strategy"]], []).append(Interval(value, value, value))
-    draw_bars(panels[5], names, expected, colors)
+    draw_dots(panels[5], names, expected, colors)
     dress(panels[5], y="expected cost / mean walltime", title="The planner's expectation", grid="y")
     for axes in (panels[1], panels[2], panels[4], panels[5]):
-        # Bars begin at 1, the smallest stretch, which the omniscient strategy reaches.
-        axes.set_ylim(bottom=1.0)
+        # A little room below 1, the smallest stretch, which the omniscient strategy reaches.
+        low, high = 1.0, axes.get_ylim()[1]
+        axes.set_ylim(low - 0.05 * (high - low), high)
     panel_letters(list(panels))
     handles, texts = panels[0].get_legend_handles_labels()
     legend_above(figure, handles, texts)

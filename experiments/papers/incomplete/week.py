@@ -203,7 +203,7 @@ _BLUES = ("#9CC9E8", "#4A97C9", "#0072B2", "#00456B")
 
 def _draw(tables: Tables) -> Figure:
     from experiments.figures.canvas import PAGE, new_figure, subplots
-    from experiments.figures.study.intervals import draw_bars
+    from experiments.figures.study.intervals import draw_bars, draw_dots
     from experiments.figures.style import dress, legend_above, panel_letters
 
     rows = tables[""]
@@ -232,11 +232,13 @@ def _draw(tables: Tables) -> Figure:
                 for name in names
             }
             shown = {titles.get(name, name): color for name, color in colors.items()}
-            draw_bars(axes, [f"load {load:g}" for load in loads], series, shown, scale=metric.scale)
+            # The logarithmic scale of the stretch has no zero from which a bar could rise.
+            draw = draw_dots if metric is STRETCH else draw_bars
+            draw(axes, [f"load {load:g}" for load in loads], series, shown, scale=metric.scale)
             if metric is STRETCH:
                 # The axis is from 1, the smallest stretch, to the stretch of MASI.
                 axes.set_yscale("log")
-                axes.set_ylim(bottom=1.0)
+                axes.set_ylim(bottom=0.85)
                 axes.minorticks_off()
                 axes.set_yticks([value for value in (1, 2, 5, 10, 20, 50, 100, 200) if value <= axes.get_ylim()[1]])
                 axes.yaxis.set_major_formatter("{x:g}")

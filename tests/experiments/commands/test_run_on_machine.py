@@ -134,6 +134,54 @@ def test_slurm_options_write_the_machine_and_the_options_of_a_replay_on_it(
     assert cli.main(["run", "log.txt", "-o", "out", "--mechanism", "baseline", *words]) == 0
 
 
+def test_outages_close_nodes_by_name(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Jobs 1 and 2 run on n1 when it fails: job 1 goes on to n2, job 2 needs both. Jobs 4 and 5 wait for g1."""
+    Path("away.csv").write_text(
+        "kind,start,end,nodes,on,place\n"
+        "failure,2026-01-01 00:05:00,2026-01-01 00:06:00,all,n1,0\n"
+        "maintenance,2026-01-01 00:00:00,2026-01-01 01:00:00,all,gpu,\n"
+    )
+    capsys.readouterr()
+    assert cli.main(["run", "log.txt", "--machine", "machine.toml", "-o", "out", "--outages", "away.csv"]) == 0
+    assert "closed" in capsys.readouterr().out
+    rows = {row["job_id"]: row for row in read_csv("out/jobs-baseline.csv")}
+    first = rows[1]["start"]
+    assert [(row["start"] - first, row["end"] - first, row["preemptions"]) for row in rows.values()] == [
+        (0, 900, 1), (0, 2160, 1), (900, 1500, 0), (3600, 4200, 0), (4200, 4800, 0),
+    ]  # fmt: skip
+    # Three cores of job 1 and two of job 2 for five minutes.
+    (booked,) = read_csv("out/accounting.csv")
+    assert booked["lost_node_hours"] == pytest.approx(5 * 300 / 3600)
+    shares = {row["resource"]: row for row in read_csv("out/resources.csv")}
+    assert shares["gpus"]["closed"] == 3600 / 4800
+    assert cli.main(["explain", "out", "2"]) == 0
+    story = capsys.readouterr().out
+    assert "was preempted by failure 1 and lost its work" in story
+    assert "when it last began to wait" in " ".join(story.split())
+    assert cli.main(["explain", "out", "4"]) == 0
+    assert "(an outage closed 1)" in " ".join(capsys.readouterr().out.split())
+    assert cli.main(["gantt", "out", "-o", "page.html"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ("maintenance,0,10,all,n9", "away.csv:2: on must be a partition or nodes of the machine, and there is no 'n9'"),
+        ("maintenance,0,10,2,g1", "nodes of outage 1 must be at most the 1 nodes of g1, not 2"),
+    ],
+)
+def test_outages_of_other_nodes_are_refused(
+    place: Path, capsys: pytest.CaptureFixture[str], row: str, said: str
+) -> None:
+    Path("away.csv").write_text(f"kind,start,end,nodes,on\n{row}\n")
+    capsys.readouterr()
+    assert cli.main(["run", "log.txt", "--machine", "machine.toml", "-o", "out", "--outages", "away.csv"]) == 2
+    assert said in capsys.readouterr().err
+    assert cli.main(["run", "log.txt", "--nodes", "4", "-o", "out", "--outages", "away.csv"]) == 2
+    assert "away.csv:2: on must be empty without a machine (--machine)" in capsys.readouterr().err
+    assert not Path("out").exists()
+
+
 def test_orders_that_depend_on_time_and_usage(place: Path) -> None:
     orders = "wfp3,unicep,fairshare,multifactor age=10 fairshare=5"
     assert cli.main(["run", "log.txt", "--machine", "machine.toml", "-o", "orders", "--order", orders]) == 0
@@ -147,7 +195,10 @@ def test_orders_that_depend_on_time_and_usage(place: Path) -> None:
         (["--unit", "nodes"], "--unit must be left out with --machine"),
         (["--mechanism", "CUA-SPAA"], "need partitions of whole nodes: jobs share the nodes of cpu"),
         (["--events"], "--events must be left out with --machine: its replay keeps no event log"),
-        (["--outages", "some.csv"], "--outages must be left out with --machine: its nodes are always available"),
+        (
+            ["--outages", "some.csv", "--mechanism", "CUA-PAA"],
+            "--outages must be left out with --machine and a mechanism: outages close nodes by name",
+        ),
         (["--stochastic-share", "0.1"], "--stochastic-share must be 0 with --machine, not 0.1"),
         (["--until", "9"], "--starting-state and --until must be left out with --machine"),
         (["--backfilling", "slurm"], "backfilling must be none, easy, easy depth=K or conservative on a machine"),

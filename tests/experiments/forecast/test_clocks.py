@@ -95,14 +95,15 @@ def test_now_is_the_time_of_the_file_and_not_its_last_event(
     out, err, document = ask(site, capsys, "--job", "102", *more, command=command)
     now = "2026-11-22 03:00 UTC (modification time of queue.json)"
     assert out.startswith(f"Now is {now}: 1 jobs run on 8 of 8 nodes, 1 wait.")
-    assert f"Times from now, {now}:" in out
+    assert "\nTimes from now:\n" in out
+    assert out.count("UTC") == 1
     assert err == ""
     clock = {"at": HOUR, "time": "2026-11-22 03:00 UTC", "source": "modification time of queue.json"}
     assert (document["at"], document["clock"], document["assumptions"]) == (HOUR, clock, [])
     if command == "forecast":
         # 44 of its 70 minutes are over.
         assert document["jobs"][0]["start_p50"] == 26 * 60
-        assert "The median is 2026-11-22 03:26 UTC." in out
+        assert "The median is 2026-11-22 03:26." in out
 
 
 def test_a_time_that_the_queue_contradicts_gives_way(site: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,6 +46,9 @@ def test_a_replay_of_the_simulator_itself_agrees_everywhere() -> None:
     assert none["extra"] == 1
     assert [(row["rule"], row["slurm_alone"]) for row in differences] == [("none", "3")]
     assert best_rule(rows) == "easy"
+    assert easy["divergence"] == ""
+    # Job 3 is the first whose start differs, and "none" would not have started it at 20.
+    assert none["divergence"] == "starts are equal until job 3 at 20 s; until then 0 decisions are late and 1 wrong"
 
 
 def test_a_decision_is_asked_for_in_the_state_of_slurm() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import pytest
 from experiments import cli
 from experiments.slurm import lab as labs
 from experiments.slurm import live_replay
+from experiments.slurm.daemons import launch
 from experiments.slurm.lab import start_lab
-from experiments.slurm.live_replay import log_times, parse_jobs, replay_on
+from experiments.slurm.live_replay import LabSlurm, log_times, parse_jobs, replay_on
+from experiments.slurm.recorded_replay import read_replay, write_actual
 from experiments.slurm.submitted_jobs import Submit, generate_workload, make_submits
 from experiments.slurm.templates import fill_template
 from workloads.ground.errors import InputError
@@ -26,6 +29,7 @@ LOG = """\
 [2026-11-21T23:12:01.250] sched/backfill: _start_job: Started JobId=2 in batch on n9
 [2026-11-21T23:13:32.000] _job_complete: JobId=1 WEXITSTATUS 0
 [2026-11-21T23:13:32.004] _job_complete: JobId=1 done
+[2026-11-21T23:16:26.000] cleanup_completing: JobId=1 completion process took 174 seconds
 [2026-11-21T23:27:10.500] Time limit exhausted for JobId=2
 no line of the log
 """
@@ -38,7 +42,33 @@ def test_what_slurmctld_logs() -> None:
     assert first["start"] - first["submit"] == pytest.approx(0.797)
     assert first["end"] - first["start"] == pytest.approx(146.104)
     assert second["end"] - second["submit"] == pytest.approx(910.5)
+    assert (first["completing"], second.get("completing")) == (174, None)
     assert parse_jobs("JobId=7 JobName=j7 NodeList=n[1-2]\nNo jobs in the system\n")[7]["NodeList"] == "n[1-2]"
+
+
+def test_a_job_may_start_before_its_submission_is_logged(tmp_path: Path) -> None:
+    """What holdfast slurm replay stores of such a job can be read again, with its CPUs and memory."""
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log" / "slurmctld.log").write_text(
+        "[2026-11-21T23:00:00.003] sched/backfill: _start_job: Started JobId=1 in batch on n[1-2]\n"
+        "[2026-11-21T23:00:00.010] _slurm_rpc_submit_batch_job: JobId=1 InitPrio=1 usec=229200\n"
+        "[2026-11-21T23:01:00.000] _job_complete: JobId=1 done\n"
+    )
+
+    class Shown:
+        place, speed = tmp_path, 60.0
+
+        def call(self, words: Sequence[str]) -> str:
+            if words[0] == "date":
+                return "1795302000.5"
+            return "JobId=1 JobState=COMPLETED NodeList=n[1-2] TRES=cpu=4,mem=2G,node=2,billing=4\n"
+
+    rows = LabSlurm(Shown()).outcomes({1: Submit(1, 0.0, 2, 60.0, 2)})  # type: ignore[arg-type]
+    for row in rows:
+        row |= {name: row[name] - 1795302000 for name in ("submit", "start", "end")}
+    write_actual(tmp_path, rows)
+    (job,) = read_replay(tmp_path, 2).jobs
+    assert (job.wait, job.cpus, job.memory, job.place, job.by) == (0, 4, 2048, 0b11, "backfill")
 
 
 class FakeSlurm:
@@ -161,6 +191,14 @@ def test_a_lab_is_refused_in_one_sentence(
     assert sentence in told
     assert told.count("\n") == 1
     assert [path.name for path in Path().iterdir()] == ["file"]
+
+
+def test_a_daemon_that_fails_to_start_is_started_again(tmp_path: Path) -> None:
+    words, log = ["sh", "-c", "test -e tried || { touch tried; echo busy; exit 3; }"], tmp_path / "log"
+    launch(words, os.environ, tmp_path, log, attempts=2)
+    (tmp_path / "tried").unlink()
+    with pytest.raises(InputError, match="sh failed: busy; see"):
+        launch(words, os.environ, tmp_path, log)
 
 
 def test_ports_that_are_taken_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from experiments import cli
 from experiments.slurm.decision_points import decisions
-from experiments.slurm.queue_limits import QosLimit, QueueLimits, read_qos_limits, read_throttles
+from experiments.slurm.live_replay import ask_limits
+from experiments.slurm.queue_limits import QosLimit, QueueLimits, read_qos_limits
 from experiments.slurm.recorded_replay import Replay, ReplayedJob, read_replay
+from experiments.slurm.submit_lines import read_throttles
 from policies.backfilling import BACKFILLING
-from workloads.ground.errors import TraceError
+from workloads.ground.errors import InputError, TraceError
 
 #: What 'holdfast slurm snapshot' stored of a lab.
 SNAPSHOT = Path(__file__).parents[2] / "fixtures" / "slurm-limits"
@@ -81,9 +86,10 @@ def test_a_live_replay_under_limits(
     words = ["--nodes", "12", "--config", "slurm.conf"]
     for place, told in ((SNAPSHOT / "sacct.txt", ["82", "1"]), (SNAPSHOT, ["84", "0"])):
         assert cli.main(["slurm", "compare", str(place), *words]) == 0
-        lines = capsys.readouterr().out.splitlines()
-        assert lines[-2].split()[-3:-1] == told
-        assert "of 57 jobs and 84 decisions" in lines[-1]
+        printed = capsys.readouterr().out
+        (row,) = [line for line in printed.splitlines() if line.startswith("slurm window")]
+        assert row.split()[-3:-1] == told
+        assert "of 57 jobs and 84 decisions" in printed
 
 
 def test_what_sacct_and_sacctmgr_say_about_limits(tmp_path: Path) -> None:
@@ -94,9 +100,46 @@ def test_what_sacct_and_sacctmgr_say_about_limits(tmp_path: Path) -> None:
     )
     assert read_throttles(path) == {5: 2, 6: 4}
     path.write_text("Name|Priority|GrpJobs|GrpTRES|MaxJobsPU|MaxTRESPU\nnormal|0||||\nsmall|0||cpu=9,node=3|2|cpu=4\n")
-    assert read_qos_limits(path) == {"small": QosLimit(nodes=3, user_jobs=2)}
+    assert read_qos_limits(path) == {"small": QosLimit(nodes=3, cpus=9, user_jobs=2, user_cpus=4)}
     with pytest.raises(TraceError, match="has no column JobID"):
         read_throttles(path)
     path.write_text("Name|GrpJobs\nsmall|many\n")
     with pytest.raises(TraceError, match="limits of QOS must be whole numbers, not many"):
         read_qos_limits(path)
+
+
+@pytest.mark.parametrize(("enforced", "wrong"), [("associations,limits,qos", "0"), ("associations,qos", "2")])
+def test_limits_count_only_if_slurm_enforces_them(
+    enforced: str, wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(SNAPSHOT, "site")
+    document = json.loads(Path("site/snapshot.json").read_text())
+    document["commands"].append({"file": "config.txt", "command": "scontrol show config", "at": 0, "error": None})
+    Path("site/snapshot.json").write_text(json.dumps(document))
+    Path("site/config.txt").write_text(
+        f"AccountingStorageEnforce = {enforced}\n"
+        "SchedulerParameters = bf_interval=1,bf_resolution=1,bf_window=10080,bf_busy_nodes\n"
+    )
+    assert cli.main(["slurm", "compare", "site", "--nodes", "12", "--config", "site/config.txt"]) == 0
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("slurm window")]
+    assert row.split()[-1] == wrong
+
+
+def test_a_replay_stores_the_limits_that_slurm_enforces() -> None:
+    class Slurm:
+        speed = 1.0
+
+        def __init__(self, *answers: str | None) -> None:
+            self.answers = list(answers)
+
+        def call(self, words: Sequence[str]) -> str:
+            answer = self.answers.pop(0)
+            if answer is None:
+                raise InputError(f"{words[0]} failed")
+            return answer
+
+    enforced = "AccountingStorageEnforce=safe\n"
+    assert ask_limits(Slurm(enforced, "Name|GrpJobs\nfew|2\n")) == "Name|GrpJobs\nfew|2\n"  # type: ignore[arg-type]
+    assert ask_limits(Slurm(enforced, None)) == ""  # type: ignore[arg-type]
+    assert ask_limits(Slurm("AccountingStorageEnforce=qos\n")) == ""  # type: ignore[arg-type]

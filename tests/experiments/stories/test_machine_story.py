@@ -10,8 +10,10 @@ import pytest
 
 from experiments import cli
 from experiments.gantt.columns import page_columns
-from experiments.recordings.allocations import read_allocation_table, read_allocations, result_allocations
+from experiments.recordings.allocation_table import read_allocation_table
+from experiments.recordings.allocations import result_allocations
 from experiments.recordings.archive import read_recording
+from experiments.recordings.stored_allocations import read_allocations
 from experiments.stories.machine_story import MachineStories
 from experiments.stories.story import explain
 from workloads.ground.errors import InputError, TraceError

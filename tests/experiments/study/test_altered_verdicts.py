@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from experiments.beyond.gpu_victims import TODAY
 from experiments.beyond.sensitivity import FACTORS, METRICS
 from experiments.papers.hybrid.designs import resolution_five, year_blocks
 from experiments.papers.hybrid.factors import CROSSED, crossed_choices
@@ -136,6 +137,11 @@ def _advice() -> Tables:
     }
 
 
+def _gpu() -> Tables:
+    own = cells(dataset=("generated", "pooled", "helios"), mechanism=(*TODAY.values(), *SIX))
+    return {"": [{**row, "lost_gpu_share": row["utilization"] / 4} for row in own]}
+
+
 MADE_UP: Mapping[str, Callable[[], Tables]] = {
     "beyond-advice": _advice,
     "hybrid-table2": lambda: {"": cells(mechanism=("baseline",), mix=("W5",))},
@@ -152,6 +158,7 @@ MADE_UP: Mapping[str, Callable[[], Tables]] = {
     "beyond-on-demand": lambda: {
         "": cells(mechanism=SIX, share=(0.05, 0.1, 0.2, 0.4)), "bearable": [{"level": 0.95}],
     },
+    "beyond-gpu": _gpu,
     "beyond-machines": lambda: {
         "": cells(dataset=("generated", "kth"), order=("fcfs", "f1", "saf", "wfp3")),
         "mechanisms": cells(dataset=("generated", "kth"), mechanism=ALL),

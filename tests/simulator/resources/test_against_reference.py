@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -12,17 +12,22 @@ import pytest
 from policies.port import TOLERANCE
 from simulator.resources.machine_jobs import MachineJob
 from simulator.resources.machine_replay import MachineReplay, replay_on_machine
-from tests.reference.resources import Placed, PlainJob, _Site, replay_resources
-from tests.strategies.machines import random_jobs, random_machine, with_lives
+from tests.reference.resources import Placed, PlainJob, Shut, _Site, replay_resources
+from tests.strategies.machines import random_jobs, random_machine, random_outages, with_lives
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 from workloads.machines.machine import Machine
+from workloads.outages.outage import Outage, OutageKind
 
 _RULES = {"none": 0, "easy": 1, "conservative": None}
 
 
 def order_key(
-    order: str, machine: Machine, jobs: list[PlainJob], submitted: dict[int, float]
+    order: str,
+    machine: Machine,
+    jobs: list[PlainJob],
+    submitted: dict[int, float],
+    former: list[tuple[int, Placed, float]],
 ) -> Callable[[int, float, dict[int, Placed]], Any]:
     """The keys of orders once more, from their definitions: times in ticks, sizes in node equivalents."""
     site = _Site(machine, "pack", 0)
@@ -46,8 +51,10 @@ def order_key(
     def shares(number: int, now: float, placed: dict[int, Placed], half_life: float) -> float:
         """The share of its account in the usage, of which half is left after a half-life."""
         used: dict[str, float] = {}
-        for other, place in placed.items():
-            end = min(now, place.start + min(jobs[other].walltime, jobs[other].runtime))
+        runs = [(other, place, min(jobs[other].walltime, jobs[other].runtime)) for other, place in placed.items()]
+        runs += [(other, place, over - place.start) for other, place, over in former]
+        for other, place, length in runs:
+            end = min(now, place.start + length)
             left = sum(sign * 2.0 ** (-(now - time) / half_life) for sign, time in ((1, end), (-1, place.start)))
             used[jobs[other].request.account] = used.get(jobs[other].request.account, 0) + size(other) * left
         return round(used.get(jobs[number].request.account, 0) / (sum(used.values()) or 1), 9)
@@ -86,8 +93,15 @@ ORDERS = (
 
 
 def agree(
-    machine: Machine, jobs: list[MachineJob], backfilling: str, depth: int | None, placement: str, order: str = "fcfs"
-) -> None:
+    machine: Machine,
+    jobs: list[MachineJob],
+    backfilling: str,
+    depth: int | None,
+    placement: str,
+    order: str = "fcfs",
+    outages: Sequence[Outage] = (),
+) -> int:
+    """Compare both, and return the number of runs that outages ended."""
     places = {job.job_id: place for place, job in enumerate(jobs)}
     plain = [
         PlainJob(
@@ -99,11 +113,13 @@ def agree(
             None if job.cancelled_at is None else round(job.cancelled_at * SECOND) - round(job.submit * SECOND),
             places.get(job.preceding),
             None if job.think_time is None else round(job.think_time * SECOND),
+            frozenset(place for place, outage in enumerate(outages) if admits(outage, job)),
         )
         for job in jobs
     ]
     submitted: dict[int, float] = {}
     left: dict[int, float] = {}
+    former: list[tuple[int, Placed, float]] = []
     lost: dict[float, dict[str, int]] = {}
 
     def watch(now: float, heads: list[tuple[int, float]], stranded: dict[str, int]) -> None:
@@ -112,12 +128,12 @@ def agree(
     plain = [job._replace(request=begin_in_ticks(job.request)) for job in plain]
     expected = replay_resources(
         in_ticks(machine), plain, placement=placement, depth=_RULES[backfilling] if depth is None else depth,
-        tolerance=TOLERANCE, watch=watch, key=order_key(order, in_ticks(machine), plain, submitted),
-        submitted=submitted, left=left,
+        tolerance=TOLERANCE, watch=watch, key=order_key(order, in_ticks(machine), plain, submitted, former),
+        submitted=submitted, left=left, windows=[shut(outage, machine) for outage in outages], former=former,
     )  # fmt: skip
     try:
         replay: MachineReplay | None = replay_on_machine(
-            machine, jobs, backfilling=backfilling, depth=depth, placement=placement, order=order
+            machine, jobs, backfilling=backfilling, depth=depth, placement=placement, order=order, outages=outages
         )
     except InputError:
         replay = None
@@ -131,6 +147,9 @@ def agree(
         assert len(lost) == len(replay.instants)
         assert {place: time for place, time in enumerate(replay.gone) if time is not None} == left
         assert all(replay.submits[place] == time for place, time in submitted.items())
+        ended = [(place, run.start, run.end, run.partition, set(run.nodes)) for place, run in replay.past]
+        plain_ended = [(number, run.start, end, run.partition, set(run.taken)) for number, run, end in former]
+        assert sorted(ended, key=lambda run: run[:2]) == sorted(plain_ended, key=lambda run: run[:2])
     found = [None] * len(jobs) if replay is None else replay.starts
     for job, place, other in zip(jobs, found, expected, strict=True):
         assert (place is None) == (other is None), job
@@ -151,6 +170,30 @@ def agree(
                 if not replay.table.counts_memory[node] and "memory" not in plain_taken[node]:
                     amounts.pop("memory", None)
             assert (place.start, place.partition, taken) == (other.start, other.partition, plain_taken), job
+    return len(former)
+
+
+def admits(outage: Outage, job: MachineJob) -> bool:
+    if outage.kind is not OutageKind.RESERVATION:
+        return False
+    return job.job_id in outage.jobs or job.user in outage.users or job.request.account in outage.projects
+
+
+def shut(outage: Outage, machine: Machine) -> Shut:
+    """The window of an outage that takes all nodes that it names."""
+    names = [name for kind in machine.kinds for name in kind.names]
+    partitions = {partition.name: partition.nodes for partition in machine.partitions}
+    chosen = partitions.get(outage.on, outage.on.split(","))
+    start, end = round(outage.start * SECOND), round(outage.end * SECOND)
+    known = -math.inf if outage.announced is None else round(outage.announced * SECOND)
+    failure = outage.kind is OutageKind.FAILURE
+    return Shut(
+        start,
+        end,
+        start if failure else known,
+        frozenset(map(names.index, chosen)),
+        "failure" if failure else outage.running,
+    )
 
 
 def begin_in_ticks(request):  # type: ignore[no-untyped-def]
@@ -208,6 +251,34 @@ def _agree_with_lives(seed: int, order: str) -> None:
 @pytest.mark.parametrize("seed", range(15))
 def test_cancelled_and_dependent_jobs_on_random_machines(seed: int, order: str) -> None:
     _agree_with_lives(seed, order)
+
+
+def _agree_with_outages(seed: int, order: str) -> int:
+    random = Random(seed)
+    machine = random_machine(random)
+    jobs = random_jobs(random, machine, random.randint(5, 25))
+    if random.random() < 0.5 and order in ("fcfs", "sjf", "wfp3"):
+        jobs = with_lives(random, jobs)
+    outages = random_outages(random, machine, jobs)
+    backfilling = random.choice(("easy", "easy", "conservative", "none"))
+    placement = random.choice(("pack", "spread", "slurm"))
+    try:
+        return agree(machine, jobs, backfilling, None, placement, order, outages)
+    except AssertionError as error:
+        raise AssertionError(f"seed {seed}, {backfilling}, {placement}, {order}: {error}") from None
+
+
+@pytest.mark.parametrize("order", ["fcfs", "wfp3", "fairshare half_life=30"])
+@pytest.mark.parametrize("block", range(4))
+def test_outages_of_random_machines(block: int, order: str) -> None:
+    for seed in range(4000 + 4 * block, 4004 + 4 * block):
+        _agree_with_outages(seed, order)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("order", ["fcfs", "sjf", "wfp3", "unicep", "fairshare half_life=30"])
+def test_two_hundred_random_machines_with_outages(order: str) -> None:
+    assert sum(_agree_with_outages(seed, order) for seed in range(5000, 5200)) > 50
 
 
 @pytest.mark.slow

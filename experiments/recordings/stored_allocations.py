@@ -1,0 +1,78 @@
+"""Nodes of the jobs of a run in a directory of ``holdfast run``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from experiments.output.filenames import table_name
+from experiments.recordings.allocation_table import read_allocation_table
+from experiments.recordings.allocations import Allocations
+from experiments.recordings.run_file import RUN, open_run
+from experiments.recordings.variants import chosen_variant
+from simulator.resources.machine_replay import PLACEMENTS
+from workloads.ground.errors import TraceError, UnknownNameError
+from workloads.machines.machine_file import read_machine
+from workloads.outages.file import read_outages
+from workloads.outages.places import outage_places
+
+__all__ = ["has_pools", "machine_file_name", "read_allocations"]
+
+
+def read_allocations(directory: str | Path, run: str | None = None) -> Allocations | None:
+    """The allocations of one run of a directory of ``holdfast run``.
+
+    Parameters
+    ----------
+    directory
+        The directory.
+    run
+        Run to read, if there are several.
+
+    Returns
+    -------
+    Allocations or None
+        None if the machine is one pool, or its partitions were simulated as pools, which count nodes.
+
+    Raises
+    ------
+    InputError
+        If a file was changed, is missing, or names nodes that the machine does not have.
+    """
+    folder = Path(directory)
+    result = open_run(folder)
+    variant = chosen_variant(folder, result.content, run)
+    described = variant.content.get("machine")
+    if not isinstance(described, dict):
+        return None
+    path = result.find(table_name("allocations", variant.label))
+    if path is None:
+        return None
+    machine = read_machine(
+        result.need(machine_file_name(str(variant.content.get("job_table", "jobs.csv"))), "the machine: run it again")
+    )
+    placement = str(described.get("placement", "pack"))
+    if placement not in PLACEMENTS:
+        raise TraceError(folder / RUN, None, str(UnknownNameError("placement", placement, PLACEMENTS)))
+    jobs, past = read_allocation_table(path, machine)
+    given = result.find(table_name("outages", variant.label)) or result.find("outages.csv")
+    outages = [] if given is None else read_outages(given, machine=machine)
+    places = list(zip(outages, outage_places(outages, machine), strict=True))
+    return Allocations(machine, placement, jobs, past, places)
+
+
+def has_pools(directory: str | Path, run: str | None = None) -> bool:
+    """Whether a run is of a machine whose partitions were simulated as pools."""
+    folder = Path(directory)
+    result = open_run(folder)
+    variant = chosen_variant(folder, result.content, run)
+    has_machine = isinstance(variant.content.get("machine"), dict)
+    return has_machine and result.find(table_name("allocations", variant.label)) is None
+
+
+def machine_file_name(table: str) -> str:
+    """The file of the machine of a job table.
+
+    >>> machine_file_name("jobs.csv"), machine_file_name("table-seed_3.csv")
+    ('machine.toml', 'machine-seed_3.toml')
+    """
+    return "machine.toml" if table == "jobs.csv" else f"machine-{Path(table).stem.removeprefix('table-')}.toml"

@@ -1,0 +1,209 @@
+"""Starts of a replay's jobs under a rule, where limits, dependencies, Slurm's clock or its pace decide as well.
+
+:func:`simulator.simulation.simulate` knows none of these. This loop makes a pass of the rule after each event, as
+:mod:`experiments.slurm.decision_points` does, but in its own state instead of Slurm's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from heapq import heappop, heappush
+
+from experiments.slurm.decision_pace import Pace
+from experiments.slurm.decision_points import find_starts, queue_in_order
+from experiments.slurm.recorded_replay import Replay, ReplayedJob
+from policies.backfilling import BACKFILLING, Backfilling
+from policies.order import Order
+from policies.slurm_backfill import SlurmBackfill, best_fit
+
+__all__ = ["needs_own_loop", "simulate_starts"]
+
+#: Kinds of events in their order within an instant: nodes are released, a job ends, is cancelled or enters the queue,
+#: nodes could have completed, the backfill thread makes a pass.
+_RELEASE, _END, _LEAVE, _ARRIVE, _LOOK, _PASS = range(6)
+#: A job that became eligible within this time of the end of those before it waited for nothing else [s].
+_PROMPT = 60.0
+
+
+def needs_own_loop(replay: Replay, rule: Backfilling, interval: float = 0.0) -> bool:
+    """Whether limits, dependencies, completing nodes, Slurm's clock or times between passes decide about starts."""
+    rounded = isinstance(rule, SlurmBackfill) and replay.origin is not None
+    return bool(interval or rounded or replay.limits.any or any(job.after or job.completing for job in replay.jobs))
+
+
+def simulate_starts(
+    replay: Replay,
+    rule: Backfilling,
+    order: Order | None = None,
+    interval: float = 0.0,
+    pace: Pace = Pace(),  # noqa: B008 # immutable
+) -> dict[int, float]:
+    """Simulate the starts of the jobs.
+
+    Jobs hold their nodes as long as they did, also beyond their walltimes, since Slurm kills late. A task of a
+    throttled array is in the queue with the first of its array. A job that became eligible at the end of the jobs that
+    it depended on does so in the simulation.
+
+    Parameters
+    ----------
+    replay
+        What Slurm did; runtimes, times of nodes to complete and cancellations are as recorded.
+    rule
+        The backfilling rule.
+    order
+        Order of the queue; None: by submit.
+    interval
+        Time between two passes of the backfill thread [s] (``bf_interval``). At other events only the main scheduler
+        makes a pass, which starts jobs in the order of the queue until one must wait. 0: each event is followed by a
+        pass of both.
+    pace
+        Times from events to decisions; no pass is made while nodes complete.
+
+    Returns
+    -------
+    dict of int to float
+        Start of each job that ran [s].
+    """
+    return _Simulation(replay, rule, order, interval, pace).run()
+
+
+class _Simulation:
+    """One simulation: the jobs that wait, those that hold nodes, and the events to come."""
+
+    def __init__(self, replay: Replay, rule: Backfilling, order: Order | None, interval: float, pace: Pace) -> None:
+        self._replay, self._rule, self._order, self._interval, self._pace = replay, rule, order, interval, pace
+        self._ran = {job.job_id: job for job in replay.jobs}
+        self._cancelled = {job.job_id: job for job in replay.cancelled}
+        every = sorted((*replay.jobs, *replay.cancelled), key=lambda job: (job.submit, job.job_id))
+        self._rank = {job.job_id: place for place, job in enumerate(every)}
+        self._followers, self._awaited = _dependencies(replay)
+        self._events: list[tuple[float, int, int]] = []
+        self._queue: dict[int, ReplayedJob] = {}
+        self._holding: dict[int, ReplayedJob] = {}
+        self._past: list[ReplayedJob] = []
+        self._places: dict[int, int] = {}
+        self._ends: dict[int, float] = {}
+        self._starts: dict[int, float] = {}
+        # Whether a pass of the backfill thread is planned, and whether one is due as soon as nodes have completed.
+        self._planned = self._due = False
+        arrivals = _arrivals(replay)
+        for job in every:
+            if job.job_id not in self._awaited:
+                self._push(arrivals.get(job.job_id, job.queued) + pace.submit, _ARRIVE, job.job_id)
+        for job in replay.cancelled:
+            self._push(job.end, _LEAVE, job.job_id)
+
+    def run(self) -> dict[int, float]:
+        """Run until all jobs have ended."""
+        events = self._events
+        while events:
+            now = events[0][0]
+            while events and events[0][0] == now:
+                _, kind, number = heappop(events)
+                self._handle(now, kind, number)
+            running = list(self._holding.values())
+            if not self._queue or sum(job.nodes for job in running) >= self._replay.nodes:
+                continue
+            if not any(job.end <= now < _exact(job.end + self._pace.release) for job in running):
+                self._decide(now, running)
+        return self._starts
+
+    def _push(self, at: float, kind: int, number: int = 0) -> None:
+        heappush(self._events, (_exact(at), kind, number))
+
+    def _handle(self, now: float, kind: int, number: int) -> None:
+        """Apply an event."""
+        if kind == _PASS:
+            self._planned, self._due = False, True
+        elif kind == _ARRIVE:
+            self._queue[number] = self._ran[number] if number in self._ran else self._cancelled[number]
+        elif kind == _LEAVE and number in self._queue:
+            del self._queue[number]
+        elif kind in (_RELEASE, _LEAVE) and number in self._holding:
+            self._past.append(self._holding.pop(number))
+        elif kind == _END:
+            self._ends[number] = now
+            for follower in self._followers.get(number, ()):
+                self._awaited[follower].discard(number)
+                if not self._awaited[follower]:
+                    self._push(max(now, self._eligible(self._ran[follower])), _ARRIVE, follower)
+
+    def _eligible(self, job: ReplayedJob) -> float:
+        """When a job is eligible whose dependencies have ended [s]."""
+        ended = max(self._ends[number] for number in job.after)
+        # Slurm tests dependencies in the pass that the end of a job leads to.
+        if 0 <= job.queued - max(self._ran[number].end for number in job.after) <= _PROMPT:
+            return ended
+        return max(job.queued + self._pace.submit, ended)
+
+    def _decide(self, now: float, running: list[ReplayedJob]) -> None:
+        """Make a pass of the main scheduler, and of the backfill thread if it is due."""
+        replay = self._replay
+        waiting = sorted(self._queue.values(), key=lambda job: self._rank[job.job_id])
+        if self._order is not None:
+            waiting = queue_in_order(self._order, now, waiting, [*self._past, *running], replay.nodes)
+        if self._due or not self._interval:
+            self._due = False
+            found, self._places = find_starts(self._rule, now, waiting, running, replay, self._places)
+        else:
+            found, _ = find_starts(BACKFILLING["none"], now, waiting, running, replay, self._places)
+            if isinstance(self._rule, SlurmBackfill):
+                self._place([job for job in waiting if job.job_id in found], running)
+        for number in found:
+            self._start(self._queue.pop(number), now)
+        if self._interval and self._queue and not self._planned:
+            self._planned = True
+            at = _exact((now // self._interval + 1) * self._interval)
+            self._push(at if at > now else at + self._interval, _PASS)
+
+    def _place(self, begun: list[ReplayedJob], running: list[ReplayedJob]) -> None:
+        """Give jobs that start in order their nodes."""
+        free = (1 << self._replay.nodes) - 1
+        for job in running:
+            free &= ~self._places.get(job.job_id, 0)
+        for job in begun:
+            self._places[job.job_id] = best_fit(free, job.nodes)
+            free &= ~self._places[job.job_id]
+
+    def _start(self, job: ReplayedJob, now: float) -> None:
+        """Start a job."""
+        number = job.job_id
+        if number in self._cancelled:
+            # Its cancellation ends it; its runtime is not known.
+            self._holding[number] = replace(job, start=now, end=now + job.walltime)
+            return
+        self._starts[number] = now
+        end = _exact(now + job.end - job.start)
+        self._holding[number] = replace(job, start=now, end=end)
+        self._push(end, _END, number)
+        self._push(end + max(job.completing, self._pace.release), _RELEASE, number)
+        if job.completing > self._pace.release:
+            self._push(end + self._pace.release, _LOOK)
+
+
+def _exact(time: float) -> float:
+    """A time of which equal ones compare equal: sums of seconds differ in their last bits."""
+    return round(time, 6)
+
+
+def _arrivals(replay: Replay) -> dict[int, float]:
+    """When each job is in the queue [s]; a task of a throttled array with the first of its array."""
+    first: dict[int, float] = {}
+    for job in replay.jobs:
+        if job.array in replay.limits.throttles:
+            first[job.array] = min(job.queued, first.get(job.array, job.queued))
+    return {job.job_id: first.get(job.array, job.queued) for job in replay.jobs}
+
+
+def _dependencies(replay: Replay) -> tuple[dict[int, list[int]], dict[int, set[int]]]:
+    """The jobs that wait for each job, and the jobs that each of them still waits for."""
+    ran = {job.job_id for job in replay.jobs}
+    followers: dict[int, list[int]] = {}
+    awaited: dict[int, set[int]] = {}
+    for job in replay.jobs:
+        before = set(job.after)
+        if before and before <= ran:
+            awaited[job.job_id] = before
+            for number in before:
+                followers.setdefault(number, []).append(job.job_id)
+    return followers, awaited

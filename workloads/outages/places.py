@@ -1,0 +1,97 @@
+"""The nodes of outages on a machine of named nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workloads.ground.errors import InputError, format_value
+from workloads.ground.units import to_ticks
+from workloads.machines.host_list import expand
+from workloads.machines.machine import Machine
+from workloads.outages.outage import Outage, OutageKind
+
+__all__ = ["nodes_of_place", "outage_places"]
+
+
+def nodes_of_place(on: str, machine: Machine) -> tuple[int, ...]:
+    """Places of the nodes that the word ``on`` of an outage names, in the order of the machine's file.
+
+    Parameters
+    ----------
+    on
+        Name of a partition, or nodes in Slurm's syntax; empty: all nodes.
+    machine
+        The machine.
+
+    Raises
+    ------
+    ValueError
+        If it is neither.
+    """
+    if not on:
+        return tuple(range(machine.size))
+    for partition in machine.partitions:
+        if partition.name == on:
+            return tuple(sorted(machine.places(partition)))
+    numbers = {name: place for place, name in enumerate(machine.names)}
+    try:
+        names = expand(on)
+    except ValueError:
+        names = (on,)
+    for name in names:
+        if name not in numbers:
+            raise ValueError(
+                f"on must be a partition or nodes of the machine, and there is no {format_value(name)} among them"
+            )
+    return tuple(sorted({numbers[name] for name in names}))
+
+
+def outage_places(outages: Sequence[Outage], machine: Machine) -> list[tuple[int, ...]]:
+    """Places of the nodes of each outage.
+
+    A window of fewer nodes than its word ``on`` names takes the last of them, in the order of the machine's file, that
+    no window before it in the list has at the same time. A failure takes the nodes from its place on.
+
+    Parameters
+    ----------
+    outages
+        Valid outages.
+    machine
+        The machine.
+
+    Raises
+    ------
+    InputError
+        If an outage names nodes that there are not, or more than there are.
+    """
+    found: list[tuple[int, ...]] = []
+    for number, outage in enumerate(outages, start=1):
+        try:
+            nodes = nodes_of_place(outage.on, machine)
+        except ValueError as error:
+            raise InputError(f"outage {number}: {error}") from None
+        if outage.nodes > len(nodes):
+            where = f"nodes of {outage.on}" if outage.on else "nodes of the machine"
+            raise InputError(f"nodes of outage {number} must be at most the {len(nodes):,} {where}, not {outage.nodes}")
+        if outage.kind is OutageKind.FAILURE:
+            first = int((outage.place or 0.0) * len(nodes))
+            chosen = sorted(nodes[(first + step) % len(nodes)] for step in range(outage.nodes))
+        else:
+            held = set[int]()
+            if outage.nodes < len(nodes):
+                for other, places in zip(outages, found, strict=False):
+                    if other.kind is not OutageKind.FAILURE and _overlap(outage, other):
+                        held.update(places)
+            free = [node for node in nodes if node not in held]
+            if len(free) < outage.nodes:
+                raise InputError(
+                    f"nodes of outage {number} must leave room for the windows that it overlaps: they leave "
+                    f"{len(free):,} of {len(nodes):,} nodes, not {outage.nodes:,}"
+                )
+            chosen = free[len(free) - outage.nodes :]
+        found.append(tuple(chosen))
+    return found
+
+
+def _overlap(one: Outage, other: Outage) -> bool:
+    return to_ticks(one.start) < to_ticks(other.end) and to_ticks(other.start) < to_ticks(one.end)
