@@ -41,7 +41,8 @@ def page(paper: Publication, experiments: Sequence[Experiment], answers: Mapping
     sizes = "the sizes of the paper" if paper.printed else "their own sizes"
     how = (
         f"Measured with {sizes} and seed 0 where nothing else is said. † does not remain after Holm's correction. "
-        f"{_values(answers)}[{paper.key}.json]({paper.key}.json) has each statement in full. "
+        f"{_values(answers)}[{paper.key}.json]({paper.key}.json) has each statement in full, and how long "
+        "each measurement took. "
         "[All experiments](README.md)."
     )
     if any(data_files(item.parameters) for item in experiments):
@@ -84,7 +85,9 @@ def _section(item: Experiment, answer: Answer | None, above: Mapping[tuple[str, 
     notes = [f"As in [{name}](#{name}): {count}." for name, count in repeated.items()]
     if undecided:
         notes.insert(0, f"Undecided: {undecided} more.")
-    yield " ".join([*notes, *_notes(answer)])
+    notes += _notes(answer)
+    if notes:
+        yield " ".join(notes)
 
 
 def _same(verdict: Judgement) -> tuple[str, str]:
@@ -106,7 +109,6 @@ def _notes(answer: Answer) -> Iterator[str]:
         yield f"`{answer.settings}`."
     if answer.seed:
         yield f"Seed {answer.seed}."
-    yield f"*{answer.cost.partition(' with ')[0] or f'Holdfast {answer.version}'}.*"
 
 
 def _row(claim: str, verdict: Judgement, with_printed: bool) -> str:
