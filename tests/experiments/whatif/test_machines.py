@@ -86,8 +86,6 @@ def test_orders_and_rules_are_replayed_on_todays_machine(files: Path, capsys: py
         ("--today machine=today.toml --nodes 3", "--nodes must be left out with today's machine"),
         ("--today machine=today.toml --limit jobs=3", "--limit must be left out with today's machine"),
         ("--today machine=today.toml,nodes=3 --order sjf", "today's nodes must be left out with today's machine"),
-        ("--today machine=today.toml --backfilling slurm", "--backfilling must be none, easy"),
-        ("--today machine=today.toml,backfilling=slurm --order sjf", "--backfilling must be none, easy"),
         ("--today machine=today.toml --machine today.toml", "machine today is today's rule"),
         ("--today machine=today.toml --machine more-gpus.toml,none.toml", "none.toml: no such file"),
         ("--today machine=today.toml --unit nodes --order sjf", "--unit must be left out with --machine"),
