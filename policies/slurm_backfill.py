@@ -8,17 +8,18 @@ slurm.conf (``SchedulerParameters``); select/cons_tres and sched/backfill of Slu
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
+from bisect import insort
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from policies.node_space import NodeSpace, Taken
 from policies.port import Start, SystemView, WaitingJob
 from policies.reservation_depth import Outlook, plan_queue
 from workloads.ground.ranges import Range, legal
 from workloads.ground.units import LARGEST_SIZE, SECOND
 
-__all__ = ["NamedMachine", "NamedStart", "SlurmBackfill", "Taken", "Wish", "best_fit", "named_plan", "named_starts"]
+__all__ = ["NamedMachine", "NamedStart", "SlurmBackfill", "Wish", "best_fit", "named_plan", "named_starts"]
 
 #: Maximum number of times at which a job is planned, if its nodes overlap with those of other reservations.
 _TRIES = 1000
@@ -38,14 +39,6 @@ class NamedStart(NamedTuple):
     """A job to start, and its nodes."""
 
     job_id: int
-    nodes: int
-
-
-class Taken(NamedTuple):
-    """Nodes that are reserved for a waiting job, and the time span [ticks]."""
-
-    start: int
-    end: int
     nodes: int
 
 
@@ -267,7 +260,7 @@ def named_plan(
         in_use |= place
     starts: list[NamedStart] = []
     kept: dict[int, Taken] = {}
-    table = _Table(now, everything, round(rule.resolution * SECOND))
+    table = NodeSpace(now, everything, round(rule.resolution * SECOND))
     last = now + round(rule.window * SECOND) if rule.window else None
     lag = max(1, round(rule.lag * SECOND))
     able = (
@@ -296,7 +289,7 @@ def named_plan(
 
 
 def _remaining_candidates(
-    table: _Table, queue: Sequence[Wish], now: int, idle: int, able: Sequence[int]
+    table: NodeSpace, queue: Sequence[Wish], now: int, idle: int, able: Sequence[int]
 ) -> Sequence[int]:
     """Drop jobs behind the last one that can still start now; reserved nodes only become more during a plan."""
     count = len(able)
@@ -308,77 +301,13 @@ def _remaining_candidates(
     return able[:count]
 
 
-class _Table:
-    """Nodes that are not reserved for waiting jobs, in consecutive intervals; the last interval has no end."""
-
-    def __init__(self, now: int, everything: int, resolution: int) -> None:
-        self._resolution = resolution or 1
-        self._begins = [self.cut(now)]
-        self._nodes = [everything]
-
-    def cut(self, at: int) -> int:
-        """Round a time down to the resolution of reservations."""
-        return at - at % self._resolution
-
-    def is_free(self, taken: Taken) -> bool:
-        """Whether no other reservation overlaps with these nodes in this time span."""
-        return not taken.nodes & ~self.free(self.cut(taken.start), self.cut(taken.end))
-
-    def free(self, start: int, end: int) -> int:
-        """Nodes without a reservation between two times."""
-        begins, nodes = self._begins, self._nodes
-        place = bisect_right(begins, start) - 1
-        free = nodes[place]
-        place += 1
-        while place < len(begins) and begins[place] < end:
-            free &= nodes[place]
-            place += 1
-        return free
-
-    def try_interval(self, start: int, end: int) -> tuple[int, int]:
-        """Nodes that are free between two times, and the time for the next try.
-
-        The next try is at the end of the first interval after which a node becomes free; 0: there is none.
-        """
-        begins, nodes = self._begins, self._nodes
-        place, last = bisect_right(begins, start) - 1, len(begins) - 1
-        free, later = nodes[place], 0
-        while place < last:
-            if not later and nodes[place + 1] & ~(free & nodes[place]):
-                later = begins[place + 1]
-            place += 1
-            if begins[place] >= end:
-                # The search also considers the interval after the end.
-                if not later and place < last and nodes[place + 1] & ~(free & nodes[place]):
-                    later = begins[place + 1]
-                break
-            free &= nodes[place]
-        return free, later
-
-    def keep(self, taken: Taken) -> None:
-        """Reserve nodes for a job."""
-        first, last = self._place(self.cut(taken.start)), self._place(self.cut(taken.end))
-        nodes = self._nodes
-        for place in range(first, last):
-            nodes[place] &= ~taken.nodes
-
-    def _place(self, at: int) -> int:
-        """Index of the interval that begins at a time, inserted if necessary."""
-        place = bisect_right(self._begins, at) - 1
-        if self._begins[place] == at:
-            return place
-        self._begins.insert(place + 1, at)
-        self._nodes.insert(place + 1, self._nodes[place])
-        return place + 1
-
-
 def _find_place(
     wish: Wish,
     now: int,
     everything: int,
     in_use: int,
     ends: Sequence[tuple[int, int]],
-    table: _Table,
+    table: NodeSpace,
     lag: int,
     rule: SlurmBackfill,
 ) -> Taken | None:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from policies.backfilling import BACKFILLING, Conservative, Easy, Strict
+from policies.slurm_backfill import SlurmBackfill
 from simulator.options import Options
 from simulator.plain_replay import PlainJobs, accounting, baseline_ticks, rigid_records, samples
 from simulator.resources.closed_capacity import amount_time, closed_changes, levels, resource_uses
@@ -73,8 +74,8 @@ def check_machine_replay(options: Options) -> None:
         Names the first of them.
     """
     rule = BACKFILLING[options.backfilling]
-    if type(rule) not in (Strict, Conservative, Easy):
-        legal = "none, easy, easy depth=K or conservative on a machine (--machine)"
+    if type(rule) not in (Strict, Conservative, Easy, SlurmBackfill):
+        legal = "none, easy, easy depth=K, conservative or slurm on a machine (--machine)"
         raise ParameterError("backfilling", legal, options.backfilling)
     for name, legal in (("passes", "instant"), ("backfill_length", "walltime"), ("engine", "auto")):
         if getattr(options, name) != legal:
@@ -114,6 +115,8 @@ def simulate_on_machine(
         raise InputError(f"there must be one request for each of the {len(table):,} jobs of the table")
     _check_jobs(table)
     rule = BACKFILLING[options.backfilling]
+    if isinstance(rule, SlurmBackfill) and (outages or failures is not None):
+        raise InputError("outages and failures must be left out with --backfilling slurm on a machine (--machine)")
     jobs = _machine_jobs(table, workload)
     drawn = 0
     while True:
@@ -122,7 +125,9 @@ def simulate_on_machine(
             workload.machine,
             jobs,
             depth=rule.depth if isinstance(rule, Easy) else None,
-            backfilling="conservative"
+            backfilling=rule
+            if isinstance(rule, SlurmBackfill)
+            else "conservative"
             if isinstance(rule, Conservative)
             else "none"
             if type(rule) is Strict
@@ -163,30 +168,29 @@ def _check_jobs(table: Jobs) -> None:
 
 def _machine_jobs(table: Jobs, workload: MachineWorkload) -> list[MachineJob]:
     runtime, walltime = (baseline_ticks(table, name) / SECOND for name in ("runtime", "walltime"))
-    lively = table.has("cancelled_at") or table.has("preceding")
     submit = table.column("submit")
-    eligible = np.where(np.isnan(table.column("eligible")), submit, table.column("eligible"))
-    columns = (table.column("job_id"), submit if lively else eligible, walltime, runtime)
     jobs = [
         MachineJob(job_id, came, longest, takes, request, user)
         for job_id, came, longest, takes, request, user in zip(
-            *(column.tolist() for column in columns), workload.requests, table.texts("user"), strict=True
+            table.column("job_id").tolist(),
+            submit.tolist(),
+            walltime.tolist(),
+            runtime.tolist(),
+            workload.requests,
+            table.texts("user"),
+            strict=True,
         )
     ]
-    if not lively:
-        return jobs
-    # A cancellation counts from the submit, and a dependency may move that: the eligible time stands by itself.
-    return [
-        job._replace(
-            request=replace(job.request, begin=max(queued, job.request.begin or 0))
-            if queued > row.submit
-            else job.request,
-            cancelled_at=row.cancelled_at,
-            preceding=row.preceding,
-            think_time=row.think_time,
-        )
-        for job, row, queued in zip(jobs, table, eligible.tolist(), strict=True)
-    ]
+    # A held job is not in the queue before it is eligible, and then has the place of its submit.
+    for row in np.flatnonzero(table.column("eligible") > submit).tolist() if table.has("eligible") else ():
+        queued, request = float(table.column("eligible")[row]), jobs[row].request
+        jobs[row] = jobs[row]._replace(request=replace(request, begin=max(queued, request.begin or 0)))
+    if table.has("cancelled_at") or table.has("preceding"):
+        jobs = [
+            job._replace(cancelled_at=row.cancelled_at, preceding=row.preceding, think_time=row.think_time)
+            for job, row in zip(jobs, table, strict=True)
+        ]
+    return jobs
 
 
 def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin: int) -> MachineOutcome:
@@ -230,22 +234,25 @@ def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin:
     begun = np.where(left, gone, starts)[seen] - origin
     ended = columns["end"][seen] - origin
     since = np.where(past.counts > 0, past.last, queued)[seen] - origin
+    came_at = np.minimum(since, columns["submit"][seen] - origin) if held.any() else since
     rows = np.flatnonzero(seen)
     if replay.past:
         # Each run waits from the end of the one before.
         again = {name: np.array(values, np.int64) - origin for name, values in past.times.items()}
         again["queued"] = np.where(past.again, again["queued"], queued[past.rows] - origin)
         begun, ended = np.append(begun, again["start"]), np.append(ended, again["end"])
-        since, rows = np.append(since, again["queued"]), np.append(rows, past.rows)
+        came_at, since = np.append(came_at, again["queued"]), np.append(since, again["queued"])
+        rows = np.append(rows, past.rows)
     asks, takes = columns["nodes"][rows], np.append(taken[seen], np.array(past.sizes, np.int64))
     if replay.windows:
         # Jobs may start as a window ends: such an instant is that of a job without size and length.
         none = np.zeros(len(begun), np.int64)
-        since, ended, begun = np.append(since, begun), np.append(ended, begun), np.append(begun, begun)
+        came_at, since = np.append(came_at, begun), np.append(since, begun)
+        ended, begun = np.append(ended, begun), np.append(begun, begun)
         asks, takes = np.append(asks, none), np.append(takes, none)
     lengths = ended - begun
     waiting, busy = (
-        samples(PlainJobs(since, since, sizes, lengths, lengths), begun, ended).table for sizes in (asks, takes)
+        samples(PlainJobs(came_at, since, sizes, lengths, lengths), begun, ended).table for sizes in (asks, takes)
     )
     busy[:, 4] = waiting[:, 4]
     size = machine_size(replay.table.machine)

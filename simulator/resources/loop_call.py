@@ -34,7 +34,7 @@ from simulator.resources.replay_columns import ReplayColumns
 from simulator.resources.wait_causes import CAUSES, LIMITED_UNTIL, OTHER, PROMISED, PROMISED_AT, WAITED
 from workloads.ground.errors import InvariantError
 
-__all__ = ["LoopOutcome", "run_loop"]
+__all__ = ["LoopOutcome", "job_wait", "natural_places", "run_loop"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -105,7 +105,7 @@ def _run(columns: ReplayColumns, depth: int, placement: int, heads: int, past: i
     # Of wagap-2013, 1.4 million: 25 s in Python, 0.5 s compiled, and 18 s to compile.
     # With reservations for many jobs ten times as many.
     steps = count * (nodes + 10) * (10 if depth > 10 else 1)
-    code = compiled_loop(resource_loop.replay_resources, resource_loop.KINDS, steps)
+    code = compiled_loop(resource_loop.replay_resources, steps, resource_loop.KINDS)
     run: Any = resource_loop.replay_resources if code is None else code
 
     def sequence(array: Ints) -> Any:
@@ -161,7 +161,7 @@ def _run(columns: ReplayColumns, depth: int, placement: int, heads: int, past: i
         flat([need.vector for need in needs]), flat([need.last for need in needs]),
         flat([need.base for need in needs]), flat([(1, need.least_nodes, *need.total[:3]) for need in needs]),
         column(columns.eligible),
-        flat(table.capacities), column(table.weights), column(_natural_places(table.machine.names)),
+        flat(table.capacities), column(table.weights), column(natural_places(table.machine.names)),
         column(list(map(int, table.counts_memory))),
         column([*columns.most, 0]), room(len(columns.most) + 1),
         starts, option_of, taken_first, taken_count, taken_node, taken_amount, stopped, instants, stranded,
@@ -213,7 +213,7 @@ def _run(columns: ReplayColumns, depth: int, placement: int, heads: int, past: i
             tuple(holders[first : first + size].tolist()),
             tuple(map(tuple, taken[first : first + size].tolist())),
             None if stopped[place] < 0 else columns.limits[stopped[place]],
-            _job_wait(columns, order, noted[place]),
+            job_wait(columns, order, noted[place]),
             turn[first],
         )
 
@@ -229,7 +229,8 @@ def _run(columns: ReplayColumns, depth: int, placement: int, heads: int, past: i
     return LoopOutcome(found, submitted, queued, withdrawn, runs, moments, amounts)
 
 
-def _job_wait(columns: ReplayColumns, order: list[int], noted: list[int]) -> JobWait:
+def job_wait(columns: ReplayColumns, order: Sequence[int], noted: list[int]) -> JobWait:
+    """What a job waited for, of the places of :mod:`simulator.resources.wait_causes`; ``order`` numbers the jobs."""
     limit, nodes, reservation = noted[WAITED : WAITED + 3]
     promised = noted[PROMISED] >= 0
     return JobWait(
@@ -243,7 +244,7 @@ def _job_wait(columns: ReplayColumns, order: list[int], noted: list[int]) -> Job
     )
 
 
-def _natural_places(names: Sequence[str]) -> list[int]:
+def natural_places(names: Sequence[str]) -> list[int]:
     """The place of each name where Slurm sorts them: ``n2`` stands before ``n10``."""
 
     def key(name: str) -> list[tuple[int, str]]:

@@ -10,12 +10,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from policies.slurm_backfill import SlurmBackfill
 from simulator.resources.loop_call import run_loop
 from simulator.resources.machine_jobs import JobStart, MachineJob, queue_time
 from simulator.resources.node_choice import PACK, SLURM, SPREAD
 from simulator.resources.outage_windows import NodeWindow
 from simulator.resources.replay_columns import ReplayColumns
 from simulator.resources.resource_loop import ALL
+from simulator.resources.slurm_replay import run_slurm
 from workloads.ground.errors import InputError, ParameterError, UnknownNameError
 from workloads.ground.units import to_ticks
 from workloads.machines.fitted_requests import NodeTable, needs_of_jobs
@@ -137,7 +139,7 @@ def replay_on_machine(
     machine: Machine,
     jobs: Sequence[MachineJob],
     *,
-    backfilling: str = "easy",
+    backfilling: str | SlurmBackfill = "easy",
     depth: int | None = None,
     placement: str = "pack",
     order: str = "fcfs",
@@ -152,7 +154,7 @@ def replay_on_machine(
     jobs
         In the order of the table, which decides between equals. No job depends on itself through others.
     backfilling
-        ``easy``, ``conservative`` or ``none``.
+        ``easy``, ``conservative``, ``none``, or Slurm's rule, which needs the placement ``slurm``.
     depth
         How many waiting jobs of each partition hold reservations; None: as ``backfilling`` says.
     placement
@@ -172,12 +174,16 @@ def replay_on_machine(
     InputError
         If a name or a value is not legal, or no job fits.
     """
-    if backfilling not in BACKFILLING_DEPTHS:
+    if not isinstance(backfilling, SlurmBackfill) and backfilling not in BACKFILLING_DEPTHS:
         raise UnknownNameError("backfilling rule on a machine", backfilling, BACKFILLING_DEPTHS)
     if placement not in PLACEMENTS:
         raise UnknownNameError("placement", placement, PLACEMENTS)
     if depth is not None and (not isinstance(depth, int) or isinstance(depth, bool) or depth < 1):
         raise ParameterError("depth", "a whole number of at least 1", depth)
+    if isinstance(backfilling, SlurmBackfill) and placement != "slurm":
+        raise ParameterError("placement", "slurm with --backfilling slurm, which chooses nodes itself", placement)
+    if isinstance(backfilling, SlurmBackfill) and outages:
+        raise InputError("outages must be left out with --backfilling slurm on a machine")
     table = NodeTable.for_requests(machine, [job.request for job in jobs])
     needs, left_out = needs_of_jobs(table, [job.request for job in jobs], [job.walltime for job in jobs])
     kept = [place for place, need in enumerate(needs) if need is not None]
@@ -187,7 +193,10 @@ def replay_on_machine(
     columns = ReplayColumns(
         table, [jobs[place] for place in kept], [needs[place] or () for place in kept], order, outages
     )
-    found = run_loop(columns, BACKFILLING_DEPTHS[backfilling] if depth is None else depth, PLACEMENTS[placement])
+    if isinstance(backfilling, SlurmBackfill):
+        found = run_slurm(columns, backfilling)
+    else:
+        found = run_loop(columns, BACKFILLING_DEPTHS[backfilling] if depth is None else depth, PLACEMENTS[placement])
     starts: list[JobStart | None] = [None] * len(jobs)
     gone: list[int | None] = [None] * len(jobs)
     submits, queued = [to_ticks(job.submit) for job in jobs], [queue_time(job) for job in jobs]

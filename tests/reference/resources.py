@@ -89,6 +89,7 @@ def replay_resources(
     watch: Callable[[float, list[tuple[int, float]], dict[str, int]], None] | None = None,
     submitted: dict[int, float] | None = None,
     left: dict[int, float] | None = None,
+    site_class: type[_Site] | None = None,
     windows: Sequence[Shut] = (),
     former: list[tuple[int, Placed, float]] | None = None,
 ) -> list[Placed | None]:
@@ -109,6 +110,8 @@ def replay_resources(
         How much later an occupation may end and still count as ended at a time that was found.
     watch
         Is given each instant with a pass, the heads with their times, and what is stranded from then on (rule 9).
+    site_class
+        The machine with other rules; None: those above.
     submitted, left
         Get the submit of each job that has one, and the time at which a job was cancelled while it waited.
     windows
@@ -116,7 +119,7 @@ def replay_resources(
     former
         Gets the runs that windows ended: number of the job, its start, and the end.
     """
-    site = _Site(machine, placement, tolerance)
+    site = (site_class or _Site)(machine, placement, tolerance)
     former = [] if former is None else former
     options = [site.options(job) for job in jobs]
     tiers = [max((site.tier[name] for name in option), default=0) for option in options]

@@ -10,16 +10,18 @@ from typing import Any
 import pytest
 
 from policies.port import TOLERANCE
+from policies.slurm_backfill import SlurmBackfill
 from simulator.resources.machine_jobs import MachineJob
 from simulator.resources.machine_replay import MachineReplay, replay_on_machine
 from tests.reference.resources import Placed, PlainJob, Shut, _Site, replay_resources
+from tests.reference.slurm_resources import SlurmSite
 from tests.strategies.machines import random_jobs, random_machine, random_outages, with_lives
 from workloads.ground.errors import InputError
 from workloads.ground.units import SECOND
 from workloads.machines.machine import Machine
 from workloads.outages.outage import Outage, OutageKind
 
-_RULES = {"none": 0, "easy": 1, "conservative": None}
+_RULES = {"none": 0, "easy": 1, "conservative": None, "slurm": None}
 
 
 def order_key(
@@ -130,10 +132,17 @@ def agree(
         in_ticks(machine), plain, placement=placement, depth=_RULES[backfilling] if depth is None else depth,
         tolerance=TOLERANCE, watch=watch, key=order_key(order, in_ticks(machine), plain, submitted, former),
         submitted=submitted, left=left, windows=[shut(outage, machine) for outage in outages], former=former,
+        site_class=SlurmSite if backfilling == "slurm" else None,
     )  # fmt: skip
     try:
         replay: MachineReplay | None = replay_on_machine(
-            machine, jobs, backfilling=backfilling, depth=depth, placement=placement, order=order, outages=outages
+            machine,
+            jobs,
+            backfilling=SlurmBackfill() if backfilling == "slurm" else backfilling,
+            depth=depth,
+            placement=placement,
+            order=order,
+            outages=outages,
         )
     except InputError:
         replay = None
@@ -251,6 +260,36 @@ def _agree_with_lives(seed: int, order: str) -> None:
 @pytest.mark.parametrize("seed", range(15))
 def test_cancelled_and_dependent_jobs_on_random_machines(seed: int, order: str) -> None:
     _agree_with_lives(seed, order)
+
+
+def _agree_with_slurm(seed: int, order: str = "fcfs", *, lives: bool = False) -> None:
+    random = Random(seed)
+    machine = random_machine(random)
+    jobs = random_jobs(random, machine, random.randint(5, 25))
+    jobs = with_lives(random, jobs) if lives else jobs
+    try:
+        agree(machine, jobs, "slurm", None, "slurm", order)
+    except AssertionError as error:
+        raise AssertionError(f"seed {seed}, slurm, {order}: {error}") from None
+
+
+@pytest.mark.parametrize("lives", [False, True])
+@pytest.mark.parametrize("seed", range(15))
+def test_slurm_on_random_machines(seed: int, lives: bool) -> None:
+    _agree_with_slurm(seed, lives=lives)
+
+
+@pytest.mark.parametrize("order", ["sjf", "wfp3"])
+@pytest.mark.parametrize("seed", range(300, 304))
+def test_slurm_on_random_machines_in_other_orders(seed: int, order: str) -> None:
+    _agree_with_slurm(seed, order)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(5))
+def test_slurm_on_five_hundred_random_machines(block: int) -> None:
+    for seed in range(5000 + 100 * block, 5100 + 100 * block):
+        _agree_with_slurm(seed, lives=seed % 2 == 0)
 
 
 def _agree_with_outages(seed: int, order: str) -> int:

@@ -1,0 +1,74 @@
+"""Limits on running jobs in a replay under Slurm's backfilling: what accounts hold, and which stops one more job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from simulator.resources.replay_columns import ReplayColumns
+from simulator.resources.slurm_nodes import PlannedRun
+from simulator.resources.slurm_plan import Request
+from workloads.machines.fitted_requests import Need
+
+__all__ = ["RunningAmounts"]
+
+
+class RunningAmounts:
+    """Running jobs, nodes, cores, memory and GPUs of each account.
+
+    Parameters
+    ----------
+    columns
+        The jobs and the limits that count for them.
+    order
+        Nodes of the machine by name.
+
+    Attributes
+    ----------
+    stopped
+        The last account that stopped each job.
+    """
+
+    def __init__(self, columns: ReplayColumns, order: Sequence[int]) -> None:
+        self.stopped: dict[int, int] = {}
+        self._columns = columns
+        self._counted = [columns.table.counts_memory[node] for node in order]
+        self._used = [[0] * 5 for _ in columns.limits]
+
+    def stops(self, request: Request, run: PlannedRun | None = None) -> bool:
+        """Whether a limit stops a job, given what it would get; None: given what it asks for."""
+        asked = _asked(request.need) if run is None else self._held(run)
+        account = self._full(request.option, asked)
+        if account is not None:
+            self.stopped[request.job] = account
+        return account is not None
+
+    def would_stop(self, option: int, need: Need) -> bool:
+        """Whether a limit stops what an option asks for."""
+        return self._full(option, _asked(need)) is not None
+
+    def count(self, option: int, run: PlannedRun, sign: int) -> None:
+        """Add a run to the accounts of its option, or with -1 take it away."""
+        for account in self._accounts(option):
+            held = self._held(run)
+            self._used[account] = [one + sign * other for one, other in zip(self._used[account], held, strict=True)]
+
+    def _accounts(self, option: int) -> Sequence[int]:
+        first = self._columns.account_first
+        return self._columns.accounts[first[option] : first[option + 1]]
+
+    def _full(self, option: int, amounts: Sequence[int]) -> int | None:
+        for account in self._accounts(option):
+            most = self._columns.most[5 * account : 5 * account + 5]
+            for limit, held, amount in zip(most, self._used[account], amounts, strict=True):
+                if 0 <= limit < held + amount:
+                    return account
+        return None
+
+    def _held(self, run: PlannedRun) -> Sequence[int]:
+        memory = sum(vector[1] for node, vector in zip(run.nodes, run.taken, strict=True) if self._counted[node])
+        cores, gpus = (sum(vector[kind] for vector in run.taken) for kind in (0, 2))
+        return 1, len(run.nodes), cores, memory, gpus
+
+
+def _asked(need: Need) -> Sequence[int]:
+    return (1, need.least_nodes, *need.total[:3])

@@ -1,0 +1,267 @@
+"""One scheduling pass as Slurm makes it on a machine whose nodes have resources: the main scheduler, then backfill.
+
+The rule is that of :class:`policies.slurm_backfill.SlurmBackfill`; here nodes are shared, and jobs have needs. Plans
+reserve whole nodes: two waiting jobs never have the same node at the same time, even where there is room for both.
+Sources: ``_attempt_backfill`` of sched/backfill and ``_will_run_test`` of select/cons_tres, Slurm 22.05.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from policies.node_space import NodeSpace, Taken
+from policies.slurm_backfill import SlurmBackfill
+from simulator.resources.slurm_choice import choose_nodes, room_on, share_job, suffices, usual_nodes
+from simulator.resources.slurm_nodes import NodeState, PlannedRun, node_set
+from workloads.ground.units import SECOND
+from workloads.machines.fitted_requests import Need
+
+__all__ = ["Limits", "Request", "SlurmPass"]
+
+#: Maximum number of times at which a job is planned.
+_TRIES = 1000
+
+
+class Request(NamedTuple):
+    """A waiting job in one of its partitions.
+
+    Attributes
+    ----------
+    job, option
+        Numbers of the job, and of the partition for it.
+    need
+        What it needs there.
+    walltime
+        [ticks].
+    user
+        Empty: unknown.
+    """
+
+    job: int
+    option: int
+    need: Need
+    walltime: int
+    user: str = ""
+
+
+class Limits(Protocol):
+    """Limits on running jobs."""
+
+    def stops(self, request: Request, run: PlannedRun | None = None) -> bool:
+        """Whether a limit stops a job, given what it would get; None: given what it asks for."""
+
+    def count(self, option: int, run: PlannedRun, sign: int) -> None:
+        """Count a run that starts."""
+
+
+class SlurmPass:
+    """A scheduling pass.
+
+    Parameters
+    ----------
+    rule
+        Parameters of the plan.
+    now
+        The time [ticks].
+    state
+        Free resources; a start takes them.
+    running
+        Running jobs.
+    eligible
+        Set of nodes (bits) that a need may have.
+    partitions
+        Set of nodes of each partition.
+    limits
+        Limits on running jobs; None: there are none.
+
+    Attributes
+    ----------
+    starts
+        Jobs that have started in this pass.
+    reserved
+        Reservations of the last plan, by job and option.
+    """
+
+    def __init__(
+        self,
+        rule: SlurmBackfill,
+        now: int,
+        state: NodeState,
+        running: Sequence[PlannedRun],
+        eligible: Callable[[Need], int],
+        partitions: Sequence[int],
+        limits: Limits | None = None,
+    ) -> None:
+        self.rule = rule
+        self.now = now
+        self.state = state
+        self.eligible = eligible
+        self.partitions = partitions
+        self.limits = limits
+        # Runs that end now have not released their nodes yet.
+        self.ends = sorted(run._replace(end=max(run.end, now + 1)) for run in running)
+        self.starts: list[tuple[Request, PlannedRun]] = []
+        self.reserved: dict[tuple[int, int], Taken] = {}
+
+    def starts_now(self, queue: Sequence[Request]) -> list[tuple[Request, PlannedRun]]:
+        """The jobs of a queue that start now, with their nodes.
+
+        Slurm makes a new plan a second later, in which nodes of jobs that have just started are in use.
+        """
+        left = self._start_in_order(list(queue))
+        while True:
+            known = len(self.starts)
+            self._plan(self._considered(left))
+            if len(self.starts) == known:
+                return self.starts
+            started = {request.job for request, _ in self.starts}
+            left = [request for request in left if request.job not in started]
+
+    def _start_in_order(self, queue: list[Request]) -> list[Request]:
+        """The main scheduler: jobs start in order; one that must wait keeps the nodes of its partition from others."""
+        closed = 0
+        started: set[int] = set()
+        for request in queue:
+            if request.job in started:
+                continue
+            if self.limits is not None and self.limits.stops(request):
+                continue
+            nodes = self.eligible(request.need) & ~closed
+            if nodes and self._start(request, nodes):
+                started.add(request.job)
+            else:
+                closed |= self.partitions[request.need.partition]
+        return [request for request in queue if request.job not in started]
+
+    def _considered(self, queue: list[Request]) -> list[Request]:
+        """The jobs that backfill looks at: so many in all, and so many of each user."""
+        jobs: dict[int, None] = {}
+        users: dict[str, int] = {}
+        for request in queue:
+            if request.job in jobs:
+                continue
+            users[request.user] = users.get(request.user, 0) + 1
+            if not self.rule.user or users[request.user] <= self.rule.user:
+                jobs[request.job] = None
+        seen = set(list(jobs)[: self.rule.most])
+        return [request for request in queue if request.job in seen]
+
+    def _start(self, request: Request, nodes: int) -> bool:
+        """Start a job on some of these nodes, if they have room for it now and limits allow it."""
+        need = request.need
+        rooms = self.state.rooms(need, nodes)
+        if not suffices(need, list(rooms.values())):
+            return False
+        chosen = choose_nodes(need, rooms, self.state.weights)
+        taken = share_job(need, rooms, chosen, self.state.capacities)
+        run = PlannedRun(self.now + request.walltime, tuple(chosen), tuple(taken))
+        if self.limits is not None:
+            if self.limits.stops(request, run):
+                return False
+            self.limits.count(request.option, run, 1)
+        self.state.start(run)
+        self.ends.append(run)
+        self.ends.sort()
+        self.starts.append((request, run))
+        return True
+
+    def _plan(self, queue: list[Request]) -> None:
+        """The backfill thread: one job after the other starts, or reserves nodes at its first possible time."""
+        rule, now = self.rule, self.now
+        space = NodeSpace(now, (1 << len(self.state.jobs)) - 1, round(rule.resolution * SECOND))
+        self.reserved = {}
+        latest = now + round(rule.window * SECOND) if rule.window else None
+        lag = max(1, round(rule.lag * SECOND))
+        held: dict[int, int] = {}
+        # Once no job that comes is able to start now, the plan is of no more use.
+        able = [place for place, request in enumerate(queue) if self._has_room(request, space)]
+        started: set[int] = set()
+        for number, request in enumerate(queue):
+            while able and (queue[able[-1]].job in started or not self._has_room(queue[able[-1]], space)):
+                able.pop()
+            if not able or able[-1] < number:
+                break
+            if request.job in started or (self.limits is not None and self.limits.stops(request)):
+                continue
+            found = self._first_place(request, space, lag if self.starts else 1)
+            if found is None:
+                continue
+            if found.start <= now:
+                if self._start(request, found.nodes):
+                    started.add(request.job)
+                continue
+            partition = request.need.partition
+            if (latest is None or found.start <= latest) and (not rule.depth or held.get(partition, 0) < rule.depth):
+                held[partition] = held.get(partition, 0) + 1
+                self.reserved[request.job, request.option] = found
+                space.keep(found)
+
+    def _has_room(self, request: Request, space: NodeSpace) -> bool:
+        """Whether a job has room now on nodes that nobody has reserved for the time of its run."""
+        nodes = self.eligible(request.need) & space.free(self.now, self.now + request.walltime)
+        return suffices(request.need, list(self.state.rooms(request.need, nodes).values()))
+
+    def _first_place(self, request: Request, space: NodeSpace, lag: int) -> Taken | None:
+        """Time and nodes of a job beside reservations; the nodes of a start are those that it may choose among."""
+        need, now, at = request.need, self.now, self.now
+        least = need.least_nodes if need.tasks else need.nodes
+        eligible = self.eligible(need)
+        for _ in range(_TRIES):
+            until = at + request.walltime + (lag if at == now else 0)
+            free, later = space.try_interval(at, until)
+            free &= eligible
+            if free.bit_count() >= least:
+                time, nodes = self._first_release(need, free)
+                if nodes:
+                    time = max(time, at)
+                    if time <= now:
+                        return Taken(now, now + request.walltime, free)
+                    if not later or time <= later:
+                        taken = Taken(time, time + request.walltime, nodes)
+                        if space.is_free(taken):
+                            return taken
+                        # The nodes were chosen without regard to reservations of other jobs at that time.
+                        later = time if time > at else time + max(SECOND, round(self.rule.resolution * SECOND))
+            if not later:
+                return None
+            at = later
+        return None
+
+    def _first_release(self, need: Need, allowed: int) -> tuple[int, int]:
+        """The time at which running jobs have released enough, and the nodes (bits) of a plan; no nodes: never.
+
+        Ends are grouped in windows from the first end; a window doubles until it contains the next end.
+        """
+        state = self.state
+        rooms = state.rooms(need, allowed)
+        if suffices(need, list(rooms.values())):
+            return self.now, node_set(choose_nodes(need, rooms, state.weights))
+        width = round(self.rule.precision * SECOND)
+        barrier = at = 0
+        free: dict[int, list[int]] = {}
+        ends = [run for run in self.ends if any(allowed >> node & 1 for node in run.nodes)]
+        for place, run in enumerate(ends):
+            if not barrier:
+                barrier = run.end + width - (run.end % width if width else 0)
+            for node, vector in zip(run.nodes, run.taken, strict=True):
+                if allowed >> node & 1:
+                    here = free.get(node, state.free[node])
+                    free[node] = [have + amount for have, amount in zip(here, vector, strict=True)]
+                    room = room_on(need, free[node], state.capacities[node])
+                    if room is not None:
+                        rooms[node] = room
+            at = run.end
+            if place < len(ends) - 1 and ends[place + 1].end <= barrier + width:
+                continue
+            if suffices(need, list(rooms.values())):
+                break
+            while place < len(ends) - 1 and width and ends[place + 1].end > barrier + width:
+                width *= 2
+        if not suffices(need, list(rooms.values())):
+            return self.now, 0
+        if self.rule.busy:
+            chosen = usual_nodes(need, rooms, state.weights, lambda node: state.jobs[node] > 0)
+        else:
+            chosen = choose_nodes(need, rooms, state.weights)
+        return at, node_set(chosen)

@@ -1,0 +1,263 @@
+"""Slurm's scheduling on a machine with partitions and shared nodes, as plainly as it gets.
+
+Sets of nodes, a list of reservations, nothing kept from pass to pass. The rules of docs/reference/machines.md, "Slurm's
+backfilling":
+
+1. The main scheduler starts jobs in order; one that must wait keeps the nodes of its partition from all that follow.
+2. Backfilling then takes one job after the other. It looks at the nodes without a reservation from a time on for the
+   whole walltime. If they have room now, the job starts, on runs of nodes by name; otherwise it is planned when enough
+   runs have ended, ends in windows of 30 s that double, on nodes in use first and one idle node more.
+3. A plan is kept if its whole nodes have no other reservation; otherwise a later time is tried, when nodes come free.
+4. While jobs start, everything is planned anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tests.reference.resources import Placed, PlainJob, _Site
+
+__all__ = ["SlurmSite"]
+
+_SECOND = 1_000_000
+
+
+class _Kept(NamedTuple):
+    begin: float
+    end: float
+    nodes: frozenset[int]
+
+
+class _Span(NamedTuple):
+    begin: float
+    free: frozenset[int]
+
+
+class SlurmSite(_Site):
+    """The machine as a list of nodes, scheduled by Slurm."""
+
+    def scheduled(
+        self,
+        now: float,
+        jobs: Sequence[PlainJob],
+        options: list[list[str]],
+        queue: list[int],
+        running: dict[int, Placed],
+        depth: int | None,
+    ) -> tuple[dict[int, Placed], list[tuple[int, float]]]:
+        self.now, self.jobs, self.running, self.started = now, jobs, running, dict[int, Placed]()
+        entries = [(number, name) for number in queue for name in options[number]]
+        entries.sort(key=lambda entry: -self.tier[entry[1]])
+        closed: set[int] = set()
+        for number, name in entries:
+            if number not in self.started and not self.stops(number, name, None):
+                nodes = frozenset(self.members[name]) - closed
+                if not self.starts(number, name, nodes):
+                    closed |= set(self.members[name])
+        count = -1
+        kept: list[tuple[int, _Kept]] = []
+        while count < len(self.started):
+            count = len(self.started)
+            kept = []
+            for number, name in entries:
+                if number in self.started or self.stops(number, name, None):
+                    continue
+                plan = self.first(number, name, [each for _, each in kept])
+                if plan is None:
+                    continue
+                if plan.begin <= now:
+                    self.starts(number, name, plan.nodes)
+                else:
+                    kept.append((number, plan))
+        return self.started, [(number, plan.begin) for number, plan in kept]
+
+    def starts(self, number: int, name: str, nodes: frozenset[int]) -> bool:
+        """Start a job on some of these nodes, if it has room there now and no limit stops it."""
+        job = self.jobs[number]
+        rooms = self.rooms(job, name, nodes, {})
+        if not self.enough(job, list(rooms.values())):
+            return False
+        taken = self.layout_on(job, name, self.by_runs(job, rooms), rooms)
+        if self.stops(number, name, taken):
+            return False
+        self.started[number] = Placed(self.now, name, taken)
+        return True
+
+    def stops(self, number: int, name: str, taken: dict[int, dict[str, int]] | None) -> bool:
+        job = self.jobs[number]
+        users = [(self.jobs[n], p.partition, self.held(p.taken)) for n, p in (self.running | self.started).items()]
+        return self.stopped(job, name, self.asked(job, name) if taken is None else self.held(taken), users)
+
+    # Room.
+
+    def rooms(
+        self, job: PlainJob, name: str, nodes: frozenset[int], ended: dict[int, Placed]
+    ) -> dict[int, tuple[int, bool]]:
+        """Tasks that fit on each node once some runs have ended, and whether these are as many as on any node."""
+        request, site = job.request, self.partition[name]
+        busy = [place for number, place in (self.running | self.started).items() if number not in ended]
+        counts = self.layout(request)
+        found = {}
+        for node in nodes:
+            if node not in self.members[name] or not self._has_features(job, node):
+                continue
+            free = dict(self.nodes[node])
+            for place in busy:
+                for kind, amount in place.taken.get(node, {}).items():
+                    free[kind] = free.get(kind, 0) - amount
+            if (request.exclusive or site.exclusive) and free["cores"] != self.nodes[node]["cores"]:
+                continue
+            fit = [
+                tasks
+                for tasks in ({*counts} if counts is not None else range(1, request.tasks + 1))
+                if all(free.get(kind, 0) >= amount for kind, amount in self.amounts(request, site, tasks).items())
+            ]
+            if fit:
+                found[node] = max(fit), counts is None or max(fit) == counts[0]
+        return found
+
+    def enough(self, job: PlainJob, rooms: Sequence[tuple[int, bool]]) -> bool:
+        counts = self.layout(job.request)
+        if counts is None:
+            return sum(tasks for tasks, _ in rooms) >= job.request.tasks
+        return len(rooms) >= len(counts) and sum(full for _, full in rooms) >= len(counts) - 1
+
+    def usable(self, job: PlainJob, rooms: dict[int, tuple[int, bool]]) -> list[int]:
+        """Nodes by name; nodes for the last tasks alone only where they are needed."""
+        full = [node for node in rooms if rooms[node][1]]
+        chosen = full if self.enough(job, [rooms[node] for node in full]) else list(rooms)
+        return sorted(chosen, key=self.by_name.__getitem__)
+
+    # Choices.
+
+    def by_runs(self, job: PlainJob, rooms: dict[int, tuple[int, bool]]) -> list[int]:
+        counts = self.layout(job.request)
+        cores = {node: tasks * job.request.cores for node, (tasks, _) in rooms.items()}
+        chosen: list[int] = []
+        while not self.enough(job, [rooms[node] for node in chosen]):
+            nodes = [node for node in self.usable(job, rooms) if node not in chosen]
+            weight = min(self.weight[node] for node in nodes)
+            runs: list[list[int]] = []
+            for node in nodes:
+                if self.weight[node] == weight:
+                    if runs and self.by_name[runs[-1][-1]] + 1 == self.by_name[node]:
+                        runs[-1].append(node)
+                    else:
+                        runs.append([node])
+            more = (0 if counts is None else len(counts)) - len(chosen)
+            missing = (job.request.tasks if counts is None else sum(counts)) * job.request.cores
+            missing -= sum(cores[node] for node in chosen)
+            total = [sum(cores[node] for node in run) for run in runs]
+            enough = [n for n, run in enumerate(runs) if total[n] >= missing and len(run) >= more]
+            best = min(enough, key=lambda n: (total[n], n)) if enough else max(range(len(runs)), key=lambda n: total[n])
+            single = [node for node in runs[best] if cores[node] >= missing]
+            if more <= 1 and single:
+                runs[best] = [min(single, key=lambda node: (cores[node], self.by_name[node]))]
+            for node in runs[best]:
+                if not self.enough(job, [rooms[node] for node in chosen]):
+                    chosen.append(node)
+        return chosen
+
+    def by_use(self, job: PlainJob, rooms: dict[int, tuple[int, bool]]) -> list[int]:
+        in_use = {node for place in (self.running | self.started).values() for node in place.taken}
+        chosen: list[int] = []
+        nodes = self.usable(job, rooms)
+        for weight in sorted({self.weight[node] for node in nodes}):
+            for used in (True, False):
+                for node in nodes:
+                    if self.weight[node] == weight and (node in in_use) == used:
+                        chosen.append(node)
+                        if self.enough(job, [rooms[node] for node in chosen]):
+                            break
+            if self.enough(job, [rooms[node] for node in chosen]):
+                break
+        return chosen
+
+    def layout_on(
+        self, job: PlainJob, name: str, nodes: list[int], rooms: dict[int, tuple[int, bool]]
+    ) -> dict[int, dict[str, int]]:
+        request, site = job.request, self.partition[name]
+        if request.exclusive or site.exclusive:
+            return {node: dict(self.nodes[node]) for node in nodes}
+        counts = self.layout(request)
+        if counts is None:
+            left, taken = request.tasks, {}
+            for node in nodes:
+                taken[node] = self.amounts(request, site, min(left, rooms[node][0]))
+                left -= min(left, rooms[node][0])
+            return taken
+        last = next((node for node in nodes if not rooms[node][1]), nodes[-1])
+        return {node: self.amounts(request, site, counts[-1] if node == last else counts[0]) for node in nodes}
+
+    # Plans.
+
+    def first(self, number: int, name: str, kept: list[_Kept]) -> _Kept | None:
+        """The first time of a job and its nodes; for one that starts now, the nodes that it may choose among."""
+        job = self.jobs[number]
+        at = self.now
+        for _ in range(1000):
+            late = (_SECOND if self.started else 1) if at == self.now else 0
+            nodes, later = self.look(at, at + job.walltime + late, kept)
+            time, chosen = self.release(job, name, nodes)
+            if chosen:
+                time = max(time, at)
+                if time <= self.now:
+                    return _Kept(time, time + job.walltime, nodes)
+                if later is None or time <= later:
+                    plan = _Kept(time, time + job.walltime, frozenset(chosen))
+                    if not any(
+                        each.begin < plan.end and plan.begin < each.end and each.nodes & plan.nodes for each in kept
+                    ):
+                        return plan
+                    later = time if time > at else time + _SECOND
+            if later is None:
+                return None
+            at = later
+        return None
+
+    def look(self, begin: float, end: float, kept: list[_Kept]) -> tuple[frozenset[int], float | None]:
+        """Nodes without a reservation from one time to another, and when to look again: as nodes come free."""
+        times = sorted({self.now, *(time for each in kept for time in (each.begin, each.end))})
+        every = frozenset(range(len(self.nodes)))
+        spans = [
+            _Span(time, every - {node for each in kept if each.begin <= time < each.end for node in each.nodes})
+            for time in times
+        ]
+        spans = spans[max(n for n, span in enumerate(spans) if span.begin <= begin) :]
+        free, later = spans[0].free, None
+        for span, following in zip(spans, [*spans[1:], None], strict=True):
+            if span is not spans[0] and span.begin >= end:
+                if later is None and following is not None and following.free - (free & span.free):
+                    later = following.begin
+                break
+            free &= span.free
+            if later is None and following is not None and following.free - free:
+                later = following.begin
+        return free, later
+
+    def release(self, job: PlainJob, name: str, nodes: frozenset[int]) -> tuple[float, list[int]]:
+        """When runs have released enough of some nodes, and the nodes of a plan; none: never."""
+        rooms = self.rooms(job, name, nodes, {})
+        if self.enough(job, list(rooms.values())):
+            return self.now, self.by_runs(job, rooms)
+        usable = {node for node in nodes if node in self.members[name] and self._has_features(job, node)}
+        ends: list[tuple[Any, int, Placed]] = sorted(
+            (max(place.start + self.jobs[n].walltime, self.now + 1), n, place)
+            for n, place in (self.running | self.started).items()
+            if usable & set(place.taken)
+        )
+        width, barrier = 30 * _SECOND, 0.0
+        ended: dict[int, Placed] = {}
+        for index, (end, number, place) in enumerate(ends):
+            barrier = barrier or end + width - end % width
+            ended[number] = place
+            following = ends[index + 1][0] if index + 1 < len(ends) else None
+            if following is not None and following <= barrier + width:
+                continue
+            rooms = self.rooms(job, name, nodes, ended)
+            if self.enough(job, list(rooms.values())):
+                return end, self.by_use(job, rooms)
+            while following is not None and following > barrier + width:
+                width *= 2
+        return self.now, []
