@@ -18,7 +18,10 @@ from policies.slurm_backfill import SlurmBackfill, Wish, best_fit, named_starts
 from workloads.ground.units import SECOND, to_ticks
 from workloads.table.job import JobType
 
-__all__ = ["InstantDecision", "decisions", "find_starts", "queue_in_order"]
+__all__ = ["LONGEST_STOP", "InstantDecision", "decisions", "find_starts", "queue_in_order"]
+
+#: Longest time for which nodes that complete stop all passes [s]: CompleteWait of a lab.
+LONGEST_STOP = 32.0
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ class _View:
 def decisions(
     replay: Replay, rule: Backfilling, lag: float, completing: float = 0.0, order: Order | None = None
 ) -> Iterator[InstantDecision]:
-    """All decisions of a replay: one at each instant at which a job arrived or ended while jobs waited.
+    """All decisions of a replay: one at each instant at which a job arrived or released its nodes while jobs waited.
 
     Parameters
     ----------
@@ -135,6 +138,9 @@ def decisions(
         if order is not None:
             queue = queue_in_order(order, now, queue, jobs, replay.nodes)
         running = [job for job in jobs if job.start < first and job.released > now]
+        # Slurm makes no pass while nodes complete, if the record has these times.
+        if any(job.end <= now < job.end + LONGEST_STOP for job in running):
+            continue
         did = frozenset(job.job_id for job in queue if job.start <= now + lag and job.job_id not in cancelled)
         within = now + lag + completing
         soon = frozenset(job.job_id for job in queue if now + lag < job.start <= within and job.job_id not in cancelled)
@@ -189,7 +195,7 @@ def find_starts(
 
 def _groups(jobs: Sequence[ReplayedJob], lag: float) -> Iterator[tuple[float, float]]:
     """First and last time of each group of events."""
-    times = sorted({time for job in jobs for time in (job.queued, job.end, job.released)})
+    times = sorted({time for job in jobs for time in (job.queued, job.released)})
     first = last = times[0]
     for time in times[1:]:
         if time - last > lag:

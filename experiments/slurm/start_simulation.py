@@ -10,7 +10,7 @@ from dataclasses import replace
 from heapq import heappop, heappush
 
 from experiments.slurm.decision_pace import Pace
-from experiments.slurm.decision_points import find_starts, queue_in_order
+from experiments.slurm.decision_points import LONGEST_STOP, find_starts, queue_in_order
 from experiments.slurm.recorded_replay import Replay, ReplayedJob
 from policies.backfilling import BACKFILLING, Backfilling
 from policies.order import Order
@@ -23,8 +23,6 @@ __all__ = ["needs_own_loop", "simulate_starts"]
 _RELEASE, _END, _LEAVE, _ARRIVE, _LOOK, _PASS = range(6)
 #: A job that became eligible within this time of the end of those before it waited for nothing else [s].
 _PROMPT = 60.0
-#: Longest time for which nodes that complete stop all passes [s]: CompleteWait of a lab.
-_BLOCK = 32.0
 
 
 def needs_own_loop(replay: Replay, rule: Backfilling, interval: float = 0.0) -> bool:
@@ -106,7 +104,7 @@ class _Simulation:
             running = list(self._holding.values())
             if not self._queue or sum(job.nodes for job in running) >= self._replay.nodes:
                 continue
-            if not any(job.end <= now < _exact(job.end + min(_BLOCK, self._completing(job))) for job in running):
+            if not any(job.end <= now < _exact(job.end + min(LONGEST_STOP, self._completing(job))) for job in running):
                 self._decide(now, running)
         return self._starts
 
@@ -179,8 +177,8 @@ class _Simulation:
         self._holding[number] = replace(job, start=now, end=end)
         self._push(end, _END, number)
         self._push(end + self._completing(job), _RELEASE, number)
-        if self._completing(job) > _BLOCK:
-            self._push(end + _BLOCK, _LOOK)
+        if self._completing(job) > LONGEST_STOP:
+            self._push(end + LONGEST_STOP, _LOOK)
 
     def _completing(self, job: ReplayedJob) -> float:
         """Time from the end of a job until its nodes have completed [s]: its own, or that of most jobs."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,14 @@ def test_a_decision_is_late_only_while_nodes_complete() -> None:
     # A job that Slurm starts and the rule does not is wrong, however long nodes take.
     (row,) = agreement(EASY, ["none"], tolerance=1, lag=5, completing=60)[0]
     assert (row["late"], row["extra"]) == (0, 1)
+
+
+def test_no_decision_is_made_while_nodes_complete() -> None:
+    """Job 2 starts 8 s after the end of job 1, whose nodes took 7 s: the decision is at 107."""
+    jobs = (replace(job(1, 0, 0, 100, 3, 120), completing=7), job(2, 10, 108, 200, 4, 100), *EASY.jobs[2:])
+    found = {decision.at: decision for decision in decisions(Replay("known", jobs, 4), BACKFILLING["easy"], lag=5)}
+    assert 100 not in found
+    assert found[107].did == found[107].would == {2}
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,14 @@ FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 #: Equal starts of 100, equal decisions, and decisions, by seed; offered loads from 0.9 to 2.0.
 REPLAYS = {
-    5001: (100, 230, 234),
-    5002: (97, 248, 248),
-    5003: (100, 242, 242),
-    5004: (100, 233, 234),
-    5005: (100, 223, 224),
-    5006: (71, 196, 202),
-    5007: (100, 190, 190),
-    5009: (100, 195, 196),
+    5001: (100, 181, 181),
+    5002: (97, 192, 192),
+    5003: (100, 191, 191),
+    5004: (100, 187, 188),
+    5005: (100, 174, 175),
+    5006: (71, 177, 179),
+    5007: (100, 183, 183),
+    5009: (100, 179, 179),
 }
 #: Equal starts, jobs, equal and late decisions, and decisions, by seed. Limits of QOS were not enforced for 7002.
 AWKWARD = {7002: (66, 66, 82, 10, 94), 7003: (59, 59, 88, 5, 94), 7004: (42, 42, 72, 4, 78)}
