@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from experiments.figures.study.orders import plot_orders
@@ -22,8 +23,11 @@ def test_rules_are_compared_within_each_trace() -> None:
     assert [axes.get_title(loc="left")[:3] for axes in figure.axes] == [f"({letter})" for letter in "abcdefghi"]
     times, share = figure.axes[4], figure.axes[7]
     # Shortest mean wait first: sjf 1 and 1.25 times, fcfs 3 and 2 times.
-    assert dict(zip(("sjf", "fcfs"), times.lines[2].get_xdata(), strict=True)) == {"sjf": 1.125, "fcfs": 2.5}
-    ends = [list(line.get_xdata()) for line in times.lines[:2]]
+    assert dict(zip(("sjf", "fcfs"), np.asarray(times.lines[2].get_xdata()), strict=True)) == {
+        "sjf": 1.125,
+        "fcfs": 2.5,
+    }
+    ends = [np.asarray(line.get_xdata()).tolist() for line in times.lines[:2]]
     assert ends == [[1.0, 1.25], [2.0, 3.0]]
     assert metric("utilization").scale == 100
     assert share.lines[2].get_xdata() == pytest.approx([2.5, 30.0])
