@@ -182,6 +182,8 @@ def plot_courses(
 
 def _courses(axes: Axes, cells: Mapping[tuple[str, Any], Mapping[Any, float]], metric: Metric) -> dict[str, Any]:
     """A line for each mechanism, with whiskers, over what is doubled from tick to tick."""
+    from matplotlib.ticker import LogLocator
+
     margins = _margins(cells)
     handles = {}
     for place, name in enumerate(_SIX):
@@ -199,6 +201,7 @@ def _courses(axes: Axes, cells: Mapping[tuple[str, Any], Mapping[Any, float]], m
         # Differences between mechanisms would vanish beside those between values of the parameter.
         axes.set_yscale("log")
         axes.set_ylim(0.5 * min(shown), 2.0 * max(shown))
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_major_formatter("{x:,g}")
         axes.yaxis.set_minor_formatter("")
     ticks = sorted({at for _, at in cells})

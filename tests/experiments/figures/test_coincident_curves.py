@@ -33,7 +33,7 @@ def test_differences_of_shares_at_each_wait() -> None:
     lines = {line.get_color(): line for line in figure.axes[0].lines}
     first, second, *_ = lines.values()
     assert not np.any(first.get_ydata())
-    shares = dict(second.get_xydata().tolist())  # type: ignore[arg-type]  # pairs
+    shares = dict(np.asarray(second.get_xydata()).tolist())
     # Up to 0 h a half and a quarter of the jobs, up to 1 h and 2 h as many, up to 4 h three quarters and all.
     assert [round(shares[hours]) for hours in (0.0, 2.0, 4.0, 6.0)] == [-25, 0, 25 - 12, 0]
     assert "less fcfs" in figure.axes[0].get_title(loc="left")

@@ -12,7 +12,10 @@ from experiments.statistics import Interval
 
 def test_dots_stand_side_by_side_at_their_means_with_intervals() -> None:
     axes = subplots(new_figure(3, 2))
-    series = {"one": [Interval(1.5, 1.25, 2.0), None], "other": [Interval(1.1, 1.1, 1.1), Interval(3.0, 2.5, 3.5)]}
+    series: dict[str, list[Interval | None]] = {
+        "one": [Interval(1.5, 1.25, 2.0), None],
+        "other": [Interval(1.1, 1.1, 1.1), Interval(3.0, 2.5, 3.5)],
+    }
     draw_dots(axes, ["a", "b"], series, {"one": "#0072B2", "other": "#FFFFFF"}, scale=10)
     dots = {line.get_label(): line for line in axes.lines if not line.get_label().startswith("_")}
     assert dots["one"].get_xydata() == pytest.approx(np.array([[-0.205, 15.0]]))

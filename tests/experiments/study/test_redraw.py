@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments import cli
+from experiments.study.redraw import draw_pictures
 from experiments.tables import read_csv
 from workloads.logs.readers import read_trace
 
@@ -157,3 +158,11 @@ def test_a_damaged_table_of_a_replay_leaves_no_picture_of_another(
     before = {path.name for path in tmp_path.iterdir()}
     assert "accounting.csv" in refused([str(tmp_path)], capsys)
     assert {path.name for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(("mechanism", "drawn"), [("baseline", []), ("CUA-SPAA", ["mechanisms"])])
+def test_results_without_mechanisms_have_no_figure_of_them(mechanism: str, drawn: list[str], tmp_path: Path) -> None:
+    lines = "first,baseline,wait_h,2.0,,,", f"second,{mechanism},wait_h,1.0,-1.0,-1.5,-0.5"
+    table = "\n".join(("label,mechanism,metric,value,difference,low,high", *lines))
+    (tmp_path / "contrasts.csv").write_text(table + "\n")
+    assert draw_pictures(tmp_path) == drawn
