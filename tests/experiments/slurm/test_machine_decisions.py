@@ -16,7 +16,7 @@ from workloads.machines.machine_file import make_machine
 from workloads.machines.request import ResourceRequest
 from workloads.machines.sources import machine_from_files
 
-TWO = make_machine(nodes=[{"names": "n[1-2]", "cores": 4}])
+THREE = make_machine(nodes=[{"names": "n[1-3]", "cores": 4}])
 
 
 def ran(number: int, submit: float, start: float, end: float, cores: int, walltime: float, *nodes: str) -> PlacedJob:
@@ -25,26 +25,26 @@ def ran(number: int, submit: float, start: float, end: float, cores: int, wallti
 
 
 def found(*jobs: PlacedJob) -> dict[float, InstantDecision]:
-    return {decision.at: decision for decision in machine_decisions(TWO, jobs, SlurmBackfill(), lag=5)}
+    return {decision.at: decision for decision in machine_decisions(THREE, jobs, SlurmBackfill(), lag=5)}
 
 
 def test_a_plan_reserves_whole_nodes_and_an_idle_one_more() -> None:
-    # Job 2 waits for three cores of n1, and is planned at 100 on n1 and, needlessly, on n2. Job 3 has room on n2, but
-    # would still run then; job 4 would have ended.
+    # Job 2 waits for two nodes, and is planned at 100 on n1 and n2 and, needlessly, on n3. Job 3 has room on n3, but
+    # would still run then; job 4 would have ended. Once job 4 runs there, n3 is idle no more, and job 3 starts.
     jobs = (
-        ran(1, 0, 0, 100, 2, 100, "n1"),
+        ran(1, 0, 0, 100, 4, 100, "n1", "n2"),
         ran(2, 10, 100, 200, 4, 100, "n1", "n2"),
-        ran(3, 20, 200, 300, 1, 200, "n1"),
-        ran(4, 30, 30, 60, 1, 60, "n1"),
+        ran(3, 20, 30, 80, 1, 200, "n3"),
+        ran(4, 30, 30, 60, 1, 60, "n3"),
     )
     decisions = found(*jobs)
     assert decisions[20].would == frozenset()
-    assert decisions[30].would == decisions[30].did == {4}
+    assert decisions[30].would == decisions[30].did == {3, 4}
     assert all(decision.equal for decision in decisions.values())
 
 
 def test_a_start_that_the_rule_makes_and_slurm_does_not_is_a_difference_there_alone() -> None:
-    jobs = (ran(1, 0, 0, 120, 4, 120, "n1"), ran(2, 20, 50, 90, 4, 100, "n2"), ran(3, 60, 90, 98, 4, 100, "n2"))
+    jobs = (ran(1, 0, 0, 120, 4, 120, "n1", "n3"), ran(2, 20, 50, 90, 4, 100, "n2"), ran(3, 60, 90, 98, 4, 100, "n2"))
     decisions = found(*jobs)
     assert (decisions[20].did, decisions[20].would) == (frozenset(), {2})
     assert decisions[90].did == decisions[90].would == {3}
