@@ -7,9 +7,13 @@ RESOLUTION := lowest-direct
 LOWEST_TESTS := tests/simulator/test_scenarios.py tests/simulator/test_simulation.py tests/policies/planning tests/workloads \
 	tests/experiments/test_cli.py tests/experiments/test_tables.py
 
+INTERPRETED_TESTS := tests/policies/planning/test_planner.py tests/policies/test_array_queue_pass.py \
+	tests/simulator/resources/test_laws.py tests/simulator/test_plain_replay.py tests/simulator/test_sketch.py \
+	tests/workloads/logs/test_swf_columns.py
+
 PLAIN := .venv-plain
 
-.PHONY: demo test system slurm coverage lint lint-js lowest plain docs slow bench pages clean
+.PHONY: demo test system slurm coverage lint lint-js lowest plain interpreted docs slow bench pages clean
 
 demo: $(VENV)/.installed
 	$(BIN)/holdfast demo -o out/demo
@@ -39,6 +43,10 @@ lowest: $(LOWEST)/.installed
 # Without any optional package: what needs one says so, everything else works.
 plain: $(PLAIN)/.installed
 	$(PLAIN)/bin/python -m tests.plain
+
+# Without numba: the loops that it compiles run in Python.
+interpreted: $(VENV)/.installed-dev
+	$(BIN)/python -m pytest -q -n auto -p tests.support.no_compiler $(INTERPRETED_TESTS)
 
 # The documentation site, in out/docs; a warning is an error. It needs no network.
 docs: $(VENV)/.installed-docs

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from policies.kernels.compiled_or_plain import compiled_loop
-from policies.kernels.plan_pass import BOUNDS, KINDS, plan_pass
+from policies.kernels.plan_pass import BOUNDS, PassRule, Plan, Releases, WaitingJobs, plan_pass
 from policies.list_queue import as_queue
 from policies.port import TOLERANCE, Promise, Start, SystemView, WaitingQueue
 from policies.reservation_depth import Outlook, in_order, plan_queue, releases_beside
@@ -48,7 +49,7 @@ class ManyJobs:
         self._outlook = outlook
         #: Buffers of the loop, with their addresses, because numpy takes a microsecond to return one.
         self._rows = np.empty((14, 0), np.int64)
-        self._addresses: list[int] = []
+        self._addresses: list[Any] = []
 
     def __call__(self, view: SystemView) -> list[Start]:
         """The jobs to start now, in this order."""
@@ -102,7 +103,7 @@ class ManyJobs:
         # In Python, two jobs take about as much time as an inner step; a job with several sizes takes that of some
         # steps.
         count = len(nodes)
-        return compiled_loop(plan_pass, KINDS, 8 * count if flexible else count // 2)
+        return compiled_loop(plan_pass, 8 * count if flexible else count // 2)
 
     def _plan(
         self, view: SystemView, starts: list[Start], numbers: Numbers, code: Callable[..., int], *, complete: bool
@@ -126,10 +127,12 @@ class ManyJobs:
         rows[0, :count], rows[1:6, :count] = places, table
         rows[6, : 3 * len(releases)] = np.fromiter(chain.from_iterable(releases), np.int64, 3 * len(releases))
         rows[7, : len(windows)] = windows
+        # The loop takes addresses for arrays.
         order, *jobs, released, windowed, times, levels, bounds, begun, sizes, planned = self._addresses
         depth = self._outlook.depth
         return code(
-            count, heads, order, *jobs, len(releases), released, len(view.windows), windowed, times, levels,
-            view.now, free, count if depth is None else depth, self._outlook.largest, complete, NEVER, TOLERANCE,
-            bounds, begun, sizes, planned,
-        )  # fmt: skip
+            WaitingJobs(count, heads, order, *jobs),
+            Releases(len(releases), released, len(view.windows), windowed, TOLERANCE),
+            PassRule(view.now, free, count if depth is None else depth, self._outlook.largest, complete, NEVER),
+            Plan(times, levels, bounds, begun, sizes, planned),
+        )

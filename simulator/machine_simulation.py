@@ -168,30 +168,29 @@ def _check_jobs(table: Jobs) -> None:
 
 def _machine_jobs(table: Jobs, workload: MachineWorkload) -> list[MachineJob]:
     runtime, walltime = (baseline_ticks(table, name) / SECOND for name in ("runtime", "walltime"))
-    lively = table.has("cancelled_at") or table.has("preceding")
     submit = table.column("submit")
-    eligible = np.where(np.isnan(table.column("eligible")), submit, table.column("eligible"))
-    columns = (table.column("job_id"), submit if lively else eligible, walltime, runtime)
     jobs = [
         MachineJob(job_id, came, longest, takes, request, user)
         for job_id, came, longest, takes, request, user in zip(
-            *(column.tolist() for column in columns), workload.requests, table.texts("user"), strict=True
+            table.column("job_id").tolist(),
+            submit.tolist(),
+            walltime.tolist(),
+            runtime.tolist(),
+            workload.requests,
+            table.texts("user"),
+            strict=True,
         )
     ]
-    if not lively:
-        return jobs
-    # A cancellation counts from the submit, and a dependency may move that: the eligible time stands by itself.
-    return [
-        job._replace(
-            request=replace(job.request, begin=max(queued, job.request.begin or 0))
-            if queued > row.submit
-            else job.request,
-            cancelled_at=row.cancelled_at,
-            preceding=row.preceding,
-            think_time=row.think_time,
-        )
-        for job, row, queued in zip(jobs, table, eligible.tolist(), strict=True)
-    ]
+    # A held job is not in the queue before it is eligible, and then has the place of its submit.
+    for row in np.flatnonzero(table.column("eligible") > submit).tolist() if table.has("eligible") else ():
+        queued, request = float(table.column("eligible")[row]), jobs[row].request
+        jobs[row] = jobs[row]._replace(request=replace(request, begin=max(queued, request.begin or 0)))
+    if table.has("cancelled_at") or table.has("preceding"):
+        jobs = [
+            job._replace(cancelled_at=row.cancelled_at, preceding=row.preceding, think_time=row.think_time)
+            for job, row in zip(jobs, table, strict=True)
+        ]
+    return jobs
 
 
 def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin: int) -> MachineOutcome:
@@ -235,22 +234,25 @@ def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin:
     begun = np.where(left, gone, starts)[seen] - origin
     ended = columns["end"][seen] - origin
     since = np.where(past.counts > 0, past.last, queued)[seen] - origin
+    came_at = np.minimum(since, columns["submit"][seen] - origin) if held.any() else since
     rows = np.flatnonzero(seen)
     if replay.past:
         # Each run waits from the end of the one before.
         again = {name: np.array(values, np.int64) - origin for name, values in past.times.items()}
         again["queued"] = np.where(past.again, again["queued"], queued[past.rows] - origin)
         begun, ended = np.append(begun, again["start"]), np.append(ended, again["end"])
-        since, rows = np.append(since, again["queued"]), np.append(rows, past.rows)
+        came_at, since = np.append(came_at, again["queued"]), np.append(since, again["queued"])
+        rows = np.append(rows, past.rows)
     asks, takes = columns["nodes"][rows], np.append(taken[seen], np.array(past.sizes, np.int64))
     if replay.windows:
         # Jobs may start as a window ends: such an instant is that of a job without size and length.
         none = np.zeros(len(begun), np.int64)
-        since, ended, begun = np.append(since, begun), np.append(ended, begun), np.append(begun, begun)
+        came_at, since = np.append(came_at, begun), np.append(since, begun)
+        ended, begun = np.append(ended, begun), np.append(begun, begun)
         asks, takes = np.append(asks, none), np.append(takes, none)
     lengths = ended - begun
     waiting, busy = (
-        samples(PlainJobs(since, since, sizes, lengths, lengths), begun, ended).table for sizes in (asks, takes)
+        samples(PlainJobs(came_at, since, sizes, lengths, lengths), begun, ended).table for sizes in (asks, takes)
     )
     busy[:, 4] = waiting[:, 4]
     size = machine_size(replay.table.machine)

@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from policies.backfilling import BACKFILLING, Conservative, Easy, Strict
 from policies.kernels.compiled_or_plain import run
-from policies.kernels.plan_pass import BOUNDS
-from policies.kernels.queue_keys import LATEST, Formula
-from policies.kernels.replay_loop import KINDS, replay
+from policies.kernels.plan_pass import BOUNDS, Plan
+from policies.kernels.queue_keys import LATEST, Formula, LinkedQueue, MovingKeys
+from policies.kernels.replay_loop import Beginning, ReplayJobs, ReplayRule, Runs, Trial, replay
 from policies.order import ORDERS
 from policies.orders.requests import fcfs, largest, largest_area, longest, shortest, smallest, smallest_area
 from policies.port import TOLERANCE
@@ -232,18 +232,22 @@ def _replay_loop(columns: Sequence[Ints], nodes: int, depth: int, places: Ints, 
     times, levels = np.zeros((2, 2 * planning + 8), np.int64)
     begun, given, planned = np.zeros((3, planning), np.int64)
     none = np.zeros(0, np.int64)
-    first, second, keys = np.zeros((3, 0)) if formula is None else (formula.first, formula.second, np.zeros(count))
-    p, q, r = (0.0, 0.0, 0.0) if formula is None else formula.parameters
+    moving = MovingKeys(0, np.zeros(0), np.zeros(0), 0.0, 0.0, 0.0, none, np.zeros(0))
+    if formula is not None:
+        moving = MovingKeys(*formula[:3], *formula.parameters, places, np.zeros(count))
+    ranks = places if formula is None else places + count
     ending = run(
-        replay, KINDS, _LOOKS * count if planning or formula else count, count=count, present=0, submits=submits,
-        nodes=sizes, walltimes=walltimes, runtimes=runtimes, ranks=places if formula is None else places + count,
-        awaited=np.ones(count, np.int64), waiting=0, queue=none, begin=0, free=nodes, tolerance=TOLERANCE, never=NEVER,
-        depth=depth, complete=True, on_trial=-1, choices=0, tried=none, ends=ends, limits=limits, by_end=by_end,
-        by_limit=by_limit, runs=0, starts=starts, after=after, before=before, found=none, how=none,
-        order=np.zeros(count if planning or formula else 0, np.int64), times=times, levels=levels,
-        bounds=np.zeros(3 * BOUNDS, np.int64), begun=begun, sizes=given, planned=planned,
-        kind=0 if formula is None else formula.kind, first=first, second=second, p=p, q=q, r=r, ties=places, keys=keys,
-    )  # fmt: skip
+        replay,
+        _LOOKS * count if planning or formula else count,
+        jobs=ReplayJobs(count, 0, submits, sizes, walltimes, runtimes, ranks, np.ones(count, np.int64), starts),
+        beginning=Beginning(0, nodes, 0, none, 0),
+        rule=ReplayRule(depth, complete=True, tolerance=TOLERANCE, never=NEVER),
+        trial=Trial(-1, 0, none, none, none),
+        running=Runs(ends, limits, by_end, by_limit),
+        linked=LinkedQueue(after, before, np.zeros(count if planning or formula else 0, np.int64)),
+        moving=moving,
+        arrays=Plan(times, levels, np.zeros(3 * BOUNDS, np.int64), begun, given, planned),
+    )
     if ending < 0:
         raise InvariantError("some jobs can never start")
     return starts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -9,6 +10,10 @@ import pytest
 
 from tests.benchmarks.__main__ import BENCHMARKS, Benchmark, cells, record, run, show
 from tests.benchmarks.figures import Figure, tell
+from tests.benchmarks.machine_waits import mean_wait, on_one_pool
+from workloads.machines.machine_file import make_machine
+from workloads.machines.request import ResourceRequest
+from workloads.requests.log_requests import LogRequests, RecordedJob
 
 FIGURES = [
     Figure("engine of a generated year", 1.5, "s"),
@@ -63,3 +68,15 @@ def test_a_benchmark_is_run_and_its_figures_are_taken() -> None:
     figures = run(Benchmark("growth", ("--jobs", "10", "20", "200")), large=False)
     assert [figure.unit for figure in figures] == ["x"] * 3
     assert all(figure.value > 0 for figure in figures)
+
+
+def test_one_pool_has_room_that_servers_have_in_pieces() -> None:
+    """Three jobs of five GPUs for an hour: two servers of eight hold one each, a pool of sixteen holds all three."""
+    machine = make_machine(nodes=[{"names": "s[1-2]", "cores": 8, "gpus": 8}])
+    jobs = tuple(
+        RecordedJob(number, 0.0, 3600.0, 3600.0, None, "", ResourceRequest(gpus={"gpu": 5})) for number in (1, 2, 3)
+    )
+    log = LogRequests(jobs, Counter(), "", Counter())
+    started, wait = mean_wait(machine, log)
+    assert (len(started.jobs), wait) == (3, pytest.approx(1 / 3))
+    assert mean_wait(*on_one_pool(machine, log))[1] == 0

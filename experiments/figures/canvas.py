@@ -182,8 +182,9 @@ def _wrap_texts(figure: Figure) -> None:
     """Break titles and labels of panels, and notes on the whole, into lines that are no wider than their place."""
     from matplotlib.text import Text
 
-    for text in figure.texts:
-        _wrap(text, 0.95 * width_inches(figure))
+    for part in (figure, *figure.subfigs):
+        for text in part.texts:
+            _wrap(text, 0.95 * width_inches(figure))
     for axes in figure.axes:
         place = axes.get_subplotspec()
         if place is None:
@@ -246,11 +247,13 @@ def subplots(
     squeeze: bool = True,
     width_ratios: Sequence[float] | None = None,
     height_ratios: Sequence[float] | None = None,
+    by_columns: bool = False,
 ) -> Any:
     """Axes in rows and columns, as ``Figure.subplots`` gives them.
 
     On a canvas that is narrower than the design, fewer panels stand side by side: in the order of reading, each about
-    as wide as designed. The figure grows by the rows that this adds.
+    as wide as designed. The figure grows by the rows that this adds. In a single column, ``by_columns`` keeps the
+    panels of each column of the design together.
     """
     import numpy as np
 
@@ -260,12 +263,13 @@ def subplots(
         return figure.subplots(rows, columns, sharex=sharex, sharey=sharey, squeeze=squeeze, **ratios)  # type: ignore[arg-type]
     lines = -(-rows * columns // across)
     own = [1.0] * rows if height_ratios is None else list(height_ratios)
-    stretched = [own[line * across // columns] for line in range(lines)]
+    stack = by_columns and across == 1
+    stretched = own * columns if stack else [own[line * across // columns] for line in range(lines)]
     _grow(figure, sum(stretched) / sum(own))
     flat = figure.subplots(lines, across, squeeze=False, height_ratios=stretched).ravel()
     for spare in flat[rows * columns :]:
         spare.remove()
-    made = flat[: rows * columns].reshape(rows, columns)
+    made = flat.reshape(columns, rows).T if stack else flat[: rows * columns].reshape(rows, columns)
     for row in range(rows):
         for column in range(columns):
             _share(made, row, column, sharex, sharey)

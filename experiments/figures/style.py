@@ -169,7 +169,9 @@ def panel_letters(panels: Sequence[Axes]) -> None:
         axes.set_title(f"({chr(ord('a') + number)}) {axes.get_title(loc='left')}", fontsize=FONT["title"], loc="left")
 
 
-def legend_above(figure: Figure, handles: Sequence[Any], labels: Sequence[str], columns: int | None = None) -> Legend:
+def legend_above(
+    figure: Figure, handles: Sequence[Any], labels: Sequence[str], columns: int | None = None, title: str = ""
+) -> Legend:
     """A legend over all panels, where it can cover no data; on a narrow canvas with as many columns as fit."""
     most = max(1, int(width_inches(figure) / (_KEY + _CHARACTER * max(map(len, labels), default=1))))
     wanted = columns or len(labels)
@@ -185,6 +187,8 @@ def legend_above(figure: Figure, handles: Sequence[Any], labels: Sequence[str], 
         handleheight=0.8,
         columnspacing=1.4,
         borderaxespad=0.0,
+        title=title or None,
+        title_fontsize=FONT["legend"],
     )
 
 

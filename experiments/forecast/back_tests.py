@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from experiments.forecast.baselines import PastWaits
 from experiments.forecast.experts import LEVELS, ask_experts, waited_time
@@ -55,7 +56,9 @@ class BackTesting:
     backfilling: str = "easy"
 
 
-def run_back_tests(past: Past, at: float, how: BackTesting) -> list[BackTest]:
+def run_back_tests(
+    past: Past, at: float, how: BackTesting, places: npt.NDArray[np.int64] | None = None
+) -> list[BackTest]:
     """Forecast starts of the recent past.
 
     At each moment a job is submitted that does not find an idle queue and enough free nodes. Its start is forecast,
@@ -69,6 +72,8 @@ def run_back_tests(past: Past, at: float, how: BackTesting) -> list[BackTest]:
         The time [s]; only jobs that had started by then, or still waited, are forecast.
     how
         Number of moments, options of the forecasts.
+    places
+        Indices of the jobs at whose submissions forecasts are made; None: the last 4,000 that had started or waited.
 
     Returns
     -------
@@ -77,7 +82,8 @@ def run_back_tests(past: Past, at: float, how: BackTesting) -> list[BackTest]:
     """
     started = past.starts <= at
     known = np.flatnonzero(started | ((past.queued <= at) & np.isnan(past.starts) & (past.withdrawn > at)))
-    recent = known[np.argsort(past.queued[known], kind="stable")][-_RECENT:]
+    recent = known[np.argsort(past.queued[known], kind="stable")]
+    recent = recent[-_RECENT:] if places is None else recent[np.isin(recent, places)]
     order = stream(how.seed, "back-tests").permutation(len(recent))[: _TRIES * how.count]
     waits = PastWaits(past)
     starts = np.where(started, past.starts, np.inf)

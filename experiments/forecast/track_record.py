@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,10 @@ from experiments.forecast.baselines import PastWaits
 from experiments.forecast.correction import ENOUGH, Evidence, fit_correction, from_scale, replay, to_scale
 from experiments.forecast.experts import EXPERTS, LEVELS, SIMULATION, ask_experts, waited_time
 from experiments.forecast.machine_state import MachineState
+from experiments.forecast.median_errors import MedianErrors, join_medians
 from experiments.forecast.seen_job import SeenJob
 
-__all__ = ["FEWEST", "BackTest", "Quality", "TrackRecord", "find_share", "limit_probability"]
+__all__ = ["FEWEST", "BackTest", "Quality", "TrackRecord", "correct_past", "find_share", "limit_probability"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -110,7 +111,7 @@ class TrackRecord:
     def __init__(self, tests: Sequence[BackTest] = (), waits: PastWaits | None = None) -> None:
         self.tests = tuple(tests)
         self._waits = waits
-        self._replays: dict[bool, tuple[list[int], Floats, Floats]] = {}
+        self._replays: dict[bool, _Replay] = {}
 
     def like(self, waiting: bool) -> list[BackTest]:
         """The back-tests of jobs that had waited already, or of those that had not."""
@@ -118,7 +119,7 @@ class TrackRecord:
 
     def corrects(self, waiting: bool) -> bool:
         """Whether there are enough back-tests to correct forecasts of such jobs, and to test the correction."""
-        return self._waits is not None and len(self._replay(waiting)[0]) >= FEWEST
+        return self._waits is not None and len(self._replay(waiting).places) >= FEWEST
 
     def correct(self, state: MachineState, job: SeenJob, simulated: Sequence[float]) -> list[float] | None:
         """Corrected quantiles of the time to the start of a waiting job [s]; None: they cannot be corrected.
@@ -136,8 +137,10 @@ class TrackRecord:
         own = self.like(waiting)
         forecasts = ask_experts(self._waits, state, job, simulated)
         features = _features(job.nodes, len(state.waiting) - 1)
-        correction = fit_correction(_evidence(own), features, LEVELS, self._replay(waiting)[2])
-        found: list[float] = from_scale(correction.apply(to_scale([forecasts[name] for name in EXPERTS]))).tolist()
+        replayed = self._replay(waiting)
+        scaled = to_scale([forecasts[name] for name in EXPERTS])
+        corrected = fit_correction(_evidence(own), features, LEVELS, replayed.aimed).apply(scaled)
+        found: list[float] = from_scale(join_medians(corrected, scaled, LEVELS, replayed.medians, state.at)).tolist()
         return found
 
     def quality(self, waiting: bool) -> Quality:
@@ -147,22 +150,75 @@ class TrackRecord:
         """
         own = self.like(waiting)
         if self.corrects(waiting):
-            places, quantiles, _ = self._replay(waiting)
-            waits = np.array([own[place].wait for place in places])
-            return _measure_quality(waiting, from_scale(quantiles), waits)
+            replayed = self._replay(waiting)
+            waits = np.array([own[place].wait for place in replayed.places])
+            return _measure_quality(waiting, from_scale(replayed.quantiles), waits)
         own = [test for test in own if test.started]
         if len(own) < FEWEST:
             return Quality(waiting, len(own))
         simulated = np.array([test.quantiles[SIMULATION] for test in own])
         return _measure_quality(waiting, simulated, np.array([test.wait for test in own]))
 
-    def _replay(self, waiting: bool) -> tuple[list[int], Floats, Floats]:
+    def _replay(self, waiting: bool) -> _Replay:
         if waiting not in self._replays:
-            own = self.like(waiting)
-            few = len(own) < ENOUGH
-            nothing: tuple[list[int], Floats, Floats] = ([], np.empty((0, 0)), np.array(LEVELS))
-            self._replays[waiting] = nothing if few else replay(_evidence(own), LEVELS)
+            self._replays[waiting] = _replay(self.like(waiting))
         return self._replays[waiting]
+
+
+def correct_past(tests: Sequence[BackTest]) -> tuple[list[int], Floats]:
+    """Correct each back-test by those before it alone, as far as there are enough of them.
+
+    Parameters
+    ----------
+    tests
+        Back-tests of one kind of jobs, submitted or waiting ones, in the order of time.
+
+    Returns
+    -------
+    tuple
+        Places of the corrected back-tests, and their quantiles [s], shape (places, levels).
+    """
+    replayed = _replay(tests)
+    return replayed.places, from_scale(replayed.quantiles)
+
+
+class _Replay(NamedTuple):
+    """Back-tests, each corrected by those before it.
+
+    Attributes
+    ----------
+    places
+        Places of the corrected ones.
+    quantiles
+        Their corrected quantiles on the scale of corrections, shape (places, levels).
+    aimed
+        Levels to aim at next, shape (levels,).
+    medians
+        Errors of the medians before they were joined.
+    """
+
+    places: list[int]
+    quantiles: Floats
+    aimed: Floats
+    medians: MedianErrors
+
+
+def _replay(tests: Sequence[BackTest]) -> _Replay:
+    if len(tests) < ENOUGH:
+        nothing = MedianErrors(np.empty((0, 1 + len(EXPERTS))), np.empty(0))
+        return _Replay([], np.empty((0, len(LEVELS))), np.array(LEVELS), nothing)
+    evidence = _evidence(tests)
+    places, corrected, aimed = replay(evidence, LEVELS)
+    forecasts, waits = evidence.forecasts[places], evidence.waits[places]
+    middle = LEVELS.index(0.5)
+    medians = from_scale(np.column_stack((corrected[:, middle], forecasts[:, :, middle])))
+    times = evidence.times[places]
+    past = MedianErrors(np.abs(medians - waits[:, None]), times + waits)
+    joined = [
+        join_medians(corrected[row], forecasts[row], LEVELS, MedianErrors(past.errors[:row], past.starts[:row]), at)
+        for row, at in enumerate(times.tolist())
+    ]
+    return _Replay(places, np.array(joined).reshape(corrected.shape), aimed, past)
 
 
 def _evidence(tests: Sequence[BackTest]) -> Evidence:

@@ -218,7 +218,7 @@ def check_strategies(jobs: Sequence[Job], plans: Mapping[str, ReservationPlan]) 
         If there is nothing that a loop could plan again.
     """
     if not any(job.type is JobType.STOCHASTIC and job.plan not in plans for job in jobs):
-        raise InputError("no stochastic job is planned by a strategy; loop has nothing to plan")
+        raise InputError("no stochastic job is planned by a strategy: draw some with --stochastic-share 0.2")
 
 
 def wait_samples(result: Result, jobs: Sequence[Job]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

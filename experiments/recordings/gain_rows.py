@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from experiments.statistics import Interval, clustered_interval, holm, interval
 from simulator.results.order_statistics import Ranked
 
-__all__ = ["ALL", "GAIN_COLUMNS", "gain_rows", "judge"]
+__all__ = ["ALL", "GAIN_COLUMNS", "JOINT", "gain_rows", "judge"]
 
 GAIN_COLUMNS = (
     *("group", "jobs", "metric", "first", "second", "difference", "low", "high"),
     *("shorter", "longer", "p_value", "verdict", "first_longest", "second_longest", "first_p99", "second_p99"),
 )
+#: Bounds of intervals that exclude 0 where Holm's method decides: for figures, in no table.
+JOINT = ("joint_low", "joint_high")
 #: Group of all jobs.
 ALL = "all jobs"
 _LEVEL = 0.05
@@ -52,16 +54,30 @@ def gain_rows(
     -------
     list of dict
         Rows with the columns :data:`GAIN_COLUMNS`, all jobs first. A group ``gains`` or ``loses`` if its difference is
-        significant at 5 % by Holm's method over the groups, is ``equal`` if no job differs, else ``undecided``.
+        significant at 5 % by Holm's method over the groups, is ``equal`` if no job differs, else ``undecided``. The
+        bounds :data:`JOINT` are of the interval at the level by which Holm's method judges the row.
     """
-    rows = []
+    rows, means = [], []
     for name, places in {ALL: range(len(first)), **groups}.items():
         chosen = np.asarray(places, np.int64)
         drawn = None if draws is None else draws[chosen]
-        rows.append(_row(name, metric, first[chosen], second[chosen], clusters[chosen], drawn))
+        row, mean = _row(name, metric, first[chosen], second[chosen], clusters[chosen], drawn)
+        rows.append(row)
+        means.append(mean)
+    raw = [row["p_value"] for row in rows]
     judge(rows[:1])
     judge([row for row in rows[1:] if row["p_value"] is not None])
+    for row, mean, p_value in zip(rows, means, raw, strict=True):
+        bounds = (None, None) if mean is None else _joint_bounds(mean, p_value, row["p_value"], len(groups))
+        row |= dict(zip(JOINT, bounds, strict=True))
     return rows
+
+
+def _joint_bounds(mean: Interval, raw: float, adjusted: float, groups: int) -> tuple[float, float]:
+    """Bounds at the level that Holm's method asks of a p-value: the interval excludes 0 where it decides."""
+    times = adjusted / raw if raw and adjusted < 1.0 else float(max(groups, 1))
+    joint = mean.at(1.0 - _LEVEL / max(times, 1.0))
+    return joint.low, joint.high
 
 
 def _row(
@@ -71,7 +87,7 @@ def _row(
     b: NDArray[np.float64],
     clusters: NDArray[np.int64],
     draws: NDArray[np.int64] | None,
-) -> dict[str, Any]:
+) -> tuple[dict[str, Any], Interval | None]:
     differences = b - a
     row: dict[str, Any] = {
         "group": group,
@@ -95,7 +111,7 @@ def _row(
     if mean is not None:
         row |= {"low": mean.low, "high": mean.high}
         row["p_value"] = min(1.0, 2 * min(mean.p_above(0.0), mean.p_below(0.0)))
-    return row
+    return row, mean
 
 
 def _mean(

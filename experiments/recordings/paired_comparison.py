@@ -169,7 +169,7 @@ class Gains:
             "jobs_only_in_first": self.alone[0],
             "jobs_only_in_second": self.alone[1],
             "interval_clusters": self.cluster,
-            "rows": [dict(row) for row in self.rows],
+            "rows": [{name: row[name] for name in GAIN_COLUMNS} for row in self.rows],
         }
 
     def __str__(self) -> str:

@@ -164,7 +164,9 @@ def _divergence(
     at = min(first.start, starts[first.job_id])
     text = f"starts are equal until job {first.job_id:,} at {at - replay.jobs[0].submit:,.0f} s"
     slow = max(
-        (job for job in replay.jobs if job.completing and job.end <= at), key=lambda job: job.completing, default=None
+        (job for job in replay.jobs if job.completing > tolerance and job.end <= at),
+        key=lambda job: job.completing,
+        default=None,
     )
     different = [decision for decision in found if not decision.equal and decision.at <= at + lag + tolerance]
     if slow is not None:

@@ -14,7 +14,7 @@ from experiments.slurm.recorded_replay import Replay
 __all__ = ["Pace", "measure_pace"]
 
 #: Longer times from an event to a start are waits for something else [s].
-_LONGEST = 5.0
+_LONGEST = 10.0
 
 
 class Pace(NamedTuple):

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import re
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
+from statistics import median
 from typing import Any, Protocol
 
 from experiments.slurm.accounting import query_accounting
@@ -30,6 +33,9 @@ _EVENTS = (
 )
 #: Nodes of a job took long to complete; Slurm logs it from a minute on.
 _COMPLETED = re.compile(r"cleanup_completing: JobId=(?P<job>\d+) completion process took (?P<seconds>\d+) seconds")
+_PASS = "sched/backfill: _attempt_backfill: beginning"
+#: With passes further apart than this, the next one does not show when nodes had completed [s].
+_DENSE = 3.0
 _STAMP = re.compile(r"\[(\S+?)\] (.*)")
 #: Number of attempts of a command, because its time-out is short on a fast clock.
 _TRIES = 5
@@ -71,7 +77,8 @@ class LabSlurm:
 
     def outcomes(self, jobs: Mapping[int, Submit]) -> list[dict[str, Any]]:
         """Outcomes of jobs, with millisecond times from slurmctld's log where available."""
-        logged = log_times((self._lab.place / "log" / "slurmctld.log").read_text(errors="replace"))
+        text = (self._lab.place / "log" / "slurmctld.log").read_text(errors="replace")
+        logged, passes = log_times(text), pass_times(text)
         shown = parse_jobs(self.call(["scontrol", "-o", "show", "job"]))
         rows = []
         for number, submit in jobs.items():
@@ -88,7 +95,10 @@ class LabSlurm:
             )
             amounts = parse_amounts("scontrol show job", fields.get("TRES", ""))
             row |= {"cpus": amounts.get("cpu", 0), "memory": amounts.get("mem", 0)}
-            rows.append(row | {"completing": log.get("completing", 0)})
+            # A lab makes no pass while nodes complete (CompleteWait).
+            place = bisect_right(passes, times["end"])
+            unused = passes[place] - times["end"] if place < len(passes) else 0.0
+            rows.append(row | {"completing": round(max(unused, log.get("completing", 0.0)), 3)})
         return rows
 
 
@@ -217,6 +227,14 @@ def log_times(text: str) -> dict[int, dict[str, Any]]:
         if long:
             found.setdefault(int(long["job"]), {})["completing"] = float(long["seconds"])
     return found
+
+
+def pass_times(text: str) -> list[float]:
+    """Times of the passes of the backfill thread in slurmctld's log [s since 1970]; empty if they are rare."""
+    stamps = (_STAMP.match(line) for line in text.splitlines() if _PASS in line)
+    times = [time_of_slurm(stamp[1]) for stamp in stamps if stamp]
+    gaps = [after - before for before, after in pairwise(times)]
+    return times if gaps and median(gaps) <= _DENSE else []
 
 
 def parse_jobs(text: str) -> dict[int, dict[str, str]]:

@@ -64,7 +64,7 @@ class ReplayedJob:
     after
         Numbers of the jobs that had to end before it was eligible.
     completing
-        Time from its end until its nodes could be used, if that was long [s].
+        Time from its end until its nodes could be used [s]; 0: unknown.
     """
 
     job_id: int

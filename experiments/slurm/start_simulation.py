@@ -23,6 +23,8 @@ __all__ = ["needs_own_loop", "simulate_starts"]
 _RELEASE, _END, _LEAVE, _ARRIVE, _LOOK, _PASS = range(6)
 #: A job that became eligible within this time of the end of those before it waited for nothing else [s].
 _PROMPT = 60.0
+#: Longest time for which nodes that complete stop all passes [s]: CompleteWait of a lab.
+_BLOCK = 32.0
 
 
 def needs_own_loop(replay: Replay, rule: Backfilling, interval: float = 0.0) -> bool:
@@ -57,7 +59,7 @@ def simulate_starts(
         makes a pass, which starts jobs in the order of the queue until one must wait. 0: each event is followed by a
         pass of both.
     pace
-        Times from events to decisions; no pass is made while nodes complete.
+        Times from events to decisions, where a job has none of its own; no pass is made while nodes complete.
 
     Returns
     -------
@@ -104,7 +106,7 @@ class _Simulation:
             running = list(self._holding.values())
             if not self._queue or sum(job.nodes for job in running) >= self._replay.nodes:
                 continue
-            if not any(job.end <= now < _exact(job.end + self._pace.release) for job in running):
+            if not any(job.end <= now < _exact(job.end + min(_BLOCK, self._completing(job))) for job in running):
                 self._decide(now, running)
         return self._starts
 
@@ -176,9 +178,13 @@ class _Simulation:
         end = _exact(now + job.end - job.start)
         self._holding[number] = replace(job, start=now, end=end)
         self._push(end, _END, number)
-        self._push(end + max(job.completing, self._pace.release), _RELEASE, number)
-        if job.completing > self._pace.release:
-            self._push(end + self._pace.release, _LOOK)
+        self._push(end + self._completing(job), _RELEASE, number)
+        if self._completing(job) > _BLOCK:
+            self._push(end + _BLOCK, _LOOK)
+
+    def _completing(self, job: ReplayedJob) -> float:
+        """Time from the end of a job until its nodes have completed [s]: its own, or that of most jobs."""
+        return job.completing or self._pace.release
 
 
 def _exact(time: float) -> float:

@@ -185,6 +185,8 @@ def read_sequence(directory: Path) -> Sequence:
         If there is none, or it cannot be read.
     """
     path = directory / _DOCUMENT
+    if directory.is_dir() and not path.exists():
+        raise TraceError(directory, None, "is no submitted plan; 'holdfast submit' writes one")
     document = read_json(path)
     try:
         if document.pop("format") != _FORMAT:

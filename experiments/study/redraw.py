@@ -16,6 +16,7 @@ from experiments.recordings.summaries import by_label
 from experiments.study.experiment import Experiment, all_experiments, find_experiment, present_experiment
 from experiments.study.verdicts import Verdict
 from experiments.tables import read_csv
+from policies.mechanism import BASELINE
 from workloads.ground.errors import InputError, TraceError
 from workloads.ground.files import is_plain_file
 
@@ -96,12 +97,19 @@ def draw_pictures(directory: Path, unit: str = "nodes", form: FigureForm | None 
             path = _whole_table(directory, table)
             if path is not None and len(read_csv(path)) == 1:
                 continue
+        if name == "mechanisms" and path is not None and _is_baseline(read_csv(path)):
+            continue
         if path is not None:
             with refuse_changes(path):
                 figures[name] = relabel(form.draw(resolve_name(draw), by_label(read_csv(path))), unit)
     for name, figure in figures.items():
         form.save(figure, directory / name, follow=False)
     return list(figures)
+
+
+def _is_baseline(rows: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether results differ in other options alone: `aggregates` shows these, and there are no mechanisms."""
+    return {str(row.get("mechanism")) for row in rows} == {BASELINE}
 
 
 def _has_seeds(directory: Path) -> bool:

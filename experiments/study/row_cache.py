@@ -15,7 +15,7 @@ from typing import Any
 
 from experiments.study.experiment import Resources, Row
 from experiments.sweeps.execution import spread
-from experiments.sweeps.fingerprint import experiment_fingerprint, year_fingerprint
+from experiments.sweeps.fingerprint import back_test_fingerprint, experiment_fingerprint, year_fingerprint
 from experiments.sweeps.progress import follow
 from workloads.ground.errors import TraceError
 from workloads.ground.files import atomic_open, file_sha256
@@ -24,8 +24,12 @@ __all__ = ["PIECES", "SOURCES", "collect_rows", "piece_content", "piece_fault", 
 
 #: Folder of the pieces in a store.
 PIECES = "pieces"
-#: Fingerprints of the sources that rows depend on: all experiments, or simulated years only.
-SOURCES: Mapping[str, Callable[[], str]] = {"experiments": experiment_fingerprint, "years": year_fingerprint}
+#: Fingerprints of the sources that rows depend on: all experiments, simulated years only, or back-tests only.
+SOURCES: Mapping[str, Callable[[], str]] = {
+    "experiments": experiment_fingerprint,
+    "years": year_fingerprint,
+    "back-tests": back_test_fingerprint,
+}
 
 
 @dataclass(frozen=True)

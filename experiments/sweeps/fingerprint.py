@@ -11,7 +11,14 @@ import re
 from functools import cache
 from pathlib import Path
 
-__all__ = ["MODEL", "deciding", "experiment_fingerprint", "model_fingerprint", "year_fingerprint"]
+__all__ = [
+    "MODEL",
+    "back_test_fingerprint",
+    "deciding",
+    "experiment_fingerprint",
+    "model_fingerprint",
+    "year_fingerprint",
+]
 
 _ROOT = Path(__file__).parents[2]
 #: Sources that determine a simulation's result, including distributions and planning for stochastic jobs.
@@ -24,6 +31,23 @@ MODEL = (
 )
 _EXPERIMENTS = (*MODEL, "experiments/**/*.py")
 _YEARS = (*MODEL, "experiments/study/year_runs.py")
+#: Of the forecasts, what no back-test depends on: its rows are what corrections and advice are made from.
+_AFTER_BACK_TESTS = tuple(
+    f"experiments/forecast/{name}.py"
+    for name in (
+        "advice",
+        "back_test_cache",
+        "calibration",
+        "corrected_waits",
+        "correction",
+        "median_errors",
+        "report",
+        "rule_file",
+        "track_record",
+        "what_if",
+    )
+)
+_BACK_TESTS = (*MODEL, "experiments/forecast/*.py", "experiments/beyond/log_sections.py")
 #: Folders that no measurement depends on: commands, figures and reports.
 _OUTSIDE = (
     "simulator/conformance/",
@@ -61,11 +85,17 @@ def year_fingerprint() -> str:
     return _digest(_YEARS)
 
 
-def _digest(patterns: tuple[str, ...]) -> str:
+@cache
+def back_test_fingerprint() -> str:
+    """Digest of all sources that determine back-tests (``experiments.beyond.log_sections``)."""
+    return _digest(_BACK_TESTS, _AFTER_BACK_TESTS)
+
+
+def _digest(patterns: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
     found = {path.relative_to(_ROOT).as_posix(): path for pattern in patterns for path in _ROOT.glob(pattern)}
     digest = hashlib.sha256()
     for name in sorted(found):
-        if not name.startswith(_OUTSIDE):
+        if not name.startswith(_OUTSIDE) and name not in without:
             digest.update(f"{name}\0".encode())
             source = deciding(found[name].read_text(encoding="utf-8"))
             digest.update(hashlib.sha256(source.encode()).digest())

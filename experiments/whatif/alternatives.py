@@ -181,7 +181,7 @@ def alternatives(today: Operation, changes: Alternatives, trace: Trace) -> list[
 def _split_lists(changes: Alternatives) -> Alternatives:
     """The changes, with a value for each word between commas."""
     lists = {name: tuple(word for text in getattr(changes, name) for word in text.split(",")) for name in _LISTS}
-    return replace(changes, **lists)
+    return replace(changes, **lists)  # type: ignore[arg-type]  # each of these fields is such a tuple
 
 
 def _each(today: Operation, changes: Alternatives, trace: Trace) -> Iterator[Operation]:

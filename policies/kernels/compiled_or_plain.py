@@ -20,48 +20,56 @@ COMPILE_FROM = 1_000_000
 _steps: Counter[str] = Counter()
 
 
-def compiled_loop(loop: Callable[..., int], kinds: str, steps: int) -> Callable[..., int] | None:
+def compiled_loop(loop: Callable[..., int], steps: int, kinds: str = "") -> Callable[..., int] | None:
     """The object code of a loop, if its total number of steps, with ``steps`` more, justifies loading it.
 
     Parameters
     ----------
     loop
         A loop of this folder or of :mod:`policies.planning.kernel`.
-    kinds
-        A letter for each argument, as in :func:`workloads.ground.object_code.object_code`.
     steps
         Estimated number of inner steps.
+    kinds
+        A letter for each argument, as in :func:`workloads.ground.object_code.object_code`.
     """
     _steps[loop.__name__] += steps
     asked = _steps[loop.__name__]
     return object_code(loop, kinds, compiles=asked >= COMPILE_FROM) if asked >= LOAD_FROM else None
 
 
-def run(loop: Callable[..., int], kinds: str, steps: int, **given: Any) -> int:
+def run(loop: Callable[..., int], steps: int, kinds: str = "", **given: Any) -> int:
     """Run a loop, compiled or in Python, whichever is faster; both give the same results.
 
     Parameters
     ----------
     loop
         A loop of this folder.
-    kinds
+    steps, kinds
         As in :func:`compiled_loop`.
-    steps
-        Estimated number of inner steps.
     **given
-        Its arguments by name: numbers, and contiguous arrays, as the letters say, which are changed in place.
+        Its arguments by name: named tuples, or numbers and contiguous arrays, as the letters say, which are changed in
+        place.
 
     Returns
     -------
     int
         Result of the loop.
     """
-    code = compiled_loop(loop, kinds, steps)
+    code = compiled_loop(loop, steps, kinds)
     if code is not None:
-        return code(*(given[name] for name in loop.__code__.co_varnames[: len(kinds)]))
+        return code(*(given[name] for name in loop.__code__.co_varnames[: loop.__code__.co_argcount]))
     # Python reads lists twice as fast as arrays.
-    lists = {name: value.tolist() for name, value in given.items() if isinstance(value, np.ndarray)}
-    result = loop(**(given | lists))
-    for name, values in lists.items():
-        given[name][:] = values
+    arrays: dict[int, tuple[np.ndarray, list[Any]]] = {}
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return type(value)(*map(plain, value))
+        if not isinstance(value, np.ndarray):
+            return value
+        # An array that is given twice is one list.
+        return arrays.setdefault(id(value), (value, value.tolist()))[1]
+
+    result = loop(**{name: plain(value) for name, value in given.items()})
+    for array, values in arrays.values():
+        array[:] = values
     return result

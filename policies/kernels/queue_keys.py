@@ -14,7 +14,10 @@ import numpy.typing as npt
 
 from workloads.ground.units import SECOND
 
-__all__ = ["ALCF", "LATEST", "PRIORITY", "UNICEP", "WFP", "Formula", "sort_queue"]
+__all__ = ["ALCF", "LATEST", "PRIORITY", "UNICEP", "WFP", "Formula", "LinkedQueue", "MovingKeys", "sort_queue"]
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 
 #: Kinds of formulas.
 WFP, UNICEP, ALCF, PRIORITY = range(1, 5)
@@ -38,10 +41,51 @@ class Formula(NamedTuple):
     """
 
     kind: int
-    first: npt.NDArray[np.float64]
-    second: npt.NDArray[np.float64]
+    first: Floats
+    second: Floats
     parameters: tuple[float, float, float] = (0.0, 0.0, 0.0)
     by_submit: bool = False
+
+
+class LinkedQueue(NamedTuple):
+    """The waiting jobs as a ring: the last element of both arrays links its two ends.
+
+    Attributes
+    ----------
+    after, before
+        The next and the former job of each, shape (n + 1,).
+    order
+        Buffer for the jobs of the ring in turn, shape (n,).
+    """
+
+    after: Ints
+    before: Ints
+    order: Ints
+
+
+class MovingKeys(NamedTuple):
+    """A :class:`Formula` as arguments of a loop.
+
+    Attributes
+    ----------
+    kind
+        That of the formula; 0: there is none, and the order does not change.
+    first, second, p, q, r
+        Its numbers and parameters.
+    ties
+        Decide between equal keys, shape (n,).
+    keys
+        Buffer, shape (n,).
+    """
+
+    kind: int
+    first: Floats
+    second: Floats
+    p: float
+    q: float
+    r: float
+    ties: Ints
+    keys: Floats
 
 
 def current_key(kind: Any, wait: Any, first: Any, second: Any, p: Any, q: Any, r: Any) -> Any:
@@ -65,15 +109,14 @@ def current_key(kind: Any, wait: Any, first: Any, second: Any, p: Any, q: Any, r
     return -float(floor(first + p * min(wait / q, 1.0) + second))
 
 
-def sort_queue(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike
-    now, top, after, before, ranks, kind, since, first, second, p, q, r, ties, keys, order,
-):  # fmt: skip
+def sort_queue(now: Any, top: Any, queue: LinkedQueue, ranks: Any, since: Any, moving: MovingKeys) -> None:
     """Put the linked queue into its order at this time; ``ranks`` gets the places.
 
-    ``since`` are the times from which the jobs wait, ``ties`` decide between equal keys; ``keys`` and ``order`` are
-    buffers. The order changes little from one instant to the next, so that inserting one job after the other takes few
-    steps.
+    ``since`` are the times from which the jobs wait. The order changes little from one instant to the next, so that
+    inserting one job after the other takes few steps.
     """
+    after, before, order = queue
+    kind, first, second, p, q, r, ties, keys = moving
     waiting = 0
     job = after[top]
     while job != top:

@@ -5,22 +5,133 @@ The rules are those of :mod:`policies.backfilling`. Source: Mu'alem and Feitelso
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from policies.kernels.plan_pass import plan
-from policies.kernels.queue_keys import sort_queue
+import numpy as np
+import numpy.typing as npt
+
+from policies.kernels.plan_pass import PassRule, Plan, WaitingJobs, plan
+from policies.kernels.queue_keys import LinkedQueue, MovingKeys, sort_queue
 from policies.kernels.timeline import put_back
 
-__all__ = ["KINDS", "MORE", "STUCK", "replay"]
+__all__ = ["MORE", "STUCK", "Beginning", "ReplayJobs", "ReplayRule", "Runs", "Trial", "replay"]
+
+Ints = npt.NDArray[np.int64]
 
 #: Results of an incomplete replay: it needs more future jobs (MORE); some jobs can never start (STUCK).
 MORE, STUCK = -1, -2
-#: What the arguments of :func:`replay` are (:func:`workloads.ground.object_code.object_code`).
-KINDS = "nnaaaaaanannnnnnnnaaaaanaaaaaaaaaaaanffdddaf"
 
 
-def end_run(runs: Any, limits: Any, by_end: Any, by_limit: Any) -> Any:
+class ReplayJobs(NamedTuple):
+    """Numbered jobs: those before ``present`` run or wait, the others are submitted later, in this order.
+
+    Attributes
+    ----------
+    total, present
+        Number of all jobs, and of those that run or wait.
+    submits, nodes, walltimes, runtimes
+        Shape (total,).
+    ranks
+        Positions in queue order; with :class:`~policies.kernels.queue_keys.MovingKeys` above those of all waiting jobs.
+    awaited
+        1 for jobs that are awaited.
+    starts
+        Gets the starts of the jobs that do not run yet.
+    """
+
+    total: int
+    present: int
+    submits: Ints
+    nodes: Ints
+    walltimes: Ints
+    runtimes: Ints
+    ranks: Ints
+    awaited: Ints
+    starts: Ints
+
+
+class Beginning(NamedTuple):
+    """The machine at first.
+
+    Attributes
+    ----------
+    now, free
+        The time, and the free nodes.
+    waiting, queue
+        Number of waiting jobs, and these in queue order.
+    running
+        Number of runs.
+    """
+
+    now: int
+    free: int
+    waiting: int
+    queue: Ints
+    running: int
+
+
+class ReplayRule(NamedTuple):
+    """The rule.
+
+    Attributes
+    ----------
+    depth
+        Number of waiting jobs with a reservation: 0 without backfilling, 1 under EASY, that of
+        the jobs if all have one.
+    complete
+        Whether there are no further future jobs.
+    tolerance
+        Nodes that are released within this time count as released at once.
+    never
+        Later than every time.
+    """
+
+    depth: int
+    complete: int
+    tolerance: int
+    never: int
+
+
+class Trial(NamedTuple):
+    """Walltimes that are tried for one job; ``depth`` is then at most 1.
+
+    Attributes
+    ----------
+    job
+        The job; -1: none.
+    choices, walltimes
+        Number of walltimes, and these, its own first.
+    starts, backfilled
+        Get its start for each, and 1 for each that is backfilled.
+    """
+
+    job: int
+    choices: int
+    walltimes: Ints
+    starts: Ints
+    backfilled: Ints
+
+
+class Runs(NamedTuple):
+    """Running jobs.
+
+    Attributes
+    ----------
+    ends, limits
+        Ends, and ends of the walltimes, of the jobs that run, shape (total,).
+    by_end, by_limit
+        These jobs by descending end and by ascending limit, shape (total,).
+    """
+
+    ends: Ints
+    limits: Ints
+    by_end: Ints
+    by_limit: Ints
+
+
+def end_run(runs: Any, jobs: Runs) -> Any:
     """Remove the run that ends first from the order of limits; ``runs`` runs remain."""
+    _, limits, by_end, by_limit = jobs
     job = by_end[runs]
     low = 0
     high = runs
@@ -37,8 +148,9 @@ def end_run(runs: Any, limits: Any, by_end: Any, by_limit: Any) -> Any:
     return job
 
 
-def begin_run(job: Any, runs: Any, ends: Any, limits: Any, by_end: Any, by_limit: Any) -> None:
+def begin_run(job: Any, runs: Any, jobs: Runs) -> None:
     """Insert a run with known end and limit into the orders of ``runs`` others."""
+    ends, limits, by_end, by_limit = jobs
     place = runs
     while place > 0 and ends[by_end[place - 1]] < ends[job]:
         by_end[place] = by_end[place - 1]
@@ -58,29 +170,21 @@ def unlink(job: Any, after: Any, before: Any) -> None:
     before[following] = before[job]
 
 
-def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to infer, from lists and arrays alike
-    count, present, submits, nodes, walltimes, runtimes, ranks, awaited, waiting, queue, begin, free, tolerance,
-    never, depth, complete, on_trial, choices, tried, ends, limits, by_end, by_limit, runs, starts, after, before,
-    found, how, order, times, levels, bounds, begun, sizes, planned, kind, first, second, p, q, r, ties, keys,
-):  # fmt: skip
+def replay(
+    jobs: ReplayJobs, beginning: Beginning, rule: ReplayRule, trial: Trial, running: Runs, linked: LinkedQueue,
+    moving: MovingKeys, arrays: Plan,
+) -> int:  # fmt: skip
     """Simulate until the awaited jobs have started; returns the number of future jobs submitted by then.
 
-    The ``count`` jobs are numbered: those before ``present`` run or wait, the others are submitted in the future,
-    ordered by submit. ``ranks`` has their positions in queue order, ``awaited`` is 1 for awaited jobs, and ``queue``
-    has the ``waiting`` waiting jobs in queue order. ``depth`` is the number of waiting jobs with a reservation: 0
-    without backfilling, 1 under EASY, ``count`` if all have one. ``complete`` means that there are no further future
-    jobs. If ``on_trial`` is a job (-1: none; ``depth`` is then at most 1), each of the ``choices`` walltimes in
-    ``tried`` is tried for it, its own first: ``found`` gets the starts, and ``how`` is 1 for each backfilled start.
-
-    ``ends`` and ``limits`` (ends of walltimes) are given for the ``runs`` running jobs; ``by_end`` has these jobs by
-    descending end, and ``by_limit`` by ascending limit. ``starts`` gets the starts of the others. ``after`` and
-    ``before`` are buffers for the links of the queue, with one more element for its two ends. The last arguments are
-    buffers of :func:`policies.kernels.plan_pass.plan`, which are used if ``depth`` is greater than 1.
-
-    If ``kind`` is not 0, the order of the queue changes with time, and the numbers behind it are those of a
-    :class:`policies.kernels.queue_keys.Formula`. The ``ranks`` are then above those of all waiting jobs, and ``order``
-    is used.
+    The arrays of ``linked``, except its order, are buffers; so are that order and ``arrays``, which are used if the
+    order of the queue changes with time or the depth is greater than 1.
     """
+    count, present, submits, nodes, walltimes, runtimes, ranks, awaited, starts = jobs
+    now, free, waiting, queue, runs = beginning
+    depth, complete, tolerance, never = rule
+    ends, limits, by_end, by_limit = running
+    after, before, order = linked
+    times, levels, begun = arrays.times, arrays.levels, arrays.begun
     top = count
     left = 0
     trials = 0
@@ -100,7 +204,6 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
     for job in range(present, count):
         left += awaited[job]
 
-    now = begin
     coming = present
     head = top
     shadow = 0
@@ -110,7 +213,7 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
         # Complete the runs that have ended.
         while runs > 0 and ends[by_end[runs - 1]] <= now:
             runs -= 1
-            job = end_run(runs, limits, by_end, by_limit)
+            job = end_run(runs, running)
             free += nodes[job]
             released = True
         # Submit jobs.
@@ -131,10 +234,8 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
             return MORE
 
         # No other order lets a job start that needs more nodes than are free.
-        if kind > 0 and smallest <= free and after[top] != top:
-            sort_queue(  # type: ignore[no-untyped-call] # as above
-                now, top, after, before, ranks, kind, submits, first, second, p, q, r, ties, keys, order,
-            )  # fmt: skip
+        if moving.kind > 0 and smallest <= free and after[top] != top:
+            sort_queue(now, top, linked, ranks, submits, moving)
 
         # Which jobs may start: 0 none, 1 the first while it fits, 2 the new ones that fit beside the first, 3 all that
         # do, 4 those of a plan. In an instant without completions only those submitted in it can start beside one
@@ -182,10 +283,8 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
                             smallest = nodes[job]
                         job = after[job]
                     # Setup and work are not used, because each job has only one size.
-                    chosen = plan(  # type: ignore[no-untyped-call] # as above
-                        waiting, 0, order, nodes, nodes, walltimes, nodes, nodes, steps, times, levels, now, free,
-                        depth, 0, 0, never, bounds, begun, sizes, planned,
-                    )  # fmt: skip
+                    queued = WaitingJobs(waiting, 0, order, nodes, nodes, walltimes, nodes, nodes)
+                    chosen = plan(queued, steps, PassRule(now, free, depth, 0, 0, never), arrays)
             if looks:
                 # Shadow time of the head, and extra nodes at that time.
                 looks = False
@@ -229,15 +328,15 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
                 beyond = phase > 1 and depth == 1 and now + walltimes[job] > shadow + tolerance
                 if beyond and nodes[job] > extra:
                     fits = False
-                elif job != on_trial:
+                elif job != trial.job:
                     break
                 else:
-                    found[trials] = now
-                    how[trials] = 0 if phase == 1 else 1
+                    trial.starts[trials] = now
+                    trial.backfilled[trials] = 0 if phase == 1 else 1
                     trials += 1
-                    if trials == choices:
+                    if trials == trial.choices:
                         break
-                    walltimes[job] = tried[trials]
+                    walltimes[job] = trial.walltimes[trials]
             if not fits:
                 if nodes[job] < least:
                     least = nodes[job]
@@ -250,7 +349,7 @@ def replay(  # type: ignore[no-untyped-def] # compiled: types are numba's to inf
                 extra -= nodes[job]
             ends[job] = now + runtimes[job]
             limits[job] = now + walltimes[job]
-            begin_run(job, runs, ends, limits, by_end, by_limit)
+            begin_run(job, runs, running)
             runs += 1
             if (phase == 2 or phase == 3) and smallest > free:
                 break

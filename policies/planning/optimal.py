@@ -150,7 +150,7 @@ def _sweep(
     def rows(top: int, bottom: int, *, known: bool) -> None:
         steps = (top - bottom + 1) * (n - bottom) // 2
         run(
-            sweep, SWEEP, steps // STEPS, n=n, v=v, s=s, ckpt=ckpt, restart=restart, **prices, top=top, bottom=bottom,
+            sweep, steps // STEPS, SWEEP, n=n, v=v, s=s, ckpt=ckpt, restart=restart, **prices, top=top, bottom=bottom,
             known=known, monotone=monotone, diagonal=diagonal, second=second, second_at=second_at, following=following,
             saved=saved, m=m, b=b, at=at, m2=m2, b2=b2, at2=at2,
         )  # fmt: skip
@@ -180,7 +180,7 @@ def _chain(
     following = np.zeros(n + 1, np.int64)
     lines = {"node" if any_order else "at": np.zeros(2 * size if any_order else n + 1, np.int64)}
     run(
-        chain_any if any_order else chain, CHAIN, steps // STEPS, n=n, v=v, s=s, ckpt=ckpt, restart=restart, **prices,
+        chain_any if any_order else chain, steps // STEPS, CHAIN, n=n, v=v, s=s, ckpt=ckpt, restart=restart, **prices,
         diagonal=diagonal, following=following, m=m, b=b, **lines, size=size,
     )  # fmt: skip
     ends, marks = [0], [True]

@@ -105,7 +105,7 @@ def _run(columns: ReplayColumns, depth: int, placement: int, heads: int, past: i
     # Of wagap-2013, 1.4 million: 25 s in Python, 0.5 s compiled, and 18 s to compile.
     # With reservations for many jobs ten times as many.
     steps = count * (nodes + 10) * (10 if depth > 10 else 1)
-    code = compiled_loop(resource_loop.replay_resources, resource_loop.KINDS, steps)
+    code = compiled_loop(resource_loop.replay_resources, steps, resource_loop.KINDS)
     run: Any = resource_loop.replay_resources if code is None else code
 
     def sequence(array: Ints) -> Any:

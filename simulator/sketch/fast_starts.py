@@ -15,7 +15,9 @@ import numpy.typing as npt
 
 from policies.backfilling import BACKFILLING, Easy, Strict
 from policies.kernels.compiled_or_plain import run
-from policies.kernels.replay_loop import KINDS, MORE, STUCK, replay
+from policies.kernels.plan_pass import Plan
+from policies.kernels.queue_keys import LinkedQueue, MovingKeys
+from policies.kernels.replay_loop import MORE, STUCK, Beginning, ReplayJobs, ReplayRule, Runs, Trial, replay
 from policies.order import ORDERS, fcfs
 from policies.port import TOLERANCE
 from policies.shadow_time import NEVER
@@ -171,15 +173,17 @@ class Sketch:
         after, before = np.zeros((2, count + 1), dtype=np.int64)
         unused, none = np.zeros(0, dtype=np.int64), np.zeros(0)
         ending = run(
-            replay, KINDS, steps, count=count, present=present, submits=submits, nodes=nodes, walltimes=walltimes,
-            runtimes=runtimes, ranks=self._ranks(later), awaited=flags, waiting=len(self._places), queue=self._places,
-            begin=self._begin, free=self._free, tolerance=TOLERANCE, never=NEVER, depth=int(self._backfills),
-            complete=complete, on_trial=on_trial, choices=len(tried), tried=np.array(tried, dtype=np.int64),
-            ends=ends, limits=limits, by_end=by_end, by_limit=by_limit, runs=len(running), starts=starts,
-            after=after, before=before, found=found, how=how, order=unused, times=unused, levels=unused,
-            bounds=unused, begun=unused, sizes=unused, planned=unused,
-            kind=0, first=none, second=none, p=0.0, q=0.0, r=0.0, ties=unused, keys=none,
-        )  # fmt: skip
+            replay,
+            steps,
+            jobs=ReplayJobs(count, present, submits, nodes, walltimes, runtimes, self._ranks(later), flags, starts),
+            beginning=Beginning(self._begin, self._free, len(self._places), self._places, len(running)),
+            rule=ReplayRule(int(self._backfills), complete, TOLERANCE, NEVER),
+            trial=Trial(on_trial, len(tried), np.array(tried, dtype=np.int64), found, how),
+            running=Runs(ends, limits, by_end, by_limit),
+            linked=LinkedQueue(after, before, unused),
+            moving=MovingKeys(0, none, none, 0.0, 0.0, 0.0, unused, none),
+            arrays=Plan(unused, unused, unused, unused, unused, unused),
+        )
         trials = [(int(at), bool(backfilled)) for at, backfilled in zip(found, how, strict=True)]
         return ending, starts[:present], trials
 

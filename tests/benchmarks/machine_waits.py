@@ -1,37 +1,60 @@
 """Mean waits of real logs: recorded, on one pool of processors, and on a machine with partitions and nodes.
 
 Run ``python -m tests.benchmarks.machine_waits [--cases NAME ...]``; it prints the table of docs/reference/machines.md.
-The pool has all processors of the machine, on one node. Logs are looked for as those of the tests are.
+The pool has all processors and GPUs of the machine, on one node. Logs are looked for as those of the tests are.
+
+The samples of Helios and Philly record neither starts nor a machine: servers of eight GPUs serve the jobs with GPUs,
+and these would use more than there are for 5 % of the time until the last submit, if none waited.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
+from functools import partial
 
+from experiments.beyond.gpu_clusters import SERVER, build_cluster, read_gpu_jobs
 from simulator.resources.machine_jobs import MachineJob
 from simulator.resources.machine_replay import MachineReplay, replay_on_machine
 from tests.benchmarks.machines import CASES
+from tests.shared_data import shared_file
 from workloads.ground.units import SECOND
 from workloads.machines.machine import Machine
 from workloads.machines.machine_file import make_machine
 from workloads.machines.request import ResourceRequest
-from workloads.requests.log_requests import LogRequests
+from workloads.requests.log_requests import LogRequests, read_requests
 
 __all__ = ["main", "mean_wait", "on_one_pool"]
 
 
+def _gpu_sample(name: str) -> tuple[Machine, LogRequests]:
+    path = shared_file("gpu", f"{name}_data_training.csv")
+    log = read_requests(path)
+    jobs = tuple(job for job in log.jobs if job.request.gpus)
+    pool = build_cluster(read_gpu_jobs(str(path)), 0.05, shared=True).workload.machine
+    servers = -(-pool.size // SERVER)
+    machine = make_machine(nodes=[{"names": f"s[1-{servers}]", "cores": 1000, "gpus": SERVER}])
+    return machine, LogRequests(jobs, log.remarks, log.title, log.excluded)
+
+
 _LOGS: dict[str, Callable[[], tuple[Machine, LogRequests]]] = {
-    name: CASES[name][0] for name in ("METACENTRUM-2009", "wagap-2013")
+    **{name: CASES[name][0] for name in ("METACENTRUM-2009", "wagap-2013")},
+    "Helios sample": partial(_gpu_sample, "helios"),
+    "Philly sample": partial(_gpu_sample, "philly"),
 }
 
 
 def on_one_pool(machine: Machine, log: LogRequests) -> tuple[Machine, LogRequests]:
     """The same log on one node that has everything; what a pool does not model is left out of the requests."""
-    pool = make_machine(nodes=[{"names": "pool", "cores": machine.total("cores")}])
+    gpus = machine.total("gpus")
+    pool = make_machine(nodes=[{"names": "pool", "cores": machine.total("cores"), **({"gpus": gpus} if gpus else {})}])
     jobs = []
     for job in log.jobs:
         asked = job.request
+        if asked.gpus:
+            count = (asked.nodes or 1) * sum(asked.gpus.values())
+            jobs.append(job._replace(request=ResourceRequest(gpus={"gpu": count}, begin=asked.begin)))
+            continue
         tasks = asked.tasks or asked.tasks_per_node or 1
         if asked.tasks is None:
             tasks *= asked.nodes or 1
@@ -65,7 +88,10 @@ def main(words: Sequence[str] | None = None) -> None:
         machine, log = _LOGS[name]()
         started, there = mean_wait(machine, log)
         _, pool = mean_wait(*on_one_pool(machine, started))
-        print(f"| {name} | {len(started.jobs):,} | {_recorded(log)} | {pool:.2f} | {there:.2f} |", flush=True)
+        print(
+            f"| {name}, {machine.size:,} nodes | {len(started.jobs):,} | {_recorded(log)} | {pool:.2f} | {there:.2f} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from tests.reference.backfilling import replay_reserving
 from tests.strategies.lives import lively_mixes, random_lively_mix
 from tests.strategies.mixes import Mix
 from tests.strategies.outages import outages_for, random_outages
+from workloads.ground.compilation import letters
 from workloads.ground.units import SECOND
 from workloads.table.job import Job, JobType
 
@@ -61,16 +62,14 @@ class Checked:
         assert self.loop.promises(view) == expected
 
 
-def interpreted(loop: Callable[..., int], kinds: str, steps: int) -> Callable[..., int]:
+def interpreted(loop: Callable[..., int], steps: int) -> Callable[..., int]:
     """The plain source of a loop; arrays that are given by their addresses have no end."""
 
+    def array(value: Any, letter: str) -> Any:
+        return (c_int64 * (1 << 40)).from_address(value) if letter == "a" else value
+
     def run(*given: Any) -> int:
-        return loop(
-            *(
-                (c_int64 * (1 << 40)).from_address(value) if kind == "a" and isinstance(value, int) else value
-                for kind, value in zip(kinds, given, strict=True)
-            )
-        )
+        return loop(*(type(group)(*map(array, group, letters((type(group),)))) for group in given))
 
     return run
 

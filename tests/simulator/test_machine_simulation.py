@@ -34,8 +34,9 @@ def test_one_pool_gives_the_result_of_a_simulation_without_machine(seed: int, ba
     random = Random(seed)
     jobs = []
     for number in range(random.randint(1, 30)):
-        walltime = random.randint(1, 90)
-        jobs.append(rigid(number, random.randint(0, 60), random.randint(1, 8), random.randint(1, walltime), walltime))
+        walltime, submit = random.randint(1, 90), random.randint(0, 60)
+        held = {"eligible": submit + random.randint(0, 40)} if random.random() < seed % 3 / 3 else {}
+        jobs.append(rigid(number, submit, random.randint(1, 8), random.randint(1, walltime), walltime, **held))
     pool = hf.simulate(jobs, 8, events=False, backfilling=backfilling, order=order)
     found = hf.simulate(jobs, machine=one_pool(8), backfilling=backfilling, order=order)
     assert found.records == pool.records
@@ -46,6 +47,14 @@ def test_one_pool_gives_the_result_of_a_simulation_without_machine(seed: int, ba
     for name in theirs:
         if "seconds" not in name and "decision" not in name:
             assert ours[name] == theirs[name] or ours[name] != ours[name]
+
+
+def test_a_held_job_has_the_place_of_its_submit() -> None:
+    """Job 2 is eligible after job 3, which both have to wait for job 1, and starts before it."""
+    jobs = [rigid(1, 0, 1, 20, 20), rigid(2, 1, 1, 10, 10, eligible=9), rigid(3, 5, 1, 10, 10)]
+    found = hf.simulate(jobs, machine=SHARED, requests=[ResourceRequest(nodes=2, cores=4)] * 3)
+    assert [record.start for record in found.records] == [0, 20 * SECOND, 30 * SECOND]
+    assert [record.wait for record in found.records] == [0, 11 * SECOND, 25 * SECOND]
 
 
 def test_jobs_that_share_nodes_count_cores() -> None:

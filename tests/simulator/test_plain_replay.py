@@ -273,14 +273,14 @@ def test_object_code_is_loaded_without_numba(fresh: Path, monkeypatch: pytest.Mo
     assert (file.name.startswith("replay-"), file.stat().st_mode & 0o777) == (True, 0o600)
     object_code.object_code.cache_clear()
     monkeypatch.setitem(sys.modules, "numba", None)
-    assert object_code.object_code(replay_loop.replay, replay_loop.KINDS) is not None
+    assert object_code.object_code(replay_loop.replay) is not None
     assert_same(*busy())
 
 
 def test_without_numba_the_plain_loop_runs(fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numba", None)
     monkeypatch.setitem(sys.modules, "llvmlite", None)
-    assert object_code.object_code(replay_loop.replay, replay_loop.KINDS) is None
+    assert object_code.object_code(replay_loop.replay) is None
     assert_same(*busy())
     assert not fresh.exists()
 
@@ -321,10 +321,10 @@ def test_code_that_cannot_be_kept_is_compiled_for_much_work_alone(
     fresh.write_text("a file where the directory should be")
     monkeypatch.setattr(compiled_or_plain, "_steps", Counter())  # other tests have run loops in this process
     with pytest.warns(MachineCodeWarning, match="cannot be kept"):
-        assert compiled_or_plain.compiled_loop(replay_loop.replay, replay_loop.KINDS, 1) is None
+        assert compiled_or_plain.compiled_loop(replay_loop.replay, 1) is None
     assert_same(*busy())
     monkeypatch.setattr(compiled_or_plain, "COMPILE_FROM", 0)
-    assert compiled_or_plain.compiled_loop(replay_loop.replay, replay_loop.KINDS, 1) is not None
+    assert compiled_or_plain.compiled_loop(replay_loop.replay, 1) is not None
     assert_same(*busy())
 
 
@@ -338,11 +338,10 @@ def test_a_loop_that_numba_cannot_compile_runs_in_python(fresh: Path, monkeypatc
 
 
 def test_compiled_loops_take_contiguous_whole_numbers_alone(machine_code: None) -> None:
-    code = object_code.object_code(replay_loop.replay, replay_loop.KINDS)
+    code = object_code.object_code(double, "naa")
     assert code is not None
-    wrong = np.zeros(3)
     with pytest.raises(TypeError, match="64-bit"):
-        code(*(0 if kind == "n" else wrong for kind in replay_loop.KINDS))
+        code(0, np.zeros(3), np.zeros(3))
 
 
 @pytest.fixture(autouse=True)

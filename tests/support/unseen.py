@@ -62,6 +62,7 @@ UNSEEN: Mapping[str, Sequence[str]] = {
         *_of("checkpoint*-table4", "", "printed_utilization_gain", "printed_stretch_gain"),
     ),
     "computed from the main table, which the page is made of": (
+        *_of("beyond-corrected", "summary", "*"),
         *_of("beyond-forecast", "summary", "*"),
         *_of("beyond-on-demand", "bearable", "traces"),
         *_of("beyond-theta", "carried", "tau_low", "tau_high"),

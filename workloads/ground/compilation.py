@@ -18,29 +18,37 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from types import FunctionType
-from typing import Any, cast
+from typing import Any, cast, get_type_hints
+
+import numpy as np
+import numpy.typing as npt
 
 from workloads.ground.errors import MachineCodeWarning
 from workloads.ground.files import partial_name
 
 __all__ = [
+    "Kinds",
     "assembly",
     "cache_directory",
     "called_functions",
     "first_line",
+    "letters",
     "read_code",
     "usable_directory",
     "warn_once",
     "write_code",
 ]
 
+#: What each argument of a loop is: a letter, or a named tuple of numbers and arrays.
+Kinds = str | tuple[type, ...]
+_LETTERS: dict[Any, str] = {int: "n", float: "d", npt.NDArray[np.int64]: "a", npt.NDArray[np.float64]: "f"}
 #: First bytes of each file.
 _MAGIC = b"holdfast machine code 1\n"
 _BINARY = getattr(os, "O_BINARY", 0)
 _DIGEST = hashlib.sha256().digest_size
 
 
-def assembly(function: Callable[..., Any], kinds: str) -> str | None:
+def assembly(function: Callable[..., Any], kinds: Kinds) -> str | None:
     """What LLVM makes object code from.
 
     Parameters
@@ -50,7 +58,7 @@ def assembly(function: Callable[..., Any], kinds: str) -> str | None:
         it.
     kinds
         A letter for each argument: ``n`` a whole number, ``d`` a decimal one, and pointers, ``a`` to whole numbers,
-        ``f`` to decimal ones, ``b`` to bytes.
+        ``f`` to decimal ones, ``b`` to bytes; or a named tuple of these for each argument.
 
     Returns
     -------
@@ -88,10 +96,24 @@ def assembly(function: Callable[..., Any], kinds: str) -> str | None:
         return made[item]
 
     dispatcher = link(cast(FunctionType, function), **bare)
-    dispatcher.compile(tuple(known[kind] for kind in kinds))
+
+    def known_type(kind: str | type) -> Any:
+        if isinstance(kind, str):
+            return known[kind]
+        group: Any = types.BaseTuple
+        return group.from_types([known[letter] for letter in letters((kind,))], kind)
+
+    dispatcher.compile(tuple(map(known_type, kinds)))
     (signature,) = dispatcher.signatures
     text: str = dispatcher.inspect_llvm(signature)
     return text
+
+
+def letters(kinds: Kinds) -> str:
+    """A letter for each number and array, in the order in which a compiled loop takes them."""
+    if isinstance(kinds, str):
+        return kinds
+    return "".join(_LETTERS[field] for kind in kinds for field in get_type_hints(kind).values())
 
 
 def called_functions(function: Callable[..., Any]) -> list[Callable[..., Any]]:

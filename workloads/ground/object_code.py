@@ -12,15 +12,18 @@ import functools
 import hashlib
 import inspect
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
 from workloads.ground.compilation import (
+    Kinds,
     assembly,
     called_functions,
     first_line,
+    letters,
     read_code,
     usable_directory,
     warn_once,
@@ -40,7 +43,7 @@ _engines: list[Any] = []
 
 
 @functools.cache
-def object_code(function: Callable[..., Any], kinds: str, *, compiles: bool = True) -> Callable[..., Any] | None:
+def object_code(function: Callable[..., Any], kinds: str = "", *, compiles: bool = True) -> Callable[..., Any] | None:
     """Compile a loop to machine code, or load it from the cache.
 
     Parameters
@@ -50,7 +53,8 @@ def object_code(function: Callable[..., Any], kinds: str, *, compiles: bool = Tr
         returns a whole number or nothing.
     kinds
         A letter for each argument: ``n`` a whole number, ``d`` a decimal one; contiguous arrays, ``a`` of 64-bit
-        integers, ``f`` of 64-bit floats, ``b`` of bytes.
+        integers, ``f`` of 64-bit floats, ``b`` of bytes. Empty: the annotations of all arguments are named tuples,
+        with fields of the types ``int``, ``float`` and arrays of 64-bit integers and floats.
     compiles
         Whether to compile code that is not in the cache even if this takes long: if there is no cache, so that each
         process takes some seconds, or if the function has an attribute ``slow_to_compile``.
@@ -58,9 +62,9 @@ def object_code(function: Callable[..., Any], kinds: str, *, compiles: bool = Tr
     Returns
     -------
     callable or None
-        An equivalent function with positional arguments, which also accepts addresses of arrays. None if numba is
-        missing or fails, or ``compiles`` forbids it; the plain function gives the same results. Failures cause a
-        :class:`~workloads.ground.errors.MachineCodeWarning`.
+        An equivalent function with positional arguments, all of them named tuples or none, which also accepts addresses
+        of arrays. None if numba is missing or fails, or ``compiles`` forbids it; the plain function gives the same
+        results. Failures cause a :class:`~workloads.ground.errors.MachineCodeWarning`.
     """
     try:
         import llvmlite  # type: ignore[import-untyped]
@@ -79,8 +83,11 @@ def object_code(function: Callable[..., Any], kinds: str, *, compiles: bool = Tr
         warn_once(f"LLVM cannot be used ({first_line(error)}); loops run in Python, which is slower")
         return None
     source = Path(inspect.getfile(function))
+    groups: Kinds = kinds or argument_groups(function)
+    kinds = letters(groups)
     key = f"object {source} {version} {machine.triple} {cpu} {features} {kinds}"
-    sources = dict.fromkeys([source, *(Path(inspect.getfile(item)) for item in called_functions(function))])
+    defined: list[Any] = [*called_functions(function), *(() if isinstance(groups, str) else groups)]
+    sources = dict.fromkeys([source, *(Path(inspect.getfile(item)) for item in defined)])
     stamp = hashlib.sha256(key.encode() + b"".join(path.read_bytes() for path in sources)).digest()
     directory = usable_directory()
     path = None
@@ -90,7 +97,7 @@ def object_code(function: Callable[..., Any], kinds: str, *, compiles: bool = Tr
     if content is None:
         if not compiles and (path is None or getattr(function, "slow_to_compile", False)):
             return None
-        content = _compile(function, kinds, llvm, machine)
+        content = _compile(function, groups, llvm, machine)
         if content is None:
             return None
         if path is not None:
@@ -98,7 +105,13 @@ def object_code(function: Callable[..., Any], kinds: str, *, compiles: bool = Tr
     return _load(content, kinds, llvm, machine)
 
 
-def _compile(function: Callable[..., Any], kinds: str, llvm: Any, machine: Any) -> bytes | None:
+def argument_groups(function: Callable[..., Any]) -> tuple[type, ...]:
+    """The annotations of the arguments of a loop."""
+    found = get_type_hints(function)
+    return tuple(found[name] for name in function.__code__.co_varnames[: function.__code__.co_argcount])
+
+
+def _compile(function: Callable[..., Any], kinds: Kinds, llvm: Any, machine: Any) -> bytes | None:
     """Name and object code of a function; None if numba is missing, or, with a warning, if it fails."""
     try:
         text = assembly(function, kinds)
@@ -145,6 +158,8 @@ def _load(content: bytes, kinds: str, llvm: Any, machine: Any) -> Callable[..., 
     result, exception = ctypes.addressof(spare), ctypes.addressof(spare) + 8
 
     def run(*arguments: Any) -> int:
+        if isinstance(arguments[0], tuple):
+            arguments = tuple(chain.from_iterable(arguments))
         try:
             called(result, exception, *arguments)
         except ctypes.ArgumentError:

@@ -93,6 +93,18 @@ class Life:
             trace = starting_state(trace, begin)
         return trace if end is None else cut_until(trace, clock.first, end)
 
+    def cut_end(self, trace: Trace) -> Trace:
+        """The trace without the jobs that are submitted from ``until`` on."""
+        from workloads.logs.clock import LogClock
+        from workloads.logs.starting_state import cut_until
+
+        if self.until is None:
+            return trace
+        clock = LogClock.of_trace(trace)
+        after = clock.date(self.until, "--until") - clock.first if isinstance(self.until, str) else self.until
+        _check_order(0.0, after)
+        return cut_until(trace, clock.first, after)
+
     def of_jobs(self, trace: Trace, jobs: Jobs) -> tuple[Jobs, str]:
         """Link jobs to those they depend on; returns also the lines to print."""
         from experiments.traces.description import life_of_trace, list_counts

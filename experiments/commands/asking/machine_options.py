@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from experiments.commands.asking.arguments import READING, LogReading, told_options, told_reading
@@ -155,8 +155,8 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
     drawn = list(mechanisms) != [BASELINE]
     if asked.assignment.stochastic_share:
         raise ParameterError("--stochastic-share", "0 with --machine", asked.assignment.stochastic_share)
-    if asked.life.starting_state is not None or asked.life.until is not None:
-        raise InputError("--starting-state and --until must be left out with --machine")
+    if asked.life.starting_state is not None:
+        raise InputError("--starting-state must be left out with --machine")
     described = read_machine(str(machine.machine))
     if drawn:
         check_partitions(described)
@@ -192,6 +192,11 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
         log = read_machine_log(asked.input, asked.reading, cancelled=asked.life.cancelled == "keep")
         trace, workload = fit_log_to_machine(log, described, placement=machine.placement)
         need_jobs(trace, asked.input)
+        if asked.life.until is not None:
+            requests = dict(zip(trace.jobs.column("job_id").tolist(), workload.requests, strict=True))
+            trace = asked.life.cut_end(trace)
+            kept = tuple(requests[number] for number in trace.jobs.column("job_id").tolist())
+            workload = replace(workload, requests=kept)
         given = assign(trace, asked.assignment, seed=asked.seed) if drawn else as_rigid(trace)
         jobs, remarks = asked.life.of_jobs(trace, given)
         configuration |= asked.life.manifest_entry

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -24,6 +25,8 @@ _COMPARED = {
     "own": ("own request", "#D55E00", "s", "-"),
     "planner": ("planner", "#009E73", "^", "--"),
 }
+#: Smallest distance of the names of two lines [share of the height].
+_APART = 0.065
 #: Greys of the sizes, the smallest first.
 _SIZES = ("#333333", "#777777", "#A6A6A6", "#C8C8C8")
 
@@ -69,34 +72,39 @@ def _draw_requests(axes: Axes, requests: Sequence[Mapping[str, Any]], compared: 
         np.array([row[name] for row in requests]) / 3600 for name in ("walltime", "wait", "response")
     )
     sizes = sorted({row["nodes"] for row in requests})
+    names: list[tuple[float, float, str]] = []
     for number, size in enumerate(sizes):
         places = [place for place, row in enumerate(requests) if row["nodes"] == size]
         color = _SIZES[min(number, len(_SIZES) - 1)]
         axes.plot(walltime[places], response[places], "-", color=color, linewidth=1.1, marker=".", markersize=3)
         axes.plot(walltime[places], wait[places], ":", color=color, linewidth=1.0)
-        _name(
-            axes,
-            float(walltime[places[-1]]),
-            float(response[places[-1]]),
-            f"{size:,} nodes" if len(sizes) > 1 else "response",
-        )
+        last = places[-1]
+        name = f"{size:,} nodes" if len(sizes) > 1 else "response"
+        names.append((float(walltime[last]), float(response[last]), name))
         if len(sizes) == 1:
-            _name(axes, float(walltime[places[-1]]), float(wait[places[-1]]), "wait")
+            names.append((float(walltime[last]), float(wait[last]), "wait"))
     for name, place in compared.items():
         _, color, mark, _ = _COMPARED[name]
         axes.plot([walltime[place]], [response[place]], mark, color=color, markersize=5, zorder=3)
     axes.set_xscale("log")
-    axes.set_ylim(bottom=0)
-    axes.margins(x=0.18)
+    _name_lines(axes, names, 1.05 * float(max(response.max(), wait.max(), 0.1)))
+    low, high = float(walltime.min()), float(walltime.max())
+    # Room for the names, which are about a quarter as wide as the panel.
+    axes.set_xlim(low / 1.1, high * max(high / low, 2.0) ** 0.45)
     title = "Mean response" if len(sizes) == 1 else "Mean response (dotted: wait)"
     dress(axes, x="walltime asked for [h]", y="time from now [h]", title=title)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
-def _name(axes: Axes, x: float, y: float, text: str) -> None:
-    axes.annotate(
-        text, (x, y), xytext=(4, 0), textcoords="offset points", va="center", fontsize=FONT["note"], color=INK
-    )
+def _name_lines(axes: Axes, names: Sequence[tuple[float, float, str]], top: float) -> None:
+    """Name lines at their ends; where ends lie close together, the names stand one above the other."""
+    below = -math.inf
+    right = 1.15 * max(x for x, _, _ in names)
+    for x, y, text in sorted(names, key=lambda name: name[1]):
+        below = max(y, below + _APART * top)
+        axes.plot([x, right], [y, below], color=INK, linewidth=0.4)
+        axes.text(1.03 * right, below, text, va="center", fontsize=FONT["note"], color=INK)
+    axes.set_ylim(0, max(top, below + _APART * top))
 
 
 def _draw_distributions(

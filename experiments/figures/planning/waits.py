@@ -167,7 +167,8 @@ def _draw_load(axes: Axes, since: Floats, work: Floats, trace: Trace) -> None:
         axes.axhline(100 * mean, color=INK, linewidth=0.8, linestyle=(0, (3, 2)), label=f"mean {100 * mean:.0f} %")
         _legend(axes)
     axes.set_xlim(0, edges[-1] / unit.seconds)
-    axes.set_ylim(0, 1.2 * float(rate.max()))  # room for the legend
+    if not mean:
+        axes.set_ylim(0, 1.05 * float(rate.max()) or 1.0)
     label = "Submitted (% of machine)" if nodes else f"Submitted ({trace.unit.removesuffix('s')}-h/d)"
     dress(
         axes,
@@ -238,10 +239,14 @@ def _log_time(axes: Axes, low: float, high: float) -> None:
     axes.minorticks_off()
 
 
-def _legend(axes: Axes, loc: Literal["best", "lower right"] = "best") -> None:
+def _legend(axes: Axes, loc: Literal["upper right", "lower right"] = "upper right") -> None:
+    """A legend in one line above the data, or in the corner below a rising curve."""
+    above = loc == "upper right"
+    if above:
+        axes.set_ylim(0, 1.22 * axes.dataLim.y1 or 1.0)
     axes.legend(
         fontsize=FONT["legend"], labelcolor=INK, loc=loc, handlelength=1.2, borderpad=0.3, labelspacing=0.3,
-        framealpha=0.85, edgecolor="none",
+        framealpha=0.85, edgecolor="none", ncols=2 if above else 1, columnspacing=1.0,
     )  # fmt: skip
 
 

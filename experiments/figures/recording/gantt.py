@@ -33,6 +33,8 @@ _THIN, _MANY = 400, 4000
 _WIDE, _TALL = 0.006, 0.012
 #: Width of a character on the chart of a page [share of the window].
 _LETTER = 0.009
+#: Names shorter than this leave room for all in one line of the legend.
+_SHORT = 10
 #: Largest number of notices and arrivals with markers.
 _CALLS = 30
 
@@ -96,7 +98,10 @@ def plot_gantt(
         0, 1.17 if marked else 1.03, result.name, transform=axes.transAxes,
         fontsize=FONT["title"], color=INK,
     )  # fmt: skip
-    legend_above(figure, handles, texts, columns=min(len(texts), 7))
+    # Names may be numbers, as those of the jobs on the chart are: the title tells them apart.
+    title = f"by {color}; numbers on the chart are jobs" if color in ("user", "project") else ""
+    most = 12 if max(map(len, texts)) < _SHORT else 7
+    legend_above(figure, handles, texts, columns=min(len(texts), most), title=title)
     return figure
 
 

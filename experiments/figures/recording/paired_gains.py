@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
 from experiments.figures.style import FONT, INK, dress, legend_above
+from experiments.recordings.gain_rows import JOINT
 from experiments.recordings.paired_comparison import Gains, shown_unit
 from simulator.results.catalogue import metric
 
@@ -63,7 +64,9 @@ def plot_gains(found: Gains, name: str = "wait_h", **canvas: Unpack[CanvasOption
         color, marker = _MARKS[row["verdict"]]
         middle = row["difference"] * scale
         if row["low"] is not None:
-            right.hlines(place, row["low"] * scale, row["high"] * scale, color=color, linewidth=1.1)
+            right.hlines(place, row["low"] * scale, row["high"] * scale, color=color, linewidth=2.2)
+            # The thin line excludes 0 where the verdict does.
+            right.hlines(place, *(row[end] * scale for end in JOINT), color=color, linewidth=0.7)
         right.plot([middle], [place], marker=marker, color=color, markersize=4.5, linestyle="none")
     right.axvline(0.0, color="#888888", linewidth=0.7, zorder=0.8)
     more = f"; {left_out:,} groups between are not drawn" if left_out else ""
@@ -73,7 +76,7 @@ def plot_gains(found: Gains, name: str = "wait_h", **canvas: Unpack[CanvasOption
           grid="x")  # fmt: skip
     left.set_xlim(left=0)
     # The interval of a small group may be far wider than all differences.
-    wide = max(abs(float(row[end] or 0.0)) for row in rows for end in ("low", "high")) * scale
+    wide = max(abs(float(row[end] or 0.0)) for row in rows for end in JOINT) * scale
     most = 2.5 * max(abs(row["difference"]) for row in rows) * scale
     if wide > most > 0:
         right.set_xlim(-most, most)
@@ -85,6 +88,8 @@ def plot_gains(found: Gains, name: str = "wait_h", **canvas: Unpack[CanvasOption
         if len(rows) > 1:
             axes.axhline(0.5, color="#BBBBBB", linewidth=0.6)
     caption = f"Number of jobs in brackets; 95 % intervals, jobs of one {found.cluster} taken together{more}"
+    if len(rows) > 2:
+        caption += "\nThin lines: intervals after Holm's correction for all groups, by which the verdicts are"
     if wide > most > 0:
         caption += "; wider intervals are cut at the frame"
     figure.supxlabel(caption, fontsize=FONT["note"], color=INK)

@@ -241,6 +241,9 @@ def _panel(
             axes.errorbar(means, at, xerr=ends, linestyle="none", **style)
     if not layout.numeric:
         labels = [mechanism_label(_words(layout.axis, place)) for place in places] or [""]
+        if len(labels) == 1 and rows and not layout.series:
+            # A single configuration is named by all its keys, as the reference is in the line below.
+            labels = [mechanism_label(", ".join(_words(key, rows[0][key]) for key in _keys(rows)))]
         axes.set_yticks(range(len(labels)), labels)
         axes.set_ylim(len(labels) - 0.5, -0.5)
         for place in range(1, len(labels)):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from experiments.figures.canvas import PAGE, new_figure, subplots
 from experiments.figures.style import FONT, INK, dress, legend_above, mechanism_color, mechanism_marker, panel_letters
 from workloads.ground.errors import InputError
@@ -12,6 +14,8 @@ from workloads.ground.errors import InputError
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 __all__ = ["draw_distributions"]
 
@@ -37,7 +41,8 @@ def draw_distributions(rows: Rows) -> Figure:
     Returns
     -------
     Figure
-        2 x 2 panels. By size: dots are medians, thick lines the middle half of the jobs, and for few results thin
+        2 x 2 panels. Of more than three results, whose curves would coincide: jobs up to each value less those of the
+        first. By size: dots are medians, thick lines the middle half of the jobs, and for few results thin
         lines 90 % of them.
 
     Raises
@@ -53,22 +58,29 @@ def draw_distributions(rows: Rows) -> Figure:
     figure = new_figure(PAGE, 1.9 + 1.5 * height)
     panels = subplots(figure, 2, 2, sharex="col", sharey="row", height_ratios=(1, height))
     handles: dict[str, Any] = {}
+    apart = len(names) > _FEW
     for column, (metric, title) in enumerate(((_WAIT, "Waits"), (_SLOWDOWN, "Bounded slowdowns"))):
         own = [row for row in rows if row["metric"] == metric]
         above, below = panels[0, column], panels[1, column]
+        first = _curve(own, names[0])
         for place, name in enumerate(names):
             mine = [row for row in own if row["mechanism"] == name]
-            curve = [row for row in mine if row["sizes"] == "all"]
+            values, shares = _curve(mine, name)
+            if apart:
+                values, shares = _difference(values, shares, *first)
             (handles[name],) = above.plot(
-                [row["value"] for row in curve], [100 * row["quantile"] for row in curve],
+                values, shares,
                 color=mechanism_color(name, place), linestyle=_DASHES[place % len(_DASHES)], linewidth=1.2,
             )  # fmt: skip
             _draw_sizes(below, mine, sizes, name, place, len(names))
-        above.set_ylim(0, 100)
-        above.set_yticks([0, 25, 50, 75, 100])
+        if not apart:
+            above.set_ylim(0, 100)
+            above.set_yticks([0, 25, 50, 75, 100])
         below.set_yticks(range(len(sizes)), sizes)
         below.set_ylim(len(sizes) - 0.5, -0.5)
-        dress(above, y="Jobs (%)" if metric == _WAIT else "", title=title)
+        label = "Jobs (points)" if apart else "Jobs (%)"
+        words = f"{title}, less {names[0]}" if apart else title
+        dress(above, y=label if metric == _WAIT else "", title=words)
         label = "Wait" if metric == _WAIT else "Turnaround / runtime, at least 1"
         dress(below, x=label, y="Size (nodes)" if metric == _WAIT else "", title=f"{title} by size", grid="x")
         below.tick_params(axis="y", length=0)
@@ -77,10 +89,31 @@ def draw_distributions(rows: Rows) -> Figure:
     if len(names) > 1:
         legend_above(figure, list(handles.values()), names, columns=min(len(names), 7))
     words = "By size: dots are medians, lines the middle half of the jobs"
-    if len(names) <= _FEW:
+    if apart:
+        words = f"Above: share of the jobs up to each value, less that under {names[0]}\n{words}"
+    else:
         words = "By size: dots are medians, thick lines the middle half of the jobs, thin ones 90 % of them"
     figure.supxlabel(words, fontsize=FONT["note"], color=INK)
     return figure
+
+
+def _curve(rows: Rows, name: str) -> tuple[Floats, Floats]:
+    """Values, and the share of the jobs up to each [%]."""
+    own = [row for row in rows if row["mechanism"] == name and row["sizes"] == "all"]
+    return (np.array([row["value"] for row in own]), np.array([100.0 * row["quantile"] for row in own]))
+
+
+def _difference(values: Floats, shares: Floats, others: Floats, their: Floats) -> tuple[Floats, Floats]:
+    """Share of the jobs up to each value, less the share in another result."""
+    at = np.union1d(values, others)
+    return at, _shares_at(at, values, shares) - _shares_at(at, others, their)
+
+
+def _shares_at(at: Floats, values: Floats, shares: Floats) -> Floats:
+    """Share of the jobs up to each value; of equal quantiles the last counts."""
+    unique, counts = np.unique(values, return_counts=True)
+    found: Floats = np.interp(at, unique, shares[np.cumsum(counts) - 1], left=0.0, right=100.0)
+    return found
 
 
 def _draw_sizes(axes: Axes, rows: Rows, sizes: Sequence[str], name: str, place: int, of: int) -> None:

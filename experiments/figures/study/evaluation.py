@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 
 _SIX = tuple(mechanism.name for mechanism in MECHANISMS)
 _WIDTH = 0.86
+#: Values that differ by more than this factor are shown on a logarithmic scale.
+_WIDE = 4.0
 
 
 def _cells(rows: Rows, metric: Metric, group: str) -> dict[tuple[str, Any], dict[Any, float]]:
@@ -192,10 +194,18 @@ def _courses(axes: Axes, cells: Mapping[tuple[str, Any], Mapping[Any, float]], m
             shifted, means, yerr=lengths, color=mechanism_color(name), linewidth=1.0, elinewidth=0.5,
             marker=mechanism_marker(name), markersize=3.0,
         )  # fmt: skip
+    shown = [float(np.mean([*values.values()])) for values in cells.values()]
+    if not metric.percent and min(shown, default=0.0) * _WIDE < max(shown, default=0.0):
+        # Differences between mechanisms would vanish beside those between values of the parameter.
+        axes.set_yscale("log")
+        axes.set_ylim(0.5 * min(shown), 2.0 * max(shown))
+        axes.yaxis.set_major_formatter("{x:,g}")
+        axes.yaxis.set_minor_formatter("")
     ticks = sorted({at for _, at in cells})
     axes.set_xscale("log")
     axes.set_xticks(ticks, [f"{100 * at:g}" for at in ticks])
-    axes.minorticks_off()
+    axes.tick_params(axis="x", which="minor", length=0)
+    axes.xaxis.set_minor_formatter("")
     return handles
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, Unpack
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, subplots
+from experiments.figures.canvas import PAGE, CanvasOptions, is_narrow, new_figure, plot, subplots
 from experiments.figures.recording.time_axis import date_axis
 from experiments.figures.style import (
     FONT,
@@ -138,8 +139,15 @@ def _many(courses: Sequence[_Course], name_times: _TimeNamer) -> Figure:
     """The first result above; below, a thin row for each other with its difference from the first."""
     first, others = courses[0], courses[1:]
     figure = new_figure(PAGE, 2.0 + 0.36 * len(others))
+    narrow = is_narrow(figure)
     panels = subplots(
-        figure, 1 + len(others), 2, sharex=True, squeeze=False, height_ratios=(1.0, *(0.36 for _ in others))
+        figure,
+        1 + len(others),
+        2,
+        sharex=True,
+        squeeze=False,
+        height_ratios=(1.0, *(0.36 for _ in others)),
+        by_columns=True,
     )
     _draw_nodes(panels[0, 0], first)
     _draw_queue(panels[0, 1], first.times, first.jobs, max(first.jobs))
@@ -150,25 +158,40 @@ def _many(courses: Sequence[_Course], name_times: _TimeNamer) -> Figure:
     ):
         apart = [_apart(level(course), course.times, level(first), first.times) for course in others]
         most = max((float(np.abs(values).max()) for _, values in apart), default=0.0) or 1.0
+        mark = _round_mark(most)
         for axes, course, (edges, values) in zip(panels[1:, column], others, apart, strict=True):
             axes.stairs(values, edges, fill=True, color=_APART, linewidth=0)
             axes.axhline(0, color=INK, linewidth=0.5)
             axes.set_ylim(-1.05 * most, 1.05 * most)
-            axes.set_yticks([])
             dress(axes, grid="x")
+            # One row shows the scale of all.
+            top = course is others[0]
+            axes.set_yticks([-mark, 0.0, mark], [f"\N{MINUS SIGN}{mark:g}", "", f"+{mark:g}"] if top else ["", "", ""])
+            axes.tick_params(axis="y", labelright=top, labelleft=False, length=0)
             axes.spines["left"].set_visible(False)
             axes.spines["bottom"].set_visible(course is others[-1])
-            axes.tick_params(axis="x", length=2.5 if course is others[-1] else 0)
-            if not column:
+            last = course is others[-1]
+            axes.tick_params(axis="x", which="both", length=2.5 if last else 0, labelbottom=last)
+            if not column or narrow:
                 label = mechanism_label(course.name)
                 axes.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=FONT["tick"], color=INK)
         if others:
-            top = panels[1, column]
-            top.set_title(f"{title} (within {most:.3g} {unit})", fontsize=FONT["title"], color=INK,
+            axes = panels[1, column]
+            axes.set_title(f"{title} ({unit})", fontsize=FONT["title"], color=INK,
                           loc="left", pad=4)  # fmt: skip
     panels[0, 0].set_xlim(0, max(course.times[-1] for course in courses))
     name_times(panels[-1, 0], partial(figure.supxlabel, fontsize=FONT["label"], color=INK))
     return figure
+
+
+def _round_mark(most: float) -> float:
+    """The largest of 1, 2 and 5 times a power of ten up to a value.
+
+    >>> _round_mark(91.6), _round_mark(157.0), _round_mark(0.3)
+    (50.0, 100.0, 0.2)
+    """
+    power = 10.0 ** math.floor(math.log10(most))
+    return max(factor * power for factor in (1, 2, 5) if factor * power <= most)
 
 
 def _nodes_in_use(course: _Course) -> Floats:

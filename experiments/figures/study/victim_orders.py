@@ -24,19 +24,20 @@ _STYLES = (("#0A62A0", "o"), ("#7DBCE8", "s"), ("#D55E00", "^"), ("#6B1F52", "D"
 
 
 class _Panel(NamedTuple):
-    """A metric, its title and unit, whether differences are relative, and where its scale changes to a logarithm."""
+    """A metric, whether its differences are relative, and a scale that is linear as far as ``linear``."""
 
     metric: str
     title: str
     unit: str
     relative: bool
     linear: float
+    ticks: tuple[int, ...]
 
 
 _PANELS = (
-    _Panel("lost_gpu_share", "Lost GPU-hours", "points", False, 1.0),
-    _Panel("instant_start_ratio_strict", "Starts at once (0 s)", "points", False, 10.0),
-    _Panel("turnaround_h", "Average turnaround", "%", True, 10.0),
+    _Panel("lost_gpu_share", "Lost GPU-hours", "points", False, 1.0, (-1, 0, 1, 10)),
+    _Panel("instant_start_ratio_strict", "Starts at once (0 s)", "points", False, 10.0, (-10, 0, 10)),
+    _Panel("turnaround_h", "Average turnaround", "%", True, 10.0, (-100, -10, 0, 10, 100)),
 )
 
 
@@ -57,6 +58,8 @@ def plot_victim_orders(rows: Rows, datasets: Mapping[str, str], names: Mapping[s
     InputError
         If there is nothing to show.
     """
+    from matplotlib.ticker import FixedLocator
+
     first = next(iter(names))
     mechanisms = [name for name in dict.fromkeys(row["mechanism"] for row in rows) if name != first]
     if not mechanisms:
@@ -71,8 +74,10 @@ def plot_victim_orders(rows: Rows, datasets: Mapping[str, str], names: Mapping[s
                 handles[title] = _draw_dataset(axes, own, mechanisms, first, panel, place)
         axes.axvline(0, color=INK, linewidth=0.7)
         axes.set_xscale("symlog", linthresh=panel.linear)
+        # Labels at each power of ten would touch.
+        axes.xaxis.set_major_locator(FixedLocator(panel.ticks))
         axes.xaxis.set_major_formatter("{x:+,g}")
-        dress(axes, x=f"Less {names[first]} ({panel.unit})", title=panel.title, grid="x")
+        dress(axes, x=f"Against {names[first]} ({panel.unit})", title=panel.title, grid="x")
     panels[0].set_yticks(range(len(mechanisms)), [names.get(name, name) for name in mechanisms])
     panels[0].set_ylim(len(mechanisms) - 0.5, -0.5)
     panel_letters(panels)

@@ -158,7 +158,8 @@ def _draw(tables: Tables) -> Figure:
     for years in dict.fromkeys(row["node_mtbf_years"] for row in tables[""]):
         factors = sorted({row["checkpoint_factor"] for row in tables[""]})
         shares = [f"{100 * _shares(tables, years, factor):.0f}" for factor in factors]
-        title = f"Node MTBF of {years:g} years; rigid jobs that make any checkpoint: {', '.join(shares)} %"
+        span = f"{years:g} year{'s' if years != 1 else ''}"
+        title = f"Node MTBF of {span}; rigid jobs that make any checkpoint: {', '.join(shares)} %"
         lines.append((title, f"{years:g}"))
     names = ("turnaround_h", "turnaround_rigid_h", "preemption_ratio_rigid", "utilization")
     return plot_courses(rows, "checkpoint_factor", "Interval (% of Daly's)", lines, list(map(metric, names)))

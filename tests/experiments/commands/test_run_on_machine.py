@@ -182,6 +182,16 @@ def test_outages_of_other_nodes_are_refused(
     assert not Path("out").exists()
 
 
+@pytest.mark.parametrize("until", ["30", "2026-01-01T00:00:30"])
+def test_until_cuts_the_log_before_its_replay(place: Path, until: str) -> None:
+    """Job 5 comes after a minute; the others keep their nodes and requests."""
+    assert cli.main(["run", "log.txt", "--machine", "machine.toml", "-o", "whole"]) == 0
+    assert cli.main(["run", "log.txt", "--machine", "machine.toml", "-o", "part", "--until", until]) == 0
+    whole, part = (read_csv(f"{name}/allocations-baseline.csv") for name in ("whole", "part"))
+    assert [row["job_id"] for row in part] == [1, 2, 3, 4]
+    assert [(row["nodes"], row["cores"]) for row in part] == [(row["nodes"], row["cores"]) for row in whole[:4]]
+
+
 def test_orders_that_depend_on_time_and_usage(place: Path) -> None:
     orders = "wfp3,unicep,fairshare,multifactor age=10 fairshare=5"
     assert cli.main(["run", "log.txt", "--machine", "machine.toml", "-o", "orders", "--order", orders]) == 0
@@ -200,7 +210,8 @@ def test_orders_that_depend_on_time_and_usage(place: Path) -> None:
             "--outages must be left out with --machine and a mechanism: outages close nodes by name",
         ),
         (["--stochastic-share", "0.1"], "--stochastic-share must be 0 with --machine, not 0.1"),
-        (["--until", "9"], "--starting-state and --until must be left out with --machine"),
+        (["--starting-state", "9"], "--starting-state must be left out with --machine"),
+        (["--until", "0"], "--until must be later than the start of the replay at 0 s, not 0 s"),
         (["--backfilling", "slurm"], "placement must be slurm with --backfilling slurm"),
         (["--stream"], "--machine must be left out with --stream"),
     ],

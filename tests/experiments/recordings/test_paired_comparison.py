@@ -9,6 +9,7 @@ import pytest
 
 import holdfast as hf
 from experiments.cli import main
+from experiments.recordings.gain_rows import gain_rows
 from experiments.recordings.job_groups import group_names
 from experiments.recordings.paired_comparison import Gains, gains
 from experiments.statistics import clustered_interval, interval
@@ -215,3 +216,16 @@ def test_groups_of_the_log_reach_the_result(by: str, tmp_path: Path, capsys: pyt
     names = {"partition": ("batch", "gpu"), "qos": ("high", "low"), "account": ("bio", "chem")}[by]
     assert all(name in told for name in names)
     assert "longest wait" in told
+
+
+def test_joint_intervals_exclude_zero_where_holms_method_decides() -> None:
+    """Four groups; by Bonferroni alone, which Holm's method relaxes, the second would stay undecided."""
+    generator = np.random.default_rng(3)
+    shifts = np.repeat([2.0, 0.62, 0.3, 0.0], 30)
+    values = generator.normal(shifts, 1.0)
+    groups = {name: range(30 * at, 30 * at + 30) for at, name in enumerate("abcd")}
+    rows = gain_rows("wait_h", np.zeros(120), values, np.arange(120) % 30, groups)
+    found = [(row["verdict"] != "undecided", row["joint_low"] > 0 or row["joint_high"] < 0) for row in rows]
+    assert all(decided == excluded for decided, excluded in found)
+    assert {decided for decided, _ in found[1:]} == {True, False}
+    assert all(row["joint_low"] <= row["low"] and row["high"] <= row["joint_high"] for row in rows)

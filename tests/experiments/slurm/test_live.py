@@ -27,12 +27,15 @@ from experiments.slurm.live_replay import LabSlurm, patiently
 from experiments.slurm.recorded_replay import read_replay
 from policies.planning.costs import CostModel
 from policies.planning.plan import ReservationPlan
+from tests.experiments.slurm.awkward_tables import random_awkward_table, submit_awkward_table
 from tests.experiments.slurm.served_tables import random_served_table
 from tests.support.processes import until
 from workloads.table.job_table import write_job_table
 
 pytestmark = pytest.mark.slurm
 PORT = "23000"
+#: Another one at each change of what it tests.
+AWKWARD_SEED = 8001
 DOCS = Path(__file__).parents[3] / "docs"
 HOLDFAST = (sys.executable, "-c", "import sys; from experiments.cli import main; sys.exit(main())")
 #: A program of some minutes that saves when it is told to; on the clock of the lab.
@@ -111,8 +114,32 @@ def test_decisions_agree_with_conservative_backfilling(
     assert cli.main(["slurm", "replay", "w.swf", "-o", "replay", "--lab", lab.directory]) == 0
     replay = read_replay("replay", 8)
     assert len(replay.jobs) == 25
-    (row,), _, _ = agreement(replay, ["conservative"], tolerance=60, lag=5)
+    (row, named), _, _ = agreement(replay, ["conservative", "slurm"], tolerance=60, lag=5)
     assert row["equal"] >= 0.85 * row["decisions"]
+    print(f"{named['same_start']} of 25 starts and {named['equal']} of {named['decisions']} decisions are equal")
+    assert named["same_start"] >= 0.9 * 25 and named["equal"] >= 0.95 * named["decisions"]
+
+
+def test_an_awkward_table_agrees(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Arrays, dependencies, --begin, cancellations and limits of QOS, with a seed that no stored output has."""
+    monkeypatch.chdir(tmp_path)
+    begin = lab.call(["date", "+%s"]).strip()
+    submit_awkward_table(lab, random_awkward_table(AWKWARD_SEED, 30, lab.nodes))
+    in_lab(lab, "slurm", "snapshot", "-o", "site")
+    # Jobs of earlier tests are in the accounting, too.
+    log = Path("site/sacct.txt")
+    head, *lines = log.read_text().splitlines(keepends=True)
+    log.write_text(head + "".join(line for line in lines if int(line.split("|")[1]) >= int(begin)))
+    words = ["--nodes", str(lab.nodes), "--config", "site", "--completing", "8s"]
+    assert cli.main(["slurm", "compare", "site", *words, "-o", "out"]) == 0
+    with capsys.disabled():
+        print(capsys.readouterr().out)
+    with Path("out.csv").open() as file:
+        (row,) = csv.DictReader(file)
+    assert int(row["equal"]) + int(row["late"]) >= 70 / 74 * int(row["decisions"])
+    assert int(row["same_start"]) >= 0.9 * int(row["jobs"])
 
 
 def called(lab: Lab, *words: str) -> subprocess.CompletedProcess[str]:

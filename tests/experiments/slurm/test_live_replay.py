@@ -15,7 +15,7 @@ from experiments.slurm import lab as labs
 from experiments.slurm import live_replay
 from experiments.slurm.daemons import launch
 from experiments.slurm.lab import start_lab
-from experiments.slurm.live_replay import LabSlurm, log_times, parse_jobs, replay_on
+from experiments.slurm.live_replay import LabSlurm, log_times, parse_jobs, pass_times, replay_on
 from experiments.slurm.recorded_replay import read_replay, write_actual
 from experiments.slurm.submitted_jobs import Submit, generate_workload, make_submits
 from experiments.slurm.templates import fill_template
@@ -52,7 +52,9 @@ def test_a_job_may_start_before_its_submission_is_logged(tmp_path: Path) -> None
     (tmp_path / "log" / "slurmctld.log").write_text(
         "[2026-11-21T23:00:00.003] sched/backfill: _start_job: Started JobId=1 in batch on n[1-2]\n"
         "[2026-11-21T23:00:00.010] _slurm_rpc_submit_batch_job: JobId=1 InitPrio=1 usec=229200\n"
+        "[2026-11-21T23:00:59.500] sched/backfill: _attempt_backfill: beginning\n"
         "[2026-11-21T23:01:00.000] _job_complete: JobId=1 done\n"
+        "[2026-11-21T23:01:02.500] sched/backfill: _attempt_backfill: beginning\n"
     )
 
     class Shown:
@@ -69,6 +71,9 @@ def test_a_job_may_start_before_its_submission_is_logged(tmp_path: Path) -> None
     write_actual(tmp_path, rows)
     (job,) = read_replay(tmp_path, 2).jobs
     assert (job.wait, job.cpus, job.memory, job.place, job.by) == (0, 4, 2048, 0b11, "backfill")
+    # The next pass shows that its nodes had completed; passes that are rare show nothing.
+    assert job.completing == 2.5
+    assert pass_times("".join(f"[2026-11-21T23:{n:02}:00.000] {live_replay._PASS}\n" for n in range(9))) == []
 
 
 class FakeSlurm:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,8 @@ def test_no_pass_is_made_while_nodes_complete() -> None:
     replay = Replay("complete", jobs, 4)
     assert simulate_starts(replay, BACKFILLING["easy"]) == {1: 0, 2: 100, 3: 198}
     assert simulate_starts(replay, BACKFILLING["easy"], pace=Pace(2, 0.5)) == {1: 0.5, 2: 102.5, 3: 202.5}
+    own = (replace(jobs[0], completing=9), *jobs[1:])
+    assert simulate_starts(Replay("own", own, 4), BACKFILLING["easy"], pace=Pace(2, 0)) == {1: 0, 2: 109, 3: 209}
     # Nodes that complete for long do not keep the others from being used.
     stuck = (ReplayedJob(1, 0, 0, 100, 2, 300, completing=500), *jobs[1:])
     assert simulate_starts(Replay("stuck", stuck, 4), BACKFILLING["none"], pace=Pace(2, 0)) == {1: 0, 2: 600, 3: 700}

@@ -161,6 +161,7 @@ def test_empty_cells_make_no_reservations() -> None:
 
 
 def test_plain_compiled_and_without_numba_are_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
     distribution = discretise(bound_support(exponential(1.0)), 150, "cubic")
     wave = Table(distribution.values, 0.1 + 0.05 * np.sin(7 * distribution.values))
     variants = [CostModel(1, 0.5, 0.1, 0.1, 0.2), CostModel(1, 0, 0, wave, 0.1), CostModel(1, 1, 0, wave, wave)]

@@ -234,7 +234,7 @@ def test_compiled_and_plain_loops_agree(seed: int, monkeypatch: pytest.MonkeyPat
     machine, jobs, found = made
     ran = []
 
-    def plain(function, kinds, steps):  # type: ignore[no-untyped-def]
+    def plain(function, steps, kinds):  # type: ignore[no-untyped-def]
         ran.append(kinds)
 
     monkeypatch.setattr("simulator.resources.loop_call.compiled_loop", plain)
