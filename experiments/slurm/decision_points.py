@@ -5,7 +5,7 @@ One difference changes all later states. Each decision is therefore compared sep
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp, log
 
@@ -126,7 +126,7 @@ def decisions(
     if replay.cancelled:
         waiting = tuple(sorted(waiting, key=lambda job: (job.submit, job.job_id)))
     cancelled = {job.job_id for job in replay.cancelled}
-    for first, now in _groups(waiting, lag):
+    for first, now in event_groups([time for job in waiting for time in (job.queued, job.released)], lag):
         # A job that is cancelled just now is not looked at any more.
         queue = [
             job
@@ -193,9 +193,9 @@ def find_starts(
         over |= more
 
 
-def _groups(jobs: Sequence[ReplayedJob], lag: float) -> Iterator[tuple[float, float]]:
-    """First and last time of each group of events."""
-    times = sorted({time for job in jobs for time in (job.queued, job.released)})
+def event_groups(events: Iterable[float], lag: float) -> Iterator[tuple[float, float]]:
+    """First and last time of each group of events that are no further apart than the lag [s]."""
+    times = sorted(set(events))
     first = last = times[0]
     for time in times[1:]:
         if time - last > lag:

@@ -273,8 +273,9 @@ def _agree_with_slurm(seed: int, order: str = "fcfs", *, lives: bool = False) ->
         raise AssertionError(f"seed {seed}, slurm, {order}: {error}") from None
 
 
+# In the last two seeds the idle node that is reserved in addition decides about a start.
 @pytest.mark.parametrize("lives", [False, True])
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", [*range(15), 5076, 5099])
 def test_slurm_on_random_machines(seed: int, lives: bool) -> None:
     _agree_with_slurm(seed, lives=lives)
 

@@ -1,0 +1,83 @@
+"""Decisions of a Slurm with shared nodes beside the rule, by hand and on a stored replay."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from experiments.slurm.decision_points import InstantDecision
+from experiments.slurm.machine_decisions import PlacedJob, machine_decisions
+from policies.slurm_backfill import SlurmBackfill
+from tests.shared_data import shared_file
+from workloads.ground.errors import InputError
+from workloads.machines.host_list import expand
+from workloads.machines.machine_file import make_machine
+from workloads.machines.request import ResourceRequest
+from workloads.machines.sources import machine_from_files
+
+THREE = make_machine(nodes=[{"names": "n[1-3]", "cores": 4}])
+
+
+def ran(number: int, submit: float, start: float, end: float, cores: int, walltime: float, *nodes: str) -> PlacedJob:
+    request = ResourceRequest(nodes=len(nodes), cores=cores)
+    return PlacedJob(number, submit, start, end, walltime, request, nodes)
+
+
+def found(*jobs: PlacedJob) -> dict[float, InstantDecision]:
+    return {decision.at: decision for decision in machine_decisions(THREE, jobs, SlurmBackfill(), lag=5)}
+
+
+def test_a_plan_reserves_whole_nodes_and_an_idle_one_more() -> None:
+    # Job 2 waits for two nodes, and is planned at 100 on n1 and n2 and, needlessly, on n3. Job 3 has room on n3, but
+    # would still run then; job 4 would have ended. Once job 4 runs there, n3 is idle no more, and job 3 starts.
+    jobs = (
+        ran(1, 0, 0, 100, 4, 100, "n1", "n2"),
+        ran(2, 10, 100, 200, 4, 100, "n1", "n2"),
+        ran(3, 20, 30, 80, 1, 200, "n3"),
+        ran(4, 30, 30, 60, 1, 60, "n3"),
+    )
+    decisions = found(*jobs)
+    assert decisions[20].would == frozenset()
+    assert decisions[30].would == decisions[30].did == {3, 4}
+    assert all(decision.equal for decision in decisions.values())
+
+
+def test_a_start_that_the_rule_makes_and_slurm_does_not_is_a_difference_there_alone() -> None:
+    jobs = (ran(1, 0, 0, 120, 4, 120, "n1", "n3"), ran(2, 20, 50, 90, 4, 100, "n2"), ran(3, 60, 90, 98, 4, 100, "n2"))
+    decisions = found(*jobs)
+    assert (decisions[20].did, decisions[20].would) == (frozenset(), {2})
+    assert decisions[90].did == decisions[90].would == {3}
+    assert [at for at, decision in decisions.items() if not decision.equal] == [20]
+
+
+def test_jobs_that_the_machine_does_not_hold_are_refused() -> None:
+    with pytest.raises(InputError, match="job 1 ran on nodes that the machine does not have"):
+        found(ran(1, 0, 0, 10, 1, 10, "m1"))
+    with pytest.raises(InputError, match="a job asks for more cores than a node of its partition has"):
+        found(ran(1, 0, 0, 10, 5, 10, "n1"))
+
+
+@pytest.mark.system
+def test_ninety_eight_of_a_hundred_decisions_of_a_live_slurm_are_equal() -> None:
+    machine = machine_from_files([shared_file("slurm-micro", "slurm.conf")]).machine
+    with shared_file("slurm-micro", "fcfs.csv").open(newline="") as table:
+        jobs = [
+            PlacedJob(
+                int(row["id"]),
+                *(float(row[name]) for name in ("submit", "start", "end", "walltime")),
+                ResourceRequest(
+                    tasks=int(row["tasks"]),
+                    tasks_per_node=int(row["tasks_per_node"]),
+                    memory=int(row["memory_mb"]) if row["memory_mb"] else None,
+                    gpus={"gpu": int(row["gpus"])} if row["gpus"] else {},
+                    features=row["features"],
+                ),
+                expand(row["nodes"]),
+            )
+            for row in csv.DictReader(table)
+        ]
+    rule = SlurmBackfill(most=1000, window=10080 * 60, resolution=1)
+    decisions = list(machine_decisions(machine, jobs, rule, lag=5, completing=8))
+    assert len(decisions) == 755
+    assert sum(decision.equal for decision in decisions) >= 742
