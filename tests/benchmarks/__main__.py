@@ -37,6 +37,7 @@ class Benchmark(NamedTuple):
 BENCHMARKS = (
     Benchmark("replay", ("--traces", "--repeat", "2")),
     Benchmark("process"),
+    Benchmark("process", ("--jobs", "1000000", "--repeat", "1")),
     Benchmark("deep", ("--jobs", "20000")),
     Benchmark("growth", (), ("--large",)),
     Benchmark("scale", ("--jobs", "10000", "100000", "1000000"), ("10000000",)),
@@ -123,7 +124,7 @@ def record(figures: Sequence[Figure], page: Path, history: Path) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    names = [benchmark.name for benchmark in BENCHMARKS]
+    names = list(dict.fromkeys(benchmark.name for benchmark in BENCHMARKS))
     parser.add_argument("--only", nargs="+", choices=names, default=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--large", action="store_true", help="the largest sizes, too")
     parser.add_argument("--record", action="store_true", help="add the figures to the pages of former runs")
