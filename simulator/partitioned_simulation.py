@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
 
 from policies.order import ORDERS
 from simulator.results.pool import Pool
-from simulator.results.recording import clock_origin
+from simulator.results.recording import clock_origin, down_spans, level_changes
 from simulator.results.records import ABSENT, Accounting, Records, Samples
 from simulator.results.result import Result
 from workloads.ground.errors import InputError
 from workloads.machines.machine import Machine
 from workloads.machines.machine_workload import MachineWorkload
+from workloads.outages.outage import Outage
+from workloads.outages.places import outage_places, partition_outages
 from workloads.table.job import RIGID, STOCHASTIC
 from workloads.table.job_lifecycle import has_life
 from workloads.table.jobs import Jobs
@@ -75,7 +78,11 @@ def check_partitions(machine: Machine) -> None:
 
 
 def simulate_partitions(
-    table: Jobs, workload: MachineWorkload, order: str, simulate_pool: Callable[[Jobs, int], Result]
+    table: Jobs,
+    workload: MachineWorkload,
+    order: str,
+    simulate_pool: Callable[[Jobs, int, Sequence[Outage]], Result],
+    outages: Sequence[Outage] = (),
 ) -> Result:
     """Simulate each partition as a pool, and put the results together.
 
@@ -88,7 +95,9 @@ def simulate_partitions(
     order
         Order of the queue.
     simulate_pool
-        Simulates jobs on a pool of a number of nodes, without an event log.
+        Simulates jobs on a pool of a number of nodes with outages, without an event log.
+    outages
+        Valid outages, each of a partition or of the whole machine.
 
     Raises
     ------
@@ -107,7 +116,13 @@ def simulate_partitions(
     rows = [np.flatnonzero(partitions == place) for place in used]
     machine = workload.machine
     sizes = [len(machine.partitions[place].nodes) for place in used]
-    parts = [simulate_pool(table.select(partitions == place), size) for place, size in zip(used, sizes, strict=True)]
+    outage_places(outages, machine)
+    parts = [
+        simulate_pool(
+            table.select(partitions == place), size, partition_outages(outages, machine, machine.partitions[place].name)
+        )
+        for place, size in zip(used, sizes, strict=True)
+    ]
     records = _records(rows, parts)
     opened = [part.opened for part in parts if part.opened is not None]
     ended = records.columns["end"]
@@ -132,6 +147,8 @@ def simulate_partitions(
         samples=sum_samples(parts, shifts),
         booked=booked,
         losses=sorted(losses),
+        down=_down(parts, shifts),
+        outages=list(outages),
         latencies=[latency for part in parts for latency in part.latencies],
         engine_seconds=sum(part.engine_seconds for part in parts),
         origin=origin,
@@ -140,6 +157,17 @@ def simulate_partitions(
         engine=parts[0].engine,
         pools=pools,
     )
+
+
+def _down(parts: Sequence[Result], shifts: Sequence[int]) -> list[tuple[int, int]]:
+    """Nodes that are down from each change on, as far as the time of their partition is accounted for."""
+    changes = []
+    for part, shift in zip(parts, shifts, strict=True):
+        for start, end, nodes in down_spans(part):
+            changes += [(start + shift, nodes), (end + shift, -nodes)]
+    changes.sort()
+    sums = accumulate(change for _, change in changes)
+    return level_changes(zip((time for time, _ in changes), sums, strict=True))
 
 
 def _partitions_of_jobs(table: Jobs, workload: MachineWorkload) -> Ints:

@@ -160,9 +160,9 @@ def simulate_table(
         check_outages(outages, jobs=table, named=True)
         closed = bool(outages) or failures is not None
         if served_by is not None or needs_pools(table, on_machine.machine, closed=closed):
-            if closed:
-                raise InputError("mechanisms and job types on a machine (--machine) have no outages and failures")
-            return _pools_result(table, on_machine, settings, mechanism, progress)
+            if failures is not None:
+                raise InputError("mechanisms and job types on a machine (--machine) have no failures at a rate")
+            return _pools_result(table, on_machine, settings, mechanism, progress, outages)
         return _machine_result(table, nodes, on_machine, settings, origin, progress, outages, failures)
     closures = _closures(table, nodes, list(outages), failures, origin)
     if settings.engine != "simpy":
@@ -282,11 +282,12 @@ def _pools_result(
     options: Options,
     mechanism: str,
     progress: Callable[[int], None] | None,
+    outages: Sequence[Outage],
 ) -> Result:
     """The result of a machine whose partitions are pools."""
     done = 0
 
-    def simulate_pool(jobs: Jobs, size: int) -> Result:
+    def simulate_pool(jobs: Jobs, size: int, closed: Sequence[Outage]) -> Result:
         nonlocal done
         before = done
 
@@ -294,11 +295,11 @@ def _pools_result(
             if progress is not None:
                 progress(before + ended)
 
-        result = simulate_table(jobs, size, mechanism, events=False, progress=advance, **vars(options))
+        result = simulate_table(jobs, size, mechanism, events=False, progress=advance, outages=closed, **vars(options))
         done += len(jobs)
         return result
 
-    return simulate_partitions(table, workload, options.order, simulate_pool)
+    return simulate_partitions(table, workload, options.order, simulate_pool, outages)
 
 
 def _machine_result(

@@ -12,13 +12,14 @@ import numpy as np
 
 from experiments.recordings.archive import read_recording
 from experiments.recordings.run_file import open_run
-from experiments.recordings.stored_allocations import machine_file_name
+from experiments.recordings.stored_allocations import machine_file_name, stored_outages
 from experiments.recordings.variants import chosen_variant
 from simulator.results.result import Result
 from simulator.simulation import simulate_table
 from workloads.ground.errors import InputError
 from workloads.machines.machine import Machine
 from workloads.machines.machine_file import read_machine
+from workloads.outages.places import partition_outages
 from workloads.table.jobs import Jobs
 
 __all__ = ["PoolReplays", "replay_pools"]
@@ -67,6 +68,7 @@ def replay_pools(directory: str | Path, run: str | None = None, *, trust: bool =
     name = machine_file_name(str(content.get("job_table", "jobs.csv")))
     machine = read_machine(result.need(name, "the machine: run it again"))
     known = {partition.name: len(partition.nodes) for partition in machine.partitions}
+    outages = stored_outages(result, chosen_variant(folder, result.content, run).label, machine)
     pools = {}
     for name in dict.fromkeys(job.partition for job in recording.table):
         if name not in known:
@@ -74,7 +76,13 @@ def replay_pools(directory: str | Path, run: str | None = None, *, trust: bool =
         rows = np.array([job.partition == name for job in recording.table])
         jobs = Jobs.of([job for job in recording.table if job.partition == name])
         found = simulate_table(
-            jobs, known[name], recording.mechanism, events=True, decisions=True, **vars(recording.options)
+            jobs,
+            known[name],
+            recording.mechanism,
+            events=True,
+            decisions=True,
+            outages=partition_outages(outages, machine, name),
+            **vars(recording.options),
         )
         if found.records != recording.records.part(rows):
             raise InputError(

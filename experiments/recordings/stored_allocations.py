@@ -5,17 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 
 from experiments.output.filenames import table_name
+from experiments.output.manifest import Sealed
 from experiments.recordings.allocation_table import read_allocation_table
 from experiments.recordings.allocations import Allocations
 from experiments.recordings.run_file import RUN, open_run
 from experiments.recordings.variants import chosen_variant
 from simulator.resources.machine_replay import PLACEMENTS
 from workloads.ground.errors import TraceError, UnknownNameError
+from workloads.machines.machine import Machine
 from workloads.machines.machine_file import read_machine
 from workloads.outages.file import read_outages
+from workloads.outages.outage import Outage
 from workloads.outages.places import outage_places
 
-__all__ = ["has_pools", "machine_file_name", "read_allocations"]
+__all__ = ["has_pools", "machine_file_name", "read_allocations", "stored_outages"]
 
 
 def read_allocations(directory: str | Path, run: str | None = None) -> Allocations | None:
@@ -54,10 +57,15 @@ def read_allocations(directory: str | Path, run: str | None = None) -> Allocatio
     if placement not in PLACEMENTS:
         raise TraceError(folder / RUN, None, str(UnknownNameError("placement", placement, PLACEMENTS)))
     jobs, past = read_allocation_table(path, machine)
-    given = result.find(table_name("outages", variant.label)) or result.find("outages.csv")
-    outages = [] if given is None else read_outages(given, machine=machine)
+    outages = stored_outages(result, variant.label, machine)
     places = list(zip(outages, outage_places(outages, machine), strict=True))
     return Allocations(machine, placement, jobs, past, places)
+
+
+def stored_outages(result: Sealed, label: str, machine: Machine) -> list[Outage]:
+    """The outages of a run, of a machine with partitions."""
+    given = result.find(table_name("outages", label)) or result.find("outages.csv")
+    return [] if given is None else read_outages(given, machine=machine)
 
 
 def has_pools(directory: str | Path, run: str | None = None) -> bool:

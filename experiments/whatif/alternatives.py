@@ -30,7 +30,7 @@ __all__ = ["Alternatives", "alternatives"]
 _LISTS = ("order", "backfilling", "nodes", "machine", "mechanism")
 #: Changes of one pool of equal nodes.
 _OF_POOLS = ("nodes", "maintenance", "outages", "mechanism", "limit")
-_GROUP = "alternatives to today's rule; each may be repeated, names and numbers of nodes also separated by commas"
+_GROUP = "alternatives to today's rule; each may be repeated"
 _SIZE = "a number of nodes such as 5000, or a change such as +200, -200, +10% or -10%"
 _RELATIVE = re.compile(r"([+-])([0-9]+(?:\.[0-9]+)?)(%?)")
 _WINDOW = "START,LENGTH or START,LENGTH,NODES, such as 2026-01-12T08:00,12h or 20d,12h,512"
@@ -63,9 +63,12 @@ class Alternatives:
         Whether one more alternative has all changes at once.
     """
 
-    order: Annotated[tuple[str, ...], Parameter("queue order", group=_GROUP, repeated=True, default="none")] = ()
+    order: Annotated[
+        tuple[str, ...],
+        Parameter("queue order, or several separated by commas", group=_GROUP, repeated=True, default="none"),
+    ] = ()
     backfilling: Annotated[
-        tuple[str, ...], Parameter("backfilling rule", group=_GROUP, repeated=True, default="none")
+        tuple[str, ...], Parameter("backfilling rule, or several", group=_GROUP, repeated=True, default="none")
     ] = ()
     nodes: Annotated[
         tuple[str, ...],

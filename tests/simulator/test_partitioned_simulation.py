@@ -14,6 +14,7 @@ from experiments import cli
 from experiments.gantt.columns import page_columns
 from experiments.recordings.pool_replays import replay_pools
 from simulator.partitioned_simulation import simulate_partitions
+from simulator.results.recording import down_spans
 from simulator.results.result import Result
 from simulator.simulation import simulate_table
 from tests.reference.hybrid import MECHANISMS, Replay, replay
@@ -25,6 +26,7 @@ from workloads.machines.machine import Machine
 from workloads.machines.machine_file import make_machine
 from workloads.machines.machine_workload import MachineWorkload
 from workloads.machines.request import ResourceRequest
+from workloads.outages.outage import Outage, OutageKind
 from workloads.table.job import Job, JobType
 from workloads.table.jobs import Jobs
 
@@ -111,7 +113,7 @@ def test_rigid_jobs_start_as_in_a_replay_of_named_nodes(seed: int, backfilling: 
         Jobs.of(plain),
         MachineWorkload(machine, requests),
         "fcfs",
-        lambda part, nodes: simulate_table(part, nodes, events=False, backfilling=backfilling),
+        lambda part, nodes, _: simulate_table(part, nodes, events=False, backfilling=backfilling),
     )
     assert pools.records == named.records
     assert pools.accounting == named.accounting
@@ -244,3 +246,64 @@ def test_the_command_writes_waits_of_each_partition(
     )
     with pytest.raises(InputError, match="partition p1 simulated again gives other results than the stored ones"):
         replay_pools(tmp_path / "out", "N-PAA")
+
+
+@pytest.mark.parametrize("mechanism", ["baseline", "CUA-SPAA", "CUP-PAA"])
+@pytest.mark.parametrize("seed", range(4))
+def test_outages_of_a_partition_or_of_all_nodes(seed: int, mechanism: str) -> None:
+    parts, machine, mixed = shuffled(40 + seed)
+    size = parts[0].nodes
+    own = Outage(OutageKind.MAINTENANCE, 50, 400, max(1, size // 2), on="p0")
+    every = Outage(OutageKind.MAINTENANCE, 600, 900, machine.size)
+    found = hf.simulate(mixed, mechanism=mechanism, machine=machine, outages=[own, every])
+    down = 0
+    for place, part in enumerate(parts):
+        outages = [replace(every, nodes=part.nodes)]
+        if place == 0:
+            outages.insert(0, replace(own, on=""))
+        alone = hf.simulate(part.jobs, part.nodes, mechanism, outages=outages)
+        down += alone.accounting.down
+        records = {record.job_id: record for record in found.records}
+        assert [records[record.job_id] for record in alone.records] == list(alone.records)
+    assert found.accounting.down == down
+    spans = down_spans(found)
+    assert sum((end - start) * nodes for start, end, nodes in spans) == down
+
+
+def test_outages_of_single_nodes_and_failures_at_a_rate_are_refused_with_a_mechanism() -> None:
+    machine, jobs = machine_for([4]), [rigid(1, 0, 1, 10, partition="p0")]
+    with pytest.raises(InputError, match=r"on of outage 1 must be a partition with mechanisms .* not 'n1'"):
+        hf.simulate(
+            jobs, mechanism="CUA-SPAA", machine=machine, outages=[Outage(OutageKind.MAINTENANCE, 0, 9, on="n1")]
+        )
+    with pytest.raises(InputError, match="have no failures at a rate"):
+        hf.simulate(jobs, mechanism="CUA-SPAA", machine=machine, failures=hf.FailureRate(mtbf=1e6))
+
+
+def test_pages_and_stories_simulate_the_partitions_with_their_outages(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The second partition is down for 55 minutes, in which job 2 waits; the first one is not."""
+    jobs = [rigid(1, 0, 2, 7200, partition="p0"), rigid(2, 600, 3, 7200, partition="p1")]
+    machine = machine_for([2, 3])
+    hf.write_machine(machine, tmp_path / "machine.toml")
+    hf.write_job_table([*jobs, on_demand(3, 9000, 1, 600, partition="p1")], tmp_path / "jobs.csv")
+    (tmp_path / "away.csv").write_text("kind,start,end,nodes,on\nmaintenance,600,3900,all,p1\n")
+    words = ["run", tmp_path / "jobs.csv", "--machine", tmp_path / "machine.toml", "-o", tmp_path / "out"]
+    assert cli.main([*map(str, words), "--mechanism", "N-PAA", "--outages", str(tmp_path / "away.csv")]) == 0
+    replays = replay_pools(tmp_path / "out")
+    assert [(job.job_id, job.start) for job in replays.recording.records] == [
+        (1, 0),
+        (2, 3900 * SECOND),
+        (3, 9000 * SECOND),
+    ]
+    shapes = page_columns(replays.recording, pools=replays)["rectangles"]
+    closed = [
+        place for place, kind in enumerate(shapes["kind"]) if shapes["kinds"][kind % len(shapes["kinds"])] == "down"
+    ]
+    assert [(shapes["length"][place], shapes["low"][place], shapes["size"][place]) for place in closed] == [
+        (3300, 2, 3)
+    ]
+    capsys.readouterr()
+    assert cli.main(["explain", str(tmp_path / "out"), "2"]) == 0
+    assert "100 % of the machine was out of service" in " ".join(capsys.readouterr().out.split())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from workloads.ground.errors import InputError, format_value
 from workloads.ground.units import to_ticks
@@ -10,7 +11,7 @@ from workloads.machines.host_list import expand
 from workloads.machines.machine import Machine
 from workloads.outages.outage import Outage, OutageKind
 
-__all__ = ["nodes_of_place", "outage_places"]
+__all__ = ["nodes_of_place", "outage_places", "partition_outages"]
 
 
 def nodes_of_place(on: str, machine: Machine) -> tuple[int, ...]:
@@ -90,6 +91,38 @@ def outage_places(outages: Sequence[Outage], machine: Machine) -> list[tuple[int
                 )
             chosen = free[len(free) - outage.nodes :]
         found.append(tuple(chosen))
+    return found
+
+
+def partition_outages(outages: Sequence[Outage], machine: Machine, partition: str) -> list[Outage]:
+    """The outages of a partition that is a pool of nodes without names.
+
+    Parameters
+    ----------
+    outages
+        Valid outages, each of a partition or of the whole machine.
+    machine
+        The machine.
+    partition
+        Name of the partition.
+
+    Raises
+    ------
+    InputError
+        If an outage is of other nodes.
+    """
+    names = [known.name for known in machine.partitions]
+    found = []
+    for number, outage in enumerate(outages, start=1):
+        if outage.on not in names and (outage.on or outage.nodes != machine.size):
+            raise InputError(
+                f"on of outage {number} must be a partition with mechanisms and job types on a machine (--machine), "
+                f"or empty for all {machine.size:,} nodes, not {format_value(outage.on)}: pools count nodes"
+            )
+        if outage.on == partition:
+            found.append(replace(outage, on=""))
+        elif not outage.on:
+            found.append(replace(outage, nodes=len(machine.partition(partition).nodes)))
     return found
 
 

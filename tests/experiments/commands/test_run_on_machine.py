@@ -206,8 +206,8 @@ def test_orders_that_depend_on_time_and_usage(place: Path) -> None:
         (["--mechanism", "CUA-SPAA"], "need partitions of whole nodes: jobs share the nodes of cpu"),
         (["--events"], "--events must be left out with --machine: its replay keeps no event log"),
         (
-            ["--outages", "some.csv", "--mechanism", "CUA-PAA"],
-            "--outages must be left out with --machine and a mechanism: outages close nodes by name",
+            ["--failure-mtbf", "5y", "--mechanism", "CUA-PAA"],
+            "--failure-mtbf must be left out with --machine and a mechanism",
         ),
         (["--stochastic-share", "0.1"], "--stochastic-share must be 0 with --machine, not 0.1"),
         (["--starting-state", "9"], "--starting-state must be left out with --machine"),
