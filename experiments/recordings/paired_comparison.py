@@ -71,6 +71,8 @@ class Gains:
     starved
         Numbers of the compared jobs that starve in the first and in the second result
         (:mod:`simulator.results.overtaking`).
+    zone
+        What the hours and dates of groups are in, ``UTC`` or local time; empty: the log has no dates.
     """
 
     first: str
@@ -81,6 +83,7 @@ class Gains:
     remark: str = ""
     alone: tuple[int, int] = (0, 0)
     starved: tuple[int, int] = (0, 0)
+    zone: str = ""
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -151,6 +154,8 @@ class Gains:
             f"difference: {self.second} minus {self.first} [95 % interval, jobs of one {self.cluster} kept together]"
         )
         paragraphs += filter(None, [starvation(self._starved_rows)])
+        if self.by in ORDERED and self.zone:
+            paragraphs.append(f"{self.by}s of submission are in {self.zone}")
         if self.by:
             paragraphs.append("gains and loses: significant at 5 % over all groups together (Holm)")
         return "\n".join(paragraphs)
@@ -242,7 +247,8 @@ def gains(first: Recording, second: Recording, by: str | None = None, names: tup
         starvation_count(Records.of(record for _, record, _ in pairs)),
         starvation_count(Records.of(record for _, _, record in pairs)),
     )
-    return Gains(*called, by or "", rows, cluster, _remark(common, called), alone, starved)
+    zone = "" if first.epoch is None else first.zone
+    return Gains(*called, by or "", rows, cluster, _remark(common, called), alone, starved, zone)
 
 
 def _common(first: Recording, second: Recording, called: tuple[str, str]) -> list[_Both]:

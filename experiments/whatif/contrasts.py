@@ -101,7 +101,10 @@ def group_jobs(jobs: Jobs, clock: LogClock, unit: str) -> JobGroups:
     groups = {}
     for by in GROUPINGS:
         try:
-            found = places_by_name(by, group_names(by, rows, submits, clock.epoch, unit))
+            names = group_names(by, rows, submits, clock.epoch, unit)
+            if by == "hour" and clock.epoch is not None:
+                names = [f"{name} {clock.zone}" for name in names]
+            found = places_by_name(by, names)
         except InputError:
             continue  # the log does not have it
         if len(found) > 1:

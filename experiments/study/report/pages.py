@@ -172,8 +172,7 @@ def contents(experiments: Iterable[Experiment], answers: Mapping[str, Answer]) -
         "Files `.json` beside them have each statement in full, with rule, p-values and remarks.",
         "Each statement of a paper, or hypothesis of ours, has a verdict, by a rule that stood before the data. Some "
         "statements are judged by several experiments; a statement about data that are not public is not comparable. "
-        "What cannot come out otherwise where the code is right holds by construction; it is no result, and counts as "
-        "none.",
+        "What cannot come out otherwise where the code is right holds by construction, and is left out of the counts.",
     ]
     sections, whole = [], []
     for paper in PUBLICATIONS.values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -86,7 +87,11 @@ def test_hours_are_those_of_the_clock_of_the_log_in_order() -> None:
     table = [rigid(k, 3600.0 * (20 + k), 8, 60) for k in range(1, 8)]
     result = hf.simulate(table, 8)
     # From the first submission on, which is hour 0 of a simulation's clock only if the log says so.
-    hours = [row["group"] for row in gains(result, result, "hour").of()[1:]]
+    found = gains(result, result, "hour")
+    assert "hours of submission are in" not in found.text()
+    dated = replace(result, epoch=1_700_000_000.0)
+    assert "\nhours of submission are in UTC\n" in gains(dated, dated, "hour").text()
+    hours = [row["group"] for row in found.of()[1:]]
     assert hours == ["00:00", "01:00", "02:00", "03:00", "21:00", "22:00", "23:00"]
 
 
