@@ -251,6 +251,8 @@ def test_a_terminal_without_the_characters() -> None:
 #: Writes when the handlers stand, and which modules were imported before from files.
 INTERRUPTED = """import os, sys, _signal
 _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+if hasattr(_signal, "SIGHUP"):
+    _signal.signal(_signal.SIGHUP, _signal.SIG_DFL)  # nohup ignores it
 sys.argv = ["holdfast", "info", "a.swf"]
 install, before = _signal.signal, set(sys.modules)
 def note(number, handler):
