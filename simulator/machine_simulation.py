@@ -237,7 +237,7 @@ def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin:
     came_at = np.minimum(since, columns["submit"][seen] - origin) if held.any() else since
     rows = np.flatnonzero(seen)
     if replay.past:
-        # Each run waits from the end of the one before.
+        # A later run waits from the end of the previous run.
         again = {name: np.array(values, np.int64) - origin for name, values in past.times.items()}
         again["queued"] = np.where(past.again, again["queued"], queued[past.rows] - origin)
         begun, ended = np.append(begun, again["start"]), np.append(ended, again["end"])

@@ -148,7 +148,7 @@ def _fewer(pairs: Callable[[Measured], dict[str, Pair]], sign: int = -1) -> Call
     return lambda data: every(pairs(data), sign)
 
 
-def _noticed(data: Measured) -> Finding:
+def _notice_finding(data: Measured) -> Finding:
     """CUA and CUP against N."""
     lost = "lost_gpu_share"
     pairs = {
@@ -176,7 +176,7 @@ _SOONER = Hypothesis("CUP-SPAA has a shorter average turnaround than preempting 
 _FRESH = Hypothesis("Preempting the youngest loses fewer GPU-hours than preempting the oldest or the lowest priority",
                     "points", _fewer(_against("lost_gpu_share", TODAY["youngest"], _OLDER)))  # fmt: skip
 _NOTICED = Hypothesis("With notices (CUA, CUP) fewer GPU-hours are lost than without, mean over PAA and SPAA",
-                      "points", _noticed)  # fmt: skip
+                      "points", _notice_finding)  # fmt: skip
 _COMMON = (_LESS, _ALIKE, _CHEAPEST, _PUNCTUAL, _SOONER)
 HYPOTHESES: Mapping[str, Sequence[Hypothesis]] = {
     GENERATED: (*_COMMON, _FRESH, _NOTICED),

@@ -32,7 +32,7 @@ def resource_rows(replay: MachineReplay) -> list[dict[str, Any]]:
         if total:
             used = replay.used[name] / total
             stranded = replay.stranded_time.get(name, 0) / total
-            closed = _closed(replay, name)
+            closed = _closed_amount(replay, name)
             rows.append(
                 {
                     "resource": name,
@@ -46,7 +46,7 @@ def resource_rows(replay: MachineReplay) -> list[dict[str, Any]]:
     return rows
 
 
-def _closed(replay: MachineReplay, name: str) -> int:
+def _closed_amount(replay: MachineReplay, name: str) -> int:
     """Amount-ticks that outages kept free."""
     if not replay.windows:
         return 0

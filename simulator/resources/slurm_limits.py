@@ -36,7 +36,7 @@ class RunningAmounts:
 
     def stops(self, request: Request, run: PlannedRun | None = None) -> bool:
         """Whether a limit stops a job, given what it would get; None: given what it asks for."""
-        asked = _asked(request.need) if run is None else self._held(run)
+        asked = _request_totals(request.need) if run is None else self._held(run)
         account = self._full(request.option, asked)
         if account is not None:
             self.stopped[request.job] = account
@@ -44,7 +44,7 @@ class RunningAmounts:
 
     def would_stop(self, option: int, need: Need) -> bool:
         """Whether a limit stops what an option asks for."""
-        return self._full(option, _asked(need)) is not None
+        return self._full(option, _request_totals(need)) is not None
 
     def count(self, option: int, run: PlannedRun, sign: int) -> None:
         """Add a run to the accounts of its option, or with -1 take it away."""
@@ -70,5 +70,5 @@ class RunningAmounts:
         return 1, len(run.nodes), cores, memory, gpus
 
 
-def _asked(need: Need) -> Sequence[int]:
+def _request_totals(need: Need) -> Sequence[int]:
     return (1, need.least_nodes, *need.total[:3])

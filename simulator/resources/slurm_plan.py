@@ -112,7 +112,7 @@ class SlurmPass:
         left = self._start_in_order(list(queue))
         while True:
             known = len(self.starts)
-            self._plan(self._considered(left))
+            self._plan(self._backfill_candidates(left))
             if len(self.starts) == known:
                 return self.starts
             started = {request.job for request, _ in self.starts}
@@ -134,8 +134,8 @@ class SlurmPass:
                 closed |= self.partitions[request.need.partition]
         return [request for request in queue if request.job not in started]
 
-    def _considered(self, queue: list[Request]) -> list[Request]:
-        """The jobs that backfill looks at: so many in all, and so many of each user."""
+    def _backfill_candidates(self, queue: list[Request]) -> list[Request]:
+        """The jobs that backfill considers: the first of the queue, up to the limits in total and per user."""
         jobs: dict[int, None] = {}
         users: dict[str, int] = {}
         for request in queue:
@@ -198,7 +198,7 @@ class SlurmPass:
                 space.keep(found)
 
     def _has_room(self, request: Request, space: NodeSpace) -> bool:
-        """Whether a job has room now on nodes that nobody has reserved for the time of its run."""
+        """Whether a job has room now on nodes without a reservation during its run."""
         nodes = self.eligible(request.need) & space.free(self.now, self.now + request.walltime)
         return suffices(request.need, list(self.state.rooms(request.need, nodes).values()))
 

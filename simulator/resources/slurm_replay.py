@@ -62,8 +62,8 @@ class _Replay:
         self.state = NodeState(
             [table.capacities[node] for node in self.order], [table.weights[node] for node in self.order]
         )
-        self.eligible = {id(need): self._named(need.eligible) for need in columns.distinct}
-        self.partitions = [self._named(table.machine.places(each)) for each in table.machine.partitions]
+        self.eligible = {id(need): self._node_mask(need.eligible) for need in columns.distinct}
+        self.partitions = [self._node_mask(table.machine.places(each)) for each in table.machine.partitions]
         self.limits = RunningAmounts(columns, self.order)
         self.submits = list(columns.submits)
         self.queued = list(columns.begins)
@@ -104,10 +104,10 @@ class _Replay:
             if moving:
                 for job in started:
                     queue.start(job, now - columns.origin, self.ends[job] - columns.origin)
-            stranded.append(self._stranded([job for job in ranked if job in self.waiting]))
-        return self._collected(instants, stranded)
+            stranded.append(self._stranded_amounts([job for job in ranked if job in self.waiting]))
+        return self._outcome(instants, stranded)
 
-    def _named(self, nodes: Sequence[int]) -> int:
+    def _node_mask(self, nodes: Sequence[int]) -> int:
         return node_set([self.places[node] for node in nodes])
 
     def _submit(self, job: int) -> None:
@@ -211,7 +211,7 @@ class _Replay:
     def _has_room(self, need: Need) -> bool:
         return suffices(need, list(self.state.rooms(need, self.eligible[id(need)]).values()))
 
-    def _stranded(self, waiting: Sequence[int]) -> list[int]:
+    def _stranded_amounts(self, waiting: Sequence[int]) -> list[int]:
         """Free amounts that in all suffice for the first waiting job that has no room, and that no limit stops."""
         columns = self.columns
         for job in waiting:
@@ -230,7 +230,7 @@ class _Replay:
                     ]
         return [0] * len(columns.table.resources)
 
-    def _collected(self, instants: list[int], stranded: list[list[int]]) -> LoopOutcome:
+    def _outcome(self, instants: list[int], stranded: list[list[int]]) -> LoopOutcome:
         columns, count = self.columns, len(self.columns.jobs)
         machine = columns.table.machine
         found: list[JobStart | None] = [None] * count
