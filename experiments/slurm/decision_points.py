@@ -126,7 +126,7 @@ def decisions(
     if replay.cancelled:
         waiting = tuple(sorted(waiting, key=lambda job: (job.submit, job.job_id)))
     cancelled = {job.job_id for job in replay.cancelled}
-    for first, now in event_groups([time for job in waiting for time in (job.queued, job.released)], lag):
+    for first, now in event_groups([time for job in waiting for time in (job.queued, job.nodes_free_at)], lag):
         # A job that is cancelled just now is not looked at any more.
         queue = [
             job
@@ -137,7 +137,7 @@ def decisions(
             continue
         if order is not None:
             queue = queue_in_order(order, now, queue, jobs, replay.nodes)
-        running = [job for job in jobs if job.start < first and job.released > now]
+        running = [job for job in jobs if job.start < first and job.nodes_free_at > now]
         # Slurm makes no pass while nodes complete, if the record has these times.
         if any(job.end <= now < job.end + LONGEST_STOP for job in running):
             continue

@@ -96,7 +96,7 @@ class ReplayedJob:
         return self.start - self.queued
 
     @property
-    def released(self) -> float:
+    def nodes_free_at(self) -> float:
         """When its nodes could be used again [s]."""
         return self.end + self.completing
 

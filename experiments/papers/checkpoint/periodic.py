@@ -226,7 +226,7 @@ def _words(rows: Sequence[Row]) -> list[Verdict]:
         ),
         match.exact_verdict(
             matching == printed and len(printed) < len(distributions),
-            f"holds if the laws with a best cost below {_MATCHES:g} are those of the table, and not all",
+            f"holds if the laws whose best cost is below {_MATCHES:g} are those of the table, and not all",
             f"all but {_list_names(matching)}",
         ),
         reaches(wrong, factor, _WRONG, f"the largest cost with {last} over the best", f"{last}: {factor:.0f} times"),
