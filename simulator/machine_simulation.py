@@ -16,7 +16,8 @@ import numpy as np
 from policies.backfilling import BACKFILLING, Conservative, Easy, Strict
 from policies.slurm_backfill import SlurmBackfill
 from simulator.options import Options
-from simulator.plain_replay import PlainJobs, accounting, baseline_ticks, rigid_records, samples
+from simulator.plain_replay import PlainSamples, accounting, baseline_ticks, rigid_records
+from simulator.plain_starts import PlainJobs
 from simulator.resources.closed_capacity import amount_time, closed_changes, levels, resource_uses
 from simulator.resources.machine_jobs import JobStart, MachineJob
 from simulator.resources.machine_replay import MachineReplay, replay_on_machine
@@ -252,7 +253,7 @@ def _outcome(table: Jobs, replay: MachineReplay, jobs: list[MachineJob], origin:
         asks, takes = np.append(asks, none), np.append(takes, none)
     lengths = ended - begun
     waiting, busy = (
-        samples(PlainJobs(came_at, since, sizes, lengths, lengths), begun, ended).table for sizes in (asks, takes)
+        PlainSamples(PlainJobs(came_at, since, sizes, lengths, lengths), begun, ended).table for sizes in (asks, takes)
     )
     busy[:, 4] = waiting[:, 4]
     size = machine_size(replay.table.machine)

@@ -16,7 +16,8 @@ from simulator.machine.prior_state import PriorState
 from simulator.machine.stochastic import StochasticJob
 from simulator.options import Options
 from simulator.partitioned_simulation import needs_pools, simulate_partitions
-from simulator.plain_replay import accounting, obstacle, plain_table, samples, starts
+from simulator.plain_replay import PlainSamples, PlainTable, accounting, plain_table
+from simulator.plain_starts import obstacle
 from simulator.results.recording import clock_origin, level_changes
 from simulator.results.records import LAST_TICK, Accounting, Records, Samples, StochasticRecord
 from simulator.results.result import Result
@@ -127,7 +128,8 @@ def simulate(
     """
     return simulate_table(
         checked_table(jobs, nodes), nodes, mechanism, events=events, decisions=decisions, progress=progress,
-        planner=planner, plans=plans, outages=outages, failures=failures, prior=prior, on_machine=on_machine, **options,
+        planner=planner, plans=plans, outages=outages, failures=failures, prior=prior, on_machine=on_machine,
+        settings=Options.of(**options),
     )  # fmt: skip
 
 
@@ -145,13 +147,17 @@ def simulate_table(
     failures: FailureRate | None = None,
     prior: PriorState | None = None,
     on_machine: MachineWorkload | None = None,
+    settings: Options | None = None,
     **options: object,
 ) -> Result:
-    """Simulate a table returned by :func:`checked_table`, which several simulations may share."""
-    settings, table = Options.of(**options), Jobs.of(table)
+    """Simulate a table returned by :func:`checked_table`, which several simulations may share.
+
+    The options are ``settings``, or keywords as in :func:`simulate`.
+    """
+    settings, table = settings or Options.of(**options), Jobs.of(table)
     served_by = parse_mechanism(mechanism)
     book = _book(table, planner, plans)
-    origin = clock_origin(table)
+    origin = table.derive(clock_origin)
     if prior is not None and prior.origin is not None:
         origin = min(origin, to_ticks(prior.origin))
     if on_machine is not None:
@@ -168,7 +174,7 @@ def simulate_table(
     if settings.engine != "simpy":
         reason = _obstacle(served_by, book, closures, prior, settings, events=events or decisions)
         with pause_collector():
-            found = reason or plain_result(table, nodes, settings, origin, progress)
+            found = reason or plain_result(table.derive(plain_table), table, nodes, settings, progress)
         if isinstance(found, Result):
             return found
         if settings.engine == "compiled":
@@ -246,15 +252,26 @@ def _obstacle(
 
 
 def plain_result(
-    table: Jobs, nodes: int, options: Options, origin: int, progress: Callable[[int], None] | None = None
+    found: PlainTable | str,
+    table: Jobs,
+    nodes: int,
+    options: Options,
+    progress: Callable[[int], None] | None = None,
 ) -> Result | str:
-    """The result of a plain replay, or the reason why the table is not plain."""
-    began = perf_counter()
-    found = plain_table(table, origin)
+    """The result of a plain replay, or the reason why the table is not plain.
+
+    Parameters
+    ----------
+    found
+        The table by :func:`~simulator.plain_replay.plain_table`.
+    table, nodes, options, progress
+        As in :func:`simulate`.
+    """
     if isinstance(found, str):
         return found
-    jobs = found.jobs
-    started = starts(jobs, nodes, options)
+    began = perf_counter()
+    jobs, origin = found.jobs, found.origin
+    started = found.starts.under(options, nodes)
     if isinstance(started, str):
         return started
     ended = started + jobs.runtime
@@ -266,8 +283,8 @@ def plain_result(
         mechanism=BASELINE,
         nodes=nodes,
         options=options,
-        records=found.make_records(started, origin),
-        samples=samples(jobs, started, ended),
+        records=found.make_records(started, ended),
+        samples=PlainSamples(jobs, started, ended),
         booked=accounting(jobs, ended, nodes),
         engine_seconds=took,
         origin=origin,
@@ -412,7 +429,7 @@ def _closures(
 
 def _book(table: Jobs, planner: Planner | None, plans: Mapping[str, ReservationPlan] | None) -> PlanBook | None:
     """Make the plan book of the stochastic jobs, if there are any; refuse illegal plans now."""
-    stochastic = list(table.select(table.are(STOCHASTIC)))
+    stochastic = table.derive(_stochastic_jobs)
     if not stochastic:
         return None
     # Imported here, because most simulations need neither distributions nor plans.
@@ -421,6 +438,10 @@ def _book(table: Jobs, planner: Planner | None, plans: Mapping[str, ReservationP
     book = PlanBook(planner, plans)
     check_plans(book, stochastic)
     return book
+
+
+def _stochastic_jobs(table: Jobs) -> list[Job]:
+    return list(table.select(table.are(STOCHASTIC)))
 
 
 def check_plans(book: PlanBook, jobs: Iterable[Job]) -> None:

@@ -14,7 +14,8 @@ from simulator.clock.stream import Stream, Ticks
 from simulator.machine.decisions import Decisions
 from simulator.machine.event_log import EventLog
 from simulator.options import Options
-from simulator.plain_replay import obstacle, rigid_records
+from simulator.plain_replay import plain_table, rigid_records
+from simulator.plain_starts import obstacle
 from simulator.results.records import Samples
 from simulator.results.result import Result
 from simulator.simulation import pause_collector, plain_result, refuse_late_end, sum_accounts
@@ -80,7 +81,7 @@ def stream(
         raise InputError(f"the jobs must take at most the {nodes:,} nodes of the machine, not {largest:,}")
     origin = int(submit.min())
     if settings.engine != "simpy":
-        found = obstacle(settings) or plain_result(jobs, nodes, settings, origin, progress)
+        found = obstacle(settings) or plain_result(plain_table(jobs), jobs, nodes, settings, progress)
         if isinstance(found, Result):
             return found
         if settings.engine == "compiled":

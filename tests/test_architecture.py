@@ -40,6 +40,7 @@ ROOMS = {
         "clock",
         "resources",
         "results",
+        "plain_starts",
         "plain_replay",
         "machine_simulation",
         "partitioned_simulation",

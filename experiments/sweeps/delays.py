@@ -5,10 +5,9 @@ Source: hybrid-workload-scheduling, section V-A, observation 9.
 
 from __future__ import annotations
 
-from bisect import insort
-from collections.abc import Sequence
+import numpy as np
 
-from simulator.results.records import JobRecord, Records
+from simulator.results.records import ABSENT, Records
 from workloads.ground.units import to_ticks
 from workloads.table.job import ON_DEMAND
 
@@ -16,9 +15,12 @@ __all__ = ["DELAYS", "count_delays"]
 
 #: Names of the two counts.
 DELAYS = ("delayed_on_demand", "crowded_on_demand")
+_OF_RUNS = ("start", "end", "nodes")
+#: Largest number of pairs of jobs that are compared at a time.
+_CELLS = 1_000_000
 
 
-def count_delays(records: Sequence[JobRecord], nodes: int, instant_tolerance: float, warning: float) -> dict[str, int]:
+def count_delays(records: Records, nodes: int, instant_tolerance: float, warning: float) -> dict[str, int]:
     """Count the on-demand jobs that start late, and those of them that had no room beside the other on-demand jobs.
 
     A job has no room if its request, together with the nodes of on-demand jobs that run or gather nodes at its arrival,
@@ -42,26 +44,18 @@ def count_delays(records: Sequence[JobRecord], nodes: int, instant_tolerance: fl
         ``delayed_on_demand``, and ``crowded_on_demand``, the part of them without room.
     """
     tolerance, gathering = to_ticks(instant_tolerance), to_ticks(warning)
-    if isinstance(records, Records):
-        # Return early without on-demand jobs, because creating a record for each job takes longer than a plain run.
-        records = records.part(records.are(ON_DEMAND))
-    arrivals = sorted(
-        (record.queued, record.job_id, record.start, record.end, record.nodes)
-        for record in records
-        if record.type is ON_DEMAND
-        and record.submit is not None
-        and record.start is not None
-        and record.end is not None
-    )
-    #: (end, first instant at which it holds nodes, nodes) of the jobs that have arrived and have not completed
-    present: list[tuple[int, int, int]] = []
-    delayed = crowded = 0
-    for submit, _, start, end, size in arrivals:
-        # A completion at the instant of the arrival comes first.
-        while present and present[0][0] <= submit:
-            del present[0]
-        if start - submit > tolerance:
-            delayed += 1
-            crowded += size + sum(other for _, holds, other in present if holds <= submit) > nodes
-        insort(present, (end, submit if start - submit <= gathering else start, size))
-    return dict(zip(DELAYS, (delayed, crowded), strict=True))
+    chosen = records.are(ON_DEMAND) & records.came & records.started & (records.columns["end"] != ABSENT)
+    rows = np.flatnonzero(chosen)
+    if not len(rows):
+        return dict.fromkeys(DELAYS, 0)
+    rows = rows[np.lexsort((records.columns["job_id"][rows], records.queued[rows]))]
+    begin, start, end, sizes = (column[rows] for column in (records.queued, *map(records.column, _OF_RUNS)))
+    holds = np.where(start - begin <= gathering, begin, start)
+    late = np.flatnonzero(start - begin > tolerance)
+    crowded = 0
+    for places in np.array_split(late, 1 + len(late) * len(rows) // _CELLS):
+        # Jobs that arrived before and hold nodes; a completion at the instant of the arrival comes first.
+        at = begin[places, None]
+        beside = (holds <= at) & (end > at) & (np.arange(len(rows)) < places[:, None])
+        crowded += int(np.count_nonzero(sizes[places] + beside @ sizes > nodes))
+    return dict(zip(DELAYS, (len(late), crowded), strict=True))

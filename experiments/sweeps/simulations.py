@@ -108,7 +108,7 @@ def _simulate(run: RunConfiguration) -> RunOutcome:
     jobs, nodes, weeks = job_table(run.workload, run.assignment, run.assignment_seed)
     prepared = perf_counter()
     on_machine = None if isinstance(run.workload, GeneratedYear) else _requests(run.workload)
-    result = simulate_table(jobs, nodes, run.mechanism, events=False, on_machine=on_machine, **vars(run.options))
+    result = simulate_table(jobs, nodes, run.mechanism, events=False, on_machine=on_machine, settings=run.options)
     how = run.measurement
     summary, types = summaries(result, instant_tolerance=how.instant_tolerance, window=how.window)
     tolerance = run.options.warning if how.instant_tolerance is None else how.instant_tolerance

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -63,29 +64,24 @@ class Store:
                 return None
             record = _read(line)
             measured, timings = record["measured"], record["timings"]
-            known = record["format"] == _FORMAT and record["configuration"] == _read(json.dumps(run.identity()))
+            known = record["format"] == _FORMAT and record["configuration"] == _read(run.canonical)
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return None
         return RunOutcome(run.key, measured, timings) if known else None
 
     def write(self, run: RunConfiguration, outcome: RunOutcome) -> RunOutcome:
         """Queue the result of a run for the next :meth:`flush`; returns it as it will be read back."""
-        text = json.dumps(
-            {
-                "key": run.key,
-                "format": _FORMAT,
-                "configuration": run.identity(),
-                "label": run.label,
-                "measured": outcome.measured,
-                "timings": outcome.timings,
-            }
+        measured, timings = _finite(outcome.measured), _finite(outcome.timings)
+        parts = (
+            ("format", str(_FORMAT)),
+            ("configuration", run.canonical),
+            ("label", _encode(run.label)),
+            ("measured", _encode(measured)),
+            ("timings", _encode(timings)),
         )
-        record = _read(text)
-        if "NaN" in text or "Infinity" in text:
-            # JSON has no infinite or undefined numbers.
-            text = json.dumps(record, allow_nan=False)
+        text = f'{{"key": "{run.key}", ' + ", ".join(f'"{name}": {part}' for name, part in parts) + "}"
         self._new.append(_seal(text.encode()))
-        return RunOutcome(run.key, record["measured"], record["timings"])
+        return RunOutcome(run.key, measured, timings)
 
     def flush(self) -> None:
         """Write all queued results to one file."""
@@ -161,6 +157,18 @@ def line_faults(path: Path) -> tuple[int, list[TraceError]]:
     if not faults and path.stem not in (hashlib.sha256(content).hexdigest(), *keys[:1]):
         faults.append(TraceError(path, None, "has lost or gained lines", "the sweep computes what is missing"))
     return len(lines), faults
+
+
+_encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+
+
+def _finite(value: Any) -> Any:
+    """A value as it is after a round trip through JSON, which has no infinite or undefined numbers."""
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: _finite(part) for name, part in value.items()}
+    return [_finite(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _read(text: str | bytes) -> Any:

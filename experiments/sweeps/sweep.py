@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -67,36 +68,68 @@ class SweepResult:
 
     Attributes
     ----------
-    summary, types, accounting, weeks, timings
-        Rows of the tables, in the order of the grid; without those of runs that failed.
-    aggregates, differences
-        Rows of :mod:`experiments.sweeps.aggregates`: means over seeds, and differences from the reference.
+    tables
+        Rows of the runs that did not fail, in the order of the grid; the other attributes are made from them when they
+        are read, since a sweep from the command line prints the aggregates alone.
     failures
         Runs that failed.
     stored, computed
         Number of runs found in the store, and number simulated now.
-    lopsided
-        Warning about job tables dominated by a single draw of types; empty: there are none.
-    caveats
-        Features of the logs that one pool of equal nodes does not model, one sentence each.
     """
 
-    summary: Sequence[Row]
-    types: Sequence[Row]
-    accounting: Sequence[Row]
-    weeks: Sequence[Row]
-    timings: Sequence[Row]
+    tables: Tables
     failures: Sequence[Failure]
     stored: int
     computed: int
-    lopsided: str = ""
-    caveats: Sequence[str] = ()
-    aggregates: Sequence[Row] = ()
-    differences: Sequence[Row] = ()
 
     def __repr__(self) -> str:
         failed = f", {len(self.failures):,} failed" if self.failures else ""
         return f"SweepResult({len(self.summary):,} runs: {self.stored:,} stored, {self.computed:,} computed{failed})"
+
+    @property
+    def summary(self) -> Sequence[Row]:
+        """A row for each run: its parameters and metrics."""
+        return self.tables.summary
+
+    @cached_property
+    def types(self) -> Sequence[Row]:
+        """A row for each run and type of jobs, and for all jobs."""
+        return self.tables.types
+
+    @cached_property
+    def accounting(self) -> Sequence[Row]:
+        """A row for each run: node-hours by use."""
+        return self.tables.accounting
+
+    @cached_property
+    def weeks(self) -> Sequence[Row]:
+        """A row for each job table, week and type: jobs that arrive."""
+        return self.tables.weeks
+
+    @cached_property
+    def timings(self) -> Sequence[Row]:
+        """A row for each run: wall-clock times."""
+        return self.tables.timings
+
+    @property
+    def aggregates(self) -> Sequence[Row]:
+        """Means over seeds, rows of :mod:`experiments.sweeps.aggregates`."""
+        return self.tables.aggregates
+
+    @property
+    def differences(self) -> Sequence[Row]:
+        """Differences from the reference; empty without one."""
+        return self.tables.differences
+
+    @cached_property
+    def lopsided(self) -> str:
+        """Warning about job tables dominated by a single draw of types; empty: there are none."""
+        return self.tables.lopsided
+
+    @cached_property
+    def caveats(self) -> Sequence[str]:
+        """Features of the logs that one pool of equal nodes does not model, one sentence each."""
+        return self.tables.caveats
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -210,20 +243,7 @@ def run_sweep(
             kept.flush()
             shown.write()
     failed = shown.list_failures(runs)
-    return SweepResult(
-        summary=tables.summary,
-        types=tables.types,
-        accounting=tables.accounting,
-        weeks=tables.weeks,
-        timings=tables.timings,
-        failures=failed,
-        stored=len(runs) - len(missing),
-        computed=len(missing) - len(failed),
-        lopsided=tables.lopsided,
-        caveats=tables.caveats,
-        aggregates=tables.aggregates,
-        differences=tables.differences,
-    )
+    return SweepResult(tables, failed, stored=len(runs) - len(missing), computed=len(missing) - len(failed))
 
 
 class _Shown:

@@ -69,9 +69,12 @@ class Tables:
         self._outcomes: dict[str, RunOutcome] = {}
         self._parameters: dict[str, Row] = {}
         self._begins: dict[str, str] = {}
+        #: Rows of the present runs that are shown more than once.
+        self._made: dict[str, list[Row]] = {}
 
     def add(self, run: RunConfiguration, outcome: RunOutcome) -> None:
         """Add a completed run."""
+        self._made.clear()
         self._outcomes[run.key] = outcome
         self._parameters[run.key] = parameters = _parameters(run, outcome)
         # All tables begin with the same cells, most of their text, so these are formatted once.
@@ -90,17 +93,24 @@ class Tables:
     @property
     def summary(self) -> list[Row]:
         """A row for each run."""
-        return self._rows(_summary)
+        return self._once("summary", lambda: self._rows(_summary))
 
     @property
     def aggregates(self) -> list[Row]:
         """A row for each configuration and metric, over seeds."""
-        return list(aggregate_rows(self.summary))
+        return self._once("aggregates", lambda: list(aggregate_rows(self.summary)))
 
     @property
     def differences(self) -> list[Row]:
         """The same as differences from the reference; empty without one."""
-        return list(difference_rows(self.summary, self._against)) if self._against else []
+        if not self._against:
+            return []
+        return self._once("differences", lambda: list(difference_rows(self.summary, self._against)))
+
+    def _once(self, name: str, make: Callable[[], list[Row]]) -> list[Row]:
+        if name not in self._made:
+            self._made[name] = make()
+        return self._made[name]
 
     @property
     def types(self) -> list[Row]:
@@ -160,10 +170,9 @@ class Tables:
             ("timings", _timings, TIMINGS),
         ):
             self._write(directory / f"{name}.csv", own, header)
-        rows = self.summary
-        _write_parquet(directory / "summary.parquet", rows, SUMMARY)
+        _write_parquet(directory / "summary.parquet", self.summary, SUMMARY)
         write_csv(directory / "weeks.csv", self.weeks, WEEKS)
-        for name, found in (("aggregates", list(aggregate_rows(rows))), ("differences", self.differences)):
+        for name, found in (("aggregates", self.aggregates), ("differences", self.differences)):
             if found:
                 write_csv(directory / f"{name}.csv", found, tuple(found[0]))
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from experiments.whatif.machines import FittedJobs
 from experiments.whatif.operation import Operation
 from policies.mechanism import BASELINE
-from simulator.plain_replay import obstacle
+from simulator.plain_starts import obstacle
 from simulator.results.metrics import summarize
 from simulator.results.recording import Recording
 from simulator.simulation import simulate

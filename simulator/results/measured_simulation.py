@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -174,10 +173,7 @@ class MeasuredSimulation:
             occupied, lost = _use(result, opens, closes)
             return (occupied - lost) / (result.nodes * (closes - opens))
         # The accounting covers all of the time: subtract the part after the last submit, which is short.
-        spent, samples = result.accounting, result.samples
-        place = int(np.searchsorted(samples.column(0), closes, side="right"))
-        after = samples.table[place - 1 :, :2].tolist()
-        busy = sum(nodes * (until - max(at, closes)) for (at, nodes), (until, _) in pairwise(after))
+        spent, busy = result.accounting, result.samples.busy_after(closes)
         lost = sum(node_ticks for time, node_ticks in result.losses if time > closes)
         done = spent.compute + spent.setup + spent.checkpoint - busy + lost
         return float(done / (result.nodes * (closes - opens)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -283,6 +283,12 @@ class Samples(ColumnRows[Sample]):
     def column(self, place: int) -> Column:
         """One of the five columns."""
         return self.table[:, place]
+
+    def busy_after(self, time: int) -> int:
+        """Node-ticks that are occupied after a time, which is none before the first sample."""
+        place = int(np.searchsorted(self.column(0), time, side="right"))
+        after = self.table[place - 1 :, :2].tolist()
+        return sum(nodes * (until - max(at, time)) for (at, nodes), (until, _) in pairwise(after))
 
     def _make_rows(self, rows: slice) -> list[Sample]:
         return [(time, busy, held, jobs, nodes) for time, busy, held, jobs, nodes in self.table[rows].tolist()]

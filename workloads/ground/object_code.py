@@ -11,7 +11,7 @@ import ctypes
 import functools
 import hashlib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import chain
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -37,7 +37,7 @@ _LIBRARY = frozenset({"memset", "memcpy", "memmove"})
 #: What loops may ask of the mathematical library by the names of LLVM, for which LLVM then calls a function of it.
 _MATHEMATICS = {"llvm.log10.f64": "log10"}
 _TYPES: dict[str, Any] = {"n": ctypes.c_int64, "d": ctypes.c_double}
-_ITEMS = {"a": np.int64, "f": np.float64, "b": np.uint8}
+_ITEMS = {kind: np.dtype(item) for kind, item in (("a", np.int64), ("f", np.float64), ("b", np.uint8))}
 #: Engines must live as long as their code.
 _engines: list[Any] = []
 
@@ -157,21 +157,41 @@ def _load(content: bytes, kinds: str, llvm: Any, machine: Any) -> Callable[..., 
     spare = (ctypes.c_int64 * 2)()
     result, exception = ctypes.addressof(spare), ctypes.addressof(spare) + 8
 
+    items = [None if kind in _TYPES else _ITEMS[kind] for kind in kinds]
+
     def run(*arguments: Any) -> int:
         if isinstance(arguments[0], tuple):
-            arguments = tuple(chain.from_iterable(arguments))
-        try:
-            called(result, exception, *arguments)
-        except ctypes.ArgumentError:
-            # ctypes rejected the arguments before the call: some are arrays, which are converted to addresses.
-            given = zip(kinds, arguments, strict=True)
-            called(result, exception, *(value if kind in _TYPES else _address(value, kind) for kind, value in given))
+            given: Iterable[Any] = chain.from_iterable(arguments)
+        else:
+            try:
+                called(result, exception, *arguments)
+            except ctypes.ArgumentError:
+                # ctypes rejected the arguments before the call: some are arrays, which are converted to addresses.
+                given = arguments
+            else:
+                return spare[0]
+        called(
+            result,
+            exception,
+            *[value if item is None else _address(value, item) for item, value in zip(items, given, strict=True)],
+        )
         return spare[0]
 
     return run
 
 
-def _address(array: np.ndarray, kind: str) -> int:
-    if array.dtype != _ITEMS[kind] or not array.flags.c_contiguous:
+def _address(array: Any, item: np.dtype[Any]) -> int:
+    """Address of an array; whatever is none is an address already."""
+    if not isinstance(array, np.ndarray):
+        return int(array)
+    flags = array.flags
+    if array.dtype != item or not flags.c_contiguous:
         raise TypeError("a compiled loop takes contiguous arrays of 64-bit integers, of 64-bit floats, or of bytes")
-    return array.ctypes.data
+    if not array.size:
+        return 0
+    # Faster than ``array.ctypes``, which for 30 arrays takes as long as the replay of 500 jobs.
+    return _address_of(_first_byte(array)) if flags.writeable else array.ctypes.data
+
+
+_address_of = ctypes.addressof
+_first_byte: Callable[[Any], ctypes.c_char] = ctypes.c_char.from_buffer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import MISSING, fields
 from enum import EnumType
@@ -21,6 +21,7 @@ from workloads.ground.errors import InputError
 __all__ = ["Codes", "ColumnRows", "Rows", "as_column"]
 
 Row = TypeVar("Row")
+_Value = TypeVar("_Value")
 Column = NDArray[Any]
 
 #: Number of rows that iteration makes at a time.
@@ -83,6 +84,7 @@ class Rows(ColumnRows[Row]):
         self._columns: dict[str, Column] | None = None if columns is None else dict(columns)
         self._names: Sequence[str] = names
         self._is_columns = columns is not None
+        self._derived: dict[Callable[[Any], Any], Any] = {}
 
     @property
     def columns(self) -> Mapping[str, Column]:
@@ -111,6 +113,13 @@ class Rows(ColumnRows[Row]):
     def of(cls, rows: Iterable[Row]) -> Self:
         """Convert rows to this class; an instance is returned unchanged."""
         return rows if isinstance(rows, cls) else cls(rows)
+
+    def derive(self, make: Callable[[Self], _Value]) -> _Value:
+        """The value of a function of these rows, computed at the first call and kept with them: rows do not change."""
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        value: _Value = self._derived[make]
+        return value
 
     def rows(self) -> list[Row]:
         """List of all rows, made at the first call and cached."""

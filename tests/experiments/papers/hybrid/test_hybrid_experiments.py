@@ -26,7 +26,7 @@ from experiments.sweeps.delays import count_delays
 from experiments.sweeps.grid import RunConfiguration
 from simulator import simulate
 from simulator.results.metrics import summarize
-from simulator.results.records import JobRecord
+from simulator.results.records import JobRecord, Records
 from tests.reference.hybrid import replay
 from tests.support.jobs import on_demand, rigid
 from workloads.ground.errors import ParameterError, UnknownNameError
@@ -227,7 +227,7 @@ def test_delays_by_hand() -> None:
         return JobRecord(name, JobType.ON_DEMAND, *times, nodes, 0, 0, 0, "completed", 0)
 
     def count(records: list[JobRecord], nodes: int, tolerance: float = 120.0) -> tuple[int, int]:
-        found = count_delays(records, nodes, tolerance, 120.0)
+        found = count_delays(Records.of(records), nodes, tolerance, 120.0)
         return found["delayed_on_demand"], found["crowded_on_demand"]
 
     records = [
