@@ -35,7 +35,7 @@ __all__ = ["object_code"]
 #: Library functions that the code of a loop may call.
 _LIBRARY = frozenset({"memset", "memcpy", "memmove"})
 #: What loops may ask of the mathematical library by the names of LLVM, for which LLVM then calls a function of it.
-_MATHEMATICS = {"llvm.log10.f64": "log10"}
+_MATHEMATICS = {"llvm.log10.f64": "log10", "llvm.exp.f64": "exp"}
 _TYPES: dict[str, Any] = {"n": ctypes.c_int64, "d": ctypes.c_double}
 _ITEMS = {kind: np.dtype(item) for kind, item in (("a", np.int64), ("f", np.float64), ("b", np.uint8))}
 #: Engines must live as long as their code.

@@ -11,6 +11,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from workloads.ground.object_code import object_code
+from workloads.theta.activity_path import KINDS, find_path
 from workloads.theta.year import ThetaYear
 
 __all__ = ["Rhythm"]
@@ -18,6 +20,10 @@ __all__ = ["Rhythm"]
 _HOUR = 3600.0
 #: Number of equal steps of activity time in the table of submitted work.
 _GRID = 1 << 15
+#: Steps of all traces of a process so far, of which each is tried about so often; and numbers of them from which loading
+#: the machine code of the loop is faster than Python, and from which compiling it is, where there is no cache.
+_steps = 0
+_TRIALS, _LOAD_FROM, _COMPILE_FROM = 22, 100_000, 10_000_000
 
 
 class Rhythm:
@@ -57,7 +63,7 @@ class Rhythm:
         order = np.argsort(place)
         submitted = np.interp(np.linspace(0, 1, _GRID + 1), place[order], np.cumsum(work[order]))
         drain = parameters.drain * np.diff(self._edges) / _HOUR
-        self._activity = _activity_times(rate.tolist(), submitted.tolist(), drain.tolist(), parameters.patience)
+        self._activity = _activity_times(rate, submitted, drain, parameters.patience)
 
     def clock(self, activity_time: NDArray[np.float64]) -> NDArray[np.float64]:
         """Clock times [s] of activity times in [0, 1)."""
@@ -86,48 +92,20 @@ def _rates(parameters: ThetaYear, hours: int, rng: np.random.Generator) -> NDArr
 
 
 def _activity_times(
-    rate: list[float], submitted: list[float], drain: list[float], patience: float
+    rate: NDArray[np.float64], submitted: NDArray[np.float64], drain: NDArray[np.float64], patience: float
 ) -> NDArray[np.float64]:
-    """Activity time at the edges of the steps, where activity falls while the queue is long.
-
-    The rates are scaled by the smallest factor with which all work is submitted by the end; doubling and bisection
-    find it. The loop uses plain floats, because each step depends on the previous one.
-    """
-
-    exp = math.exp
-
-    def run(factor: float, *, whole: bool = False) -> tuple[float, list[float]]:
-        # The loop makes one call per step only: it takes most of the time of a short trace.
-        place = queue = total = 0.0
-        end, before = len(submitted) - 1, submitted[0]
-        path = [place]
-        for step, out in zip(rate, drain, strict=True):
-            move = factor * step * exp(-queue / patience)
-            total += move
-            if total >= 1 and not whole:
-                # The search needs to know only that all work is submitted.
-                break
-            place += move
-            if place > 1:
-                place = 1.0
-            after = submitted[int(place * end)]
-            queue = queue + after - before - out
-            if queue < 0:
-                queue = 0.0
-            before = after
-            path.append(place)
-        return total, path
-
-    low, high = 1.0, 2.0
-    while run(high)[0] < 1 and high < 1e6:
-        low, high = high, high * 2
-    for _ in range(20):
-        middle = (low + high) / 2
-        if run(middle)[0] < 1:
-            low = middle
-        else:
-            high = middle
-    path = np.array(run(high, whole=True)[1])
+    """Activity time at the edges of the steps, where activity falls while the queue is long."""
+    path = np.zeros(len(rate) + 1)
+    global _steps
+    _steps += _TRIALS * len(rate)
+    code = object_code(find_path, KINDS, compiles=_steps >= _COMPILE_FROM) if _steps >= _LOAD_FROM else None
+    if code is not None:
+        code(rate, submitted, drain, path, len(rate), len(submitted) - 1, patience)
+    else:
+        # Python reads lists twice as fast as arrays.
+        found = path.tolist()
+        find_path(rate.tolist(), submitted.tolist(), drain.tolist(), found, len(rate), len(submitted) - 1, patience)
+        path = np.array(found)
     return np.asarray(path / path[-1])
 
 

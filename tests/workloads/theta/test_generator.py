@@ -10,7 +10,11 @@ import pytest
 
 from experiments.traces.calibration import BaselineYear, average, measure
 from workloads.ground.errors import ParameterError
+from workloads.ground.object_code import object_code
+from workloads.ground.streams import stream
 from workloads.logs.trace import Trace, TraceJob
+from workloads.theta import arrival_rhythm
+from workloads.theta.activity_path import KINDS, find_path
 from workloads.theta.generator import generate
 from workloads.theta.year import ThetaYear
 
@@ -216,3 +220,21 @@ def near(result: BaselineYear) -> None:
 @pytest.mark.parametrize("first", [0, 10, 100])
 def test_the_baseline_of_ten_years_is_that_of_table_two(first: int) -> None:
     near(average([measure(seed) for seed in range(first, first + 10)]))
+
+
+def test_the_compiled_rhythm_is_the_interpreted_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    assert object_code(find_path, KINDS) is not None
+    years = [ThetaYear(jobs=jobs) for jobs in (1, 40, 900)]
+    found = []
+    for steps in (-(10**9), 10**9):
+        monkeypatch.setattr(arrival_rhythm, "_steps", steps)
+        found.append([list(generate(year, seed).jobs) for year in years for seed in range(4)])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**32 - 1, 2**32, 2**65 + 3])
+def test_a_stream_is_numpys_of_the_seed_and_the_letters(seed: int) -> None:
+    name = "theta/añ"
+    expected = np.random.default_rng(np.random.SeedSequence([seed, len(name.encode()), *name.encode()]))
+    assert stream(seed, "theta", "añ").random(3).tolist() == expected.random(3).tolist()
