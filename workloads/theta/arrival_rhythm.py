@@ -20,7 +20,7 @@ __all__ = ["Rhythm"]
 _HOUR = 3600.0
 #: Number of equal steps of activity time in the table of submitted work.
 _GRID = 1 << 15
-#: Steps of all traces of a process so far, of which each is tried about so often; and numbers of them from which loading
+#: Steps of all traces of a process so far, each of which is tried about so often; and their numbers from which loading
 #: the machine code of the loop is faster than Python, and from which compiling it is, where there is no cache.
 _steps = 0
 _TRIALS, _LOAD_FROM, _COMPILE_FROM = 22, 100_000, 10_000_000
