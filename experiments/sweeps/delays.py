@@ -53,7 +53,9 @@ def count_delays(records: Records, nodes: int, instant_tolerance: float, warning
     holds = np.where(start - begin <= gathering, begin, start)
     late = np.flatnonzero(start - begin > tolerance)
     crowded = 0
-    for places in np.array_split(late, 1 + len(late) * len(rows) // _CELLS):
+    block = max(1, _CELLS // len(rows))
+    for first in range(0, len(late), block):
+        places = late[first : first + block]
         # Jobs that arrived before and hold nodes; a completion at the instant of the arrival comes first.
         at = begin[places, None]
         beside = (holds <= at) & (end > at) & (np.arange(len(rows)) < places[:, None])

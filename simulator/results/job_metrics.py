@@ -26,7 +26,7 @@ from simulator.results.order_statistics import Ranked
 from simulator.results.records import Records
 from workloads.ground.columns import Metric
 
-__all__ = ["JOB_METRICS", "JobArrays", "mean", "share"]
+__all__ = ["JOB_METRICS", "NO_JOBS", "JobArrays", "mean", "share"]
 
 
 class JobArrays:
@@ -68,6 +68,11 @@ class JobArrays:
     def metrics(self) -> dict[str, float]:
         """The values of :data:`JOB_METRICS` by name; means and shares over no jobs are NaN."""
         return evaluate(JOB_METRICS, self)
+
+
+_NONE = np.zeros(0, np.int64)
+#: Arrays over no jobs.
+NO_JOBS = JobArrays(_NONE, _NONE, np.zeros(0), _NONE > 0, _NONE > 0)
 
 
 def mean(values: np.ndarray) -> float:

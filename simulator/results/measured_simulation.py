@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from simulator.results.integrals import integral
-from simulator.results.job_metrics import JobArrays
+from simulator.results.job_metrics import NO_JOBS, JobArrays
 from simulator.results.order_statistics import Ranked
 from simulator.results.recording import Recording
 from simulator.results.records import Records, whole_column
@@ -115,9 +115,14 @@ class MeasuredSimulation:
         cancelled = self.chosen.have("cancelled")
         self.records = self.chosen.part(~cancelled) if cancelled.any() else self.chosen
         self.jobs = JobArrays.of(self.records)
-        masks = {kind: self.records.are(kind) for kind in JobType}
-        # If all jobs are of one type, their metrics are computed once.
-        self.types = {kind: self.jobs if mask.all() else self.jobs.part(mask) for kind, mask in masks.items()}
+        self.types = {kind: self._of_type(kind) for kind in JobType}
+
+    def _of_type(self, kind: JobType) -> JobArrays:
+        """The arrays of a type; those of all jobs or of none have metrics that are computed once."""
+        rows = np.flatnonzero(self.records.are(kind))
+        if not len(rows):
+            return NO_JOBS
+        return self.jobs if len(rows) == self.jobs.count else self.jobs.part(rows)
 
     @cached_property
     def tolerance(self) -> int:
