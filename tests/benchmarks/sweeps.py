@@ -1,17 +1,19 @@
 """What a grid of many small runs costs beyond their simulations.
 
-Run ``python -m tests.benchmarks.sweeps [--runs 1000]``.
+Run ``python -m tests.benchmarks.sweeps [--runs 1000] [--plain]``.
 
 Half of the runs have an order of their own, five mechanisms share each job table, and each table has 500 jobs of a
-generated year. Printed are the wall-clock time times the number of workers over the sum of all engine times, the
-largest memory of a worker, and how many files the store has. With one worker, which is the calling process, all times
-are processor times: on a busy machine that ratio can be believed, and it has everything but the hand-over to workers.
-A first sweep of a few runs, which is not counted, lets each process load its libraries.
+generated year; with ``--plain`` ten orders and two rules share it, all under the baseline. Printed are the wall-clock
+time times the number of workers over the sum of all engine times, the largest memory of a worker, and how many files
+the store has; of plain runs, the time of each. With one worker, which is the calling process, all times are processor
+times: on a busy machine they can be believed, and they have everything but the hand-over to workers. A first sweep of a
+few runs, which is not counted, lets each process load its libraries.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,16 +26,16 @@ from experiments.sweeps.execution import available_workers
 from simulator import simulation
 from tests.benchmarks.figures import tell
 
+_ORDERS = ["fcfs", "sjf", "ljf", "smallest", "largest", "saf", "laf", "f1", "f2", "f3"]
 _MECHANISMS = ["baseline", "N-SPAA", "CUA-SPAA", "CUP-PAA", "CUP-SPAA"]
 
 
-def measured(runs: int, jobs: int, workers: int) -> dict[str, float]:
+def measured(runs: int, jobs: int, workers: int, *, plain: bool = False) -> dict[str, float]:
     """A sweep of so many runs: cost over that of the simulations, memory [MiB], files of the store."""
-    sweep = make_sweep(
-        mechanisms=_MECHANISMS,
-        workload={"seeds": f"0:{max(1, runs // (2 * len(_MECHANISMS)))}", "jobs": jobs},
-        options={"order": ["fcfs", "sjf"]},
-    )
+    mechanisms = ["baseline"] if plain else _MECHANISMS
+    options = {"order": _ORDERS, "backfilling": ["easy", "none"]} if plain else {"order": ["fcfs", "sjf"]}
+    tables = runs // (len(mechanisms) * math.prod(map(len, options.values())))
+    sweep = make_sweep(mechanisms=mechanisms, workload={"seeds": f"0:{max(1, tables)}", "jobs": jobs}, options=options)
     clock = process_time if workers == 1 else perf_counter
     with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
         patch.setattr(simulation, "perf_counter", clock)
@@ -52,10 +54,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--runs", type=int, nargs="+", default=[1000])
     parser.add_argument("--jobs", type=int, default=500)
     parser.add_argument("--workers", type=int, default=available_workers())
+    parser.add_argument("--plain", action="store_true")
     options = parser.parse_args(arguments)
-    measured(10 * options.workers, options.jobs, options.workers)
+    measured(10 * options.workers, options.jobs, options.workers, plain=options.plain)
     for runs in options.runs:
-        told = measured(runs, options.jobs, options.workers)
+        told = measured(runs, options.jobs, options.workers, plain=options.plain)
+        if options.plain:
+            each = told["took"] * options.workers / told["runs"] * 1e3
+            print(f"plain sweep of {told['runs']:,.0f} runs of {options.jobs} jobs: {each:.2f} ms a run", flush=True)
+            tell(f"a plain run of {options.jobs} jobs in a sweep of {told['runs']:,.0f}", each, "ms", "<= 0.7")
+            continue
         print(
             f"sweep of {told['runs']:,.0f} runs of {options.jobs} jobs on {options.workers} workers: "
             f"{told['took']:.1f} s, {told['ratio']:.2f} x the engine time, {told['peak']:.0f} MiB a worker, "
