@@ -19,6 +19,7 @@ from workloads.ground.units import to_ticks
 from workloads.hybrid.groups import job_groups
 from workloads.hybrid.job_types import TypedJobs
 from workloads.hybrid.notices import notice_shares, notice_times
+from workloads.hybrid.recorded_types import TypeRule, has_recorded_types, parse_type_rule, recorded_types
 from workloads.hybrid.type_mix import Assignment
 from workloads.logs.trace import Trace
 from workloads.table.job import RIGID, JobType
@@ -26,6 +27,8 @@ from workloads.table.jobs import Jobs
 
 __all__ = ["Assignment", "as_rigid", "assign"]
 
+#: Shares of the notices if no job has one.
+NO_NOTICES = (1.0, 0.0, 0.0, 0.0)
 #: Indices of the types in :class:`~workloads.table.job.JobType`.
 _RIGID, _ON_DEMAND, _MALLEABLE, _STOCHASTIC = range(len(JobType))
 
@@ -71,12 +74,17 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
         raise ParameterError("seed", "an integer >= 0", seed)
     count = len(trace.jobs)
     names, groups = job_groups(trace, how.group_by)
-    types = _types(trace, trace.nodes, groups, how, seed)
+    recorded = bool(how.types) or has_recorded_types(trace)
+    if recorded:
+        types, anew = recorded_types(trace, parse_type_rule(how.types) if how.types else TypeRule())
+    else:
+        types, anew = _types(trace, trace.nodes, groups, how, seed), np.zeros(count, np.bool_)
     setups = stream(seed, "overheads").random(count)
     # Each use has its own column, and categories their own stream: another mix changes categories but no times.
     categories = stream(seed, "notices").random(count)
     moments = stream(seed, "notices", "times").random((count, 3))
-    shares = notice_shares(how.notice_mix)
+    # Notices would move recorded arrivals: only another mix than the default asks for them.
+    shares = notice_shares(NO_NOTICES if recorded and how.notice_mix == Assignment.notice_mix else how.notice_mix)
     lead, lateness = (to_ticks(how.notice_lead[0]), to_ticks(how.notice_lead[1])), to_ticks(how.lateness)
 
     made = TypedJobs(trace.jobs)
@@ -100,8 +108,8 @@ def assign(trace: Trace, parameters: Assignment | None = None, *, seed: int = 0,
         made.shrink(malleable, how.min_share)
         if how.overheads == "added":
             made.longer[malleable] = setup
-    if rigid.any():
-        made.checkpoint(rigid, made.set_up(rigid, how.rigid_setup, setups), how)
+    if (rigid & ~anew).any():
+        made.checkpoint(rigid & ~anew, made.set_up(rigid & ~anew, how.rigid_setup, setups), how)
     return made.jobs(how.walltimes)
 
 

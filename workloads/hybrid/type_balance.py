@@ -8,6 +8,7 @@ import numpy as np
 
 from workloads.hybrid.assignment import Assignment
 from workloads.hybrid.groups import job_groups, resolve_grouping
+from workloads.hybrid.recorded_types import has_recorded_types
 from workloads.logs.trace import Trace
 from workloads.table.job import Job, JobType
 from workloads.table.jobs import Jobs
@@ -32,7 +33,7 @@ def imbalance(trace: Trace, jobs: Sequence[Job], parameters: Assignment | None =
     -------
     str
         Warning that names a group with more than half of the jobs, and types with a positive share and no job; if there
-        are no on-demand jobs, with advice.
+        are no on-demand jobs, with advice. Of recorded types: whether no job is on-demand.
 
     Examples
     --------
@@ -45,6 +46,10 @@ def imbalance(trace: Trace, jobs: Sequence[Job], parameters: Assignment | None =
     how = parameters or Assignment()
     if not jobs:
         return ""
+    table = jobs if isinstance(jobs, Jobs) else Jobs(jobs)
+    if how.types or has_recorded_types(trace):
+        none = "the log records no on-demand job: the mechanisms have nothing to decide"
+        return "" if table.are(JobType.ON_DEMAND).any() else none
     kind = resolve_grouping(trace, how.group_by)
     names, groups = job_groups(trace, how.group_by)
     counts = np.bincount(groups)
@@ -60,7 +65,6 @@ def imbalance(trace: Trace, jobs: Sequence[Job], parameters: Assignment | None =
         JobType.MALLEABLE: malleable,
         JobType.STOCHASTIC: how.stochastic_share,
     }
-    table = jobs if isinstance(jobs, Jobs) else Jobs(jobs)
     missing = [kind for kind, share in shares.items() if share > 0 and not table.are(kind).any()]
     if missing:
         findings.append(f"{'none' if findings else 'no job'} is {' or '.join(kind.value for kind in missing)}")

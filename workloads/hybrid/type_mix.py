@@ -28,6 +28,11 @@ class Assignment:
 
     Attributes
     ----------
+    types
+        Types that the log records, as ``qos:high=on-demand,low=spot``
+        (:func:`~workloads.hybrid.recorded_types.parse_type_rule`); empty: those of the column with the role ``type``,
+        else types are drawn. Of recorded types ``shares``, ``group_by``, ``largest_on_demand`` and
+        ``stochastic_share`` decide nothing, and the notice mix ``W5`` gives no notices: jobs come as recorded.
     shares
         Probabilities that a group is on-demand, rigid or malleable.
     group_by
@@ -69,6 +74,15 @@ class Assignment:
         If a value is not legal.
     """
 
+    types: Annotated[
+        str,
+        Parameter(
+            "types that the log records, such as qos:high=on-demand,low=spot",
+            group=PREPARING,
+            metavar="COLUMN:VALUE=TYPE",
+            default=": the column with the role type, else drawn",
+        ),
+    ] = ""
     shares: Annotated[
         tuple[float, float, float],
         Parameter("shares of the groups that become on-demand, rigid and malleable", group=PREPARING, metavar="O,R,M"),
@@ -152,7 +166,10 @@ class Assignment:
 
     def __post_init__(self) -> None:
         from workloads.hybrid.notices import notice_shares
+        from workloads.hybrid.recorded_types import parse_type_rule
 
+        if self.types:
+            parse_type_rule(self.types)
         shares = self.shares
         if len(shares) != 3 or not all(share >= 0 for share in shares) or not math.isclose(sum(shares), 1):
             raise ParameterError("shares", "three shares (on-demand, rigid, malleable) of sum 1", shares)

@@ -146,6 +146,7 @@ class Intake:
         eligible: float | None = None,
         node_list: str = "",
         qos: str = "",
+        job_class: str = "",
     ) -> bool:
         """Take one record.
 
@@ -167,7 +168,7 @@ class Intake:
             Whether the log says that the job was stopped at its walltime.
         preceding, think_time
             Job that must terminate before the submit, and the time between the two [s]; None if unknown.
-        partition, node_list, qos
+        partition, node_list, qos, job_class
             Empty if unknown.
         eligible
             When the job could start [s]; None, or not after the submit: from its submit on.
@@ -221,8 +222,9 @@ class Intake:
         if eligible is not None and eligible <= submit:
             eligible = None
         rare: dict[str, Any] = {}
-        if partition or node_list or qos or eligible is not None:
+        if partition or node_list or qos or job_class or eligible is not None:
             rare = {"partition": partition, "eligible": eligible, "node_list": node_list, "qos": qos}
+            rare["job_class"] = job_class
         self.jobs.append(TraceJob(job_id, submit, nodes, runtime, walltime, killed, wait, *owners, **rare))
         return True
 

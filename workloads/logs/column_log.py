@@ -240,6 +240,7 @@ class _Record:
             self._id(row, intake), submit, nodes, runtime, self._span(row, "walltime") or 0.0, wait,
             self._text(row, "user"), self._text(row, "project"), state == "TIMEOUT",
             partition=self._text(row, "partition"), eligible=eligible, qos=self._text(row, "qos"),
+            job_class=self._text(row, "type"),
         )  # fmt: skip
         if kept:
             self.shares.add(nodes * runtime, qos=self._text(row, "qos"), gpus=_some(self._text(row, "gpus")))

@@ -17,7 +17,7 @@ ColumnNames = str | Mapping[str, str]
 #: What a column can hold, in the order of the documentation.
 ROLES = (
     *("id", "submit", "eligible", "start", "end", "runtime", "wait", "walltime", "nodes", "processors"),
-    *("user", "project", "partition", "qos", "state", "name", "gpus"),
+    *("user", "project", "partition", "qos", "type", "state", "name", "gpus"),
 )
 #: Those that are times, and may have a unit.
 _TIMES = frozenset(("submit", "eligible", "start", "end", "runtime", "wait", "walltime"))

@@ -65,6 +65,8 @@ class TraceJob:
         Names of the nodes that it ran on, as ``n[1-4,7]``; empty if unknown.
     qos
         Quality of service, as the log names it; empty if unknown.
+    job_class
+        What the column of the types holds (:mod:`workloads.hybrid.recorded_types`); empty if there is none.
     """
 
     job_id: int
@@ -84,6 +86,7 @@ class TraceJob:
     eligible: float | None = None
     node_list: str = field(default="", compare=False)
     qos: str = field(default="", compare=False)
+    job_class: str = field(default="", compare=False)
 
     @property
     def queued(self) -> float:
@@ -103,7 +106,7 @@ class TraceJobs(Rows[TraceJob]):
     kinds: ClassVar[Mapping[str, Any]] = {
         **dict.fromkeys(TraceJob.__dataclass_fields__, "time"),
         **{"job_id": "whole", "nodes": "whole", "preceding": "number", "killed": "flag"},
-        **dict.fromkeys(("user", "project", "partition", "node_list", "qos"), "text"),
+        **dict.fromkeys(("user", "project", "partition", "node_list", "qos", "job_class"), "text"),
     }
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from experiments.commands.asking.arguments import READING, LogReading, told_options, told_reading
-from experiments.commands.asking.simulation_options import Simulation, SimulationOptions
+from experiments.commands.asking.simulation_options import Simulation, SimulationOptions, preparation_entry
 from policies.mechanism import BASELINE
 from workloads.ground.errors import InputError, ParameterError
 from workloads.ground.parameters import Parameter
@@ -201,7 +201,7 @@ def simulation_on(asked: SimulationOptions, machine: MachineOptions, mechanisms:
         jobs, remarks = asked.life.of_jobs(trace, given)
         configuration |= asked.life.manifest_entry
         if drawn:
-            configuration["preparation"] = {"seed": asked.seed, **asdict(asked.assignment)}
+            configuration["preparation"] = preparation_entry(asked.seed, asked.assignment)
             types, lopsided = composition(jobs, trace.unit), imbalance(trace, jobs, asked.assignment)
         about, header = describe_reading(trace) + remarks, trace.header
         local = records_local_time(trace.format, trace.header)

@@ -83,9 +83,13 @@ def variations(arguments: RunOptions, has_types: Callable[[], bool]) -> list[Var
     lists = {name: {word.text: word for word in given[name]} for name in LISTED if given[name] and len(given[name]) > 1}
     asked = arguments.mechanism
     if asked is None:
-        alone = arguments.machine.machine is not None or (lists and _OF_THE_MACHINE.issuperset(lists))
+        # A machine takes types only if they are recorded: it has partitions in which no mechanism acts.
+        recorded = bool(arguments.simulation.assignment.types) or _names_types(arguments.simulation.reading.columns)
+        alone = (arguments.machine.machine is not None and not recorded) or (
+            lists and _OF_THE_MACHINE.issuperset(lists)
+        )
         # A log is replayed as recorded: types and notices would be invented.
-        typed = not alone and (any(given[name] is not None for name in _OF_MECHANISMS) or has_types())
+        typed = not alone and (recorded or any(given[name] is not None for name in _OF_MECHANISMS) or has_types())
         asked = "all" if typed else BASELINE
     reading = find_reading(arguments.simulation.paper.reading or "default")
     mechanisms = [reading.mechanism(name) for name in parse_mechanisms(asked)]
@@ -103,3 +107,8 @@ def variations(arguments: RunOptions, has_types: Callable[[], bool]) -> list[Var
     if lists:
         check_distinct(variation.label for variation in found)
     return found
+
+
+def _names_types(columns: str | None) -> bool:
+    """Whether the columns of a table include one of types."""
+    return any(part.partition("=")[0].strip().lower() == "type" for part in (columns or "").split(",") if "=" in part)

@@ -81,6 +81,7 @@ LISTED: Mapping[str, Callable[[str, str], list[str]]] = {
     **dict.fromkeys(("nodes", "placement", "fit", "known_runs", "failure_mtbf", "repair"), _words),
     "machine": _files,
     "notice_mix": _mixes,
+    "types": _groups,
     "outages": _files,
     "seed": _seeds,
 }

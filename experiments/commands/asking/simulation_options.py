@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from workloads.table.job_table import JobTable
     from workloads.table.jobs import Jobs
 
-__all__ = ["Simulation", "SimulationOptions", "prepare_simulation"]
+__all__ = ["Simulation", "SimulationOptions", "preparation_entry", "prepare_simulation"]
 
 #: Group of the options of planning in the help.
 _PLANNING = "planning stochastic jobs"
@@ -237,7 +237,7 @@ def prepare_simulation(
         how = told_options({**read_options(asked.reading), "format": trace.format})
         configuration["input"] |= {**how, "left_out": dict(trace.excluded)}
         if drawn:
-            configuration["preparation"] = {"seed": seed, **asdict(assignment)}
+            configuration["preparation"] = preparation_entry(seed, assignment)
         configuration |= life.manifest_entry
         about = describe_reading(trace) + remarks
         types = composition(jobs, trace.unit) if drawn else ""
@@ -276,6 +276,12 @@ def prepare_simulation(
         unit=unit,
         prior=prior,
     )
+
+
+def preparation_entry(seed: int, assignment: Assignment) -> dict[str, Any]:
+    """The preparation of a trace in ``run.json``; a rule for recorded types only where one was given."""
+    entry = {"seed": seed, **asdict(assignment)}
+    return entry if assignment.types else {name: value for name, value in entry.items() if name != "types"}
 
 
 def _planning(

@@ -274,3 +274,23 @@ def test_cancelled_and_dependent_jobs_of_a_log(tmp_path: Path, capsys: pytest.Ca
     printed = capsys.readouterr().out
     assert "withdrawn by their users before they started, and kept: 1" in printed
     assert "dependencies: 1 followed" in printed
+
+
+def test_recorded_types_replay_on_a_machine_with_one_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Worked out by hand: the urgent job takes 2 of 8 nodes from 500 to 1100, and the spot job starts anew."""
+    monkeypatch.chdir(tmp_path)
+    Path("m.toml").write_text(
+        '[[nodes]]\nnames = "n[1-8]"\ncores = 4\n[[partitions]]\nname = "p"\nnodes = "ALL"\nexclusive = true\n'
+    )
+    Path("log.csv").write_text("id,at,nodes,runs,limit,class\n1,0,8,4000,7200,spot\n2,500,2,600,900,on-demand\n")
+    columns = "id=id,submit=at,nodes=nodes,runtime=runs,walltime=limit"
+    assert cli.main(["run", "log.csv", "--columns", f"{columns},type=class", "--machine", "m.toml", "-o", "o"]) == 0
+    rows = {row["job_id"]: (row["type"], row["start"], row["end"]) for row in read_csv("o/jobs-N-PAA.csv")}
+    assert rows == {1: ("rigid", 0, 5100), 2: ("on-demand", 500, 1100)}
+    assert "preparation" in json.loads(Path("o/run.json").read_text())
+    capsys.readouterr()
+    words = ["run", "log.csv", "--columns", columns, "--machine", "m.toml", "--types"]
+    assert cli.main([*words, "user:a=spot"]) == 2
+    assert "types must be a column that the log has (partition), not 'user'" in capsys.readouterr().err

@@ -214,7 +214,7 @@ def test_every_parameter_may_be_varied_and_no_two_have_one_name() -> None:
     others: dict[str, Any] = {
         **{"shares": [[0.2, 0.5, 0.3]], "rigid_setup": [[0, 0.1]], "malleable_setup": [[0, 0.1]]},
         **{"notice_lead": [["1m", "1h"]], "notice_mix": "W1", "group_by": "user", "overheads": "added"},
-        "extra_dumps": "free",
+        **{"extra_dumps": "free", "types": "qos:high=spot"},
         **{"passes": "event", "backfill_length": "runtime", "tenants": "none", "order": "fcfs"},
         **{"backfilling": "easy length=runtime", "expansion": "even", "walltimes": "trace"},
         **{"malleable_start": "requested", "malleable_resume": "former", "malleable_head": "requested"},
