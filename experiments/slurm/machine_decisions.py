@@ -6,6 +6,7 @@ in. Events closer together than the lag form one decision; within it, the rule f
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -20,6 +21,9 @@ from workloads.ground.units import SECOND, to_ticks
 from workloads.machines.fitted_requests import Need, NodeTable, needs_of_jobs
 from workloads.machines.machine import Machine
 from workloads.machines.request import ResourceRequest
+
+#: An event so soon after another one comes before a second plan [s].
+_SOON = 2.0
 
 __all__ = ["PlacedJob", "machine_decisions"]
 
@@ -121,7 +125,8 @@ class _Machine:
         before = [run for run in self._runs if run.start < first <= run.job.end]
         slurm = {run.job.job_id: run for run in self._runs}
         mine: dict[int, _Run] = {}
-        for now in sorted({time for time in times if first <= time <= last}):
+        within = sorted({time for time in times if first <= time <= last})
+        for now, following in zip(within, [*within[1:], math.inf], strict=True):
             held = [run for run in before if run.job.end > now]
             own = [run for run in mine.values() if not run.start <= run.job.end <= now]
             # What Slurm has started by then has the nodes that Slurm chose, if the other jobs leave room.
@@ -137,7 +142,7 @@ class _Machine:
                 rule,
                 _whole(now),
                 state,
-                [PlannedRun(_end(run), run.nodes, run.taken) for run in [*held, *known]],
+                [_planned(run) for run in [*held, *known]],
                 lambda need: self._eligible[id(need)],
                 self._partitions,
             )
@@ -147,7 +152,7 @@ class _Machine:
                 if job.submit <= now and job.job_id not in mine
                 for option, need in enumerate(self._options[job.job_id])
             ]
-            for request, run in moment.starts_now(requests):
+            for request, run in moment.starts_now(requests, again=following > now + _SOON):
                 mine[request.job] = _Run(slurm[request.job].job, now, run.nodes, run.taken)
         return frozenset(mine)
 
@@ -162,7 +167,7 @@ class _Machine:
         """Free resources beside runs; None: they take more than there is."""
         state = NodeState(self._capacities, self._weights)
         for run in runs:
-            state.start(PlannedRun(_end(run), run.nodes, run.taken))
+            state.start(_planned(run))
         return state if all(min(free) >= 0 for free in state.free) else None
 
 
@@ -171,5 +176,5 @@ def _whole(time: float) -> int:
     return int(time // 1) * SECOND
 
 
-def _end(run: _Run) -> int:
-    return _whole(run.start) + to_ticks(run.job.walltime)
+def _planned(run: _Run) -> PlannedRun:
+    return PlannedRun(_whole(run.start) + to_ticks(run.job.walltime), run.nodes, run.taken, run.job.job_id)

@@ -59,7 +59,7 @@ def test_jobs_that_the_machine_does_not_hold_are_refused() -> None:
 
 
 @pytest.mark.system
-def test_ninety_eight_of_a_hundred_decisions_of_a_live_slurm_are_equal() -> None:
+def test_all_but_two_decisions_of_a_live_slurm_are_equal() -> None:
     machine = machine_from_files([shared_file("slurm-micro", "slurm.conf")]).machine
     with shared_file("slurm-micro", "fcfs.csv").open(newline="") as table:
         jobs = [
@@ -80,4 +80,4 @@ def test_ninety_eight_of_a_hundred_decisions_of_a_live_slurm_are_equal() -> None
     rule = SlurmBackfill(most=1000, window=10080 * 60, resolution=1)
     decisions = list(machine_decisions(machine, jobs, rule, lag=5, completing=8))
     assert len(decisions) == 755
-    assert sum(decision.equal for decision in decisions) >= 742
+    assert sum(decision.equal for decision in decisions) >= 753
