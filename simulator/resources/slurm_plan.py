@@ -251,8 +251,8 @@ class SlurmPass:
         free: dict[int, list[int]] = {}
         last = len(self.ends) - 1
         for place, run in enumerate(self.ends):
-            # Slurm looks at the end of the next run, wherever it is, but skips it if it is on other nodes: the run after
-            # it then belongs to the window, however late it ends.
+            # Slurm looks at the end of the next run, wherever it is, but skips it if it is on other nodes: the run
+            # after it then belongs to the window, however late it ends.
             if not any(allowed >> node & 1 for node in run.nodes):
                 continue
             if not barrier:
