@@ -46,21 +46,22 @@ class NodeSpace:
             place += 1
         return free
 
-    def try_interval(self, start: int, end: int) -> tuple[int, int]:
+    def try_interval(self, start: int, end: int, within: int = -1) -> tuple[int, int]:
         """Nodes that are free between two times, and the time for the next try.
 
-        The next try is at the end of the first interval after which a node becomes free; 0: there is none.
+        The next try is at the end of the first interval after which one of the nodes ``within`` (-1: of all) becomes
+        free; 0: there is none.
         """
         begins, nodes = self._begins, self._nodes
         place, last = bisect_right(begins, start) - 1, len(begins) - 1
         free, later = nodes[place], 0
         while place < last:
-            if not later and nodes[place + 1] & ~(free & nodes[place]):
+            if not later and nodes[place + 1] & within & ~(free & nodes[place]):
                 later = begins[place + 1]
             place += 1
             if begins[place] >= end:
                 # The search also considers the interval after the end.
-                if not later and place < last and nodes[place + 1] & ~(free & nodes[place]):
+                if not later and place < last and nodes[place + 1] & within & ~(free & nodes[place]):
                     later = begins[place + 1]
                 break
             free &= nodes[place]

@@ -9,7 +9,8 @@ from typing import Any
 
 from experiments.slurm.decision_pace import measure_pace
 from experiments.slurm.decision_points import InstantDecision, decisions
-from experiments.slurm.recorded_replay import Replay
+from experiments.slurm.placed_replay import PlacedJob
+from experiments.slurm.recorded_replay import Replay, ReplayedJob
 from experiments.slurm.start_simulation import needs_own_loop, simulate_starts
 from experiments.tables import render
 from policies.backfilling import BACKFILLING
@@ -25,6 +26,8 @@ __all__ = [
     "agreement",
     "agreement_table",
     "best_rule",
+    "compare_decisions",
+    "compare_starts",
     "replay_summary",
     "wait_rows",
 ]
@@ -103,10 +106,6 @@ def agreement(
     InputError
         If there is no such rule or order.
     """
-    recorded = {job.job_id: job.start for job in replay.jobs}
-    submits = {job.job_id: job.submit for job in replay.jobs}
-    queued = {job.job_id: job.queued for job in replay.jobs}
-    ranks = _order(recorded, submits)
     queue_order = None if order == "fcfs" else ORDERS[order]
     rows, differences, all_starts = [], [], {}
     for rule in rules:
@@ -114,41 +113,18 @@ def agreement(
             starts = simulate_starts(replay, BACKFILLING[rule], queue_order, interval, measure_pace(replay, interval))
         else:
             starts = _starts(replay, rule, order)
-        errors = [abs(starts[job] - recorded[job]) for job in recorded]
         found = list(decisions(replay, BACKFILLING[rule], lag, completing, queue_order))
-        late = sum(decision.late for decision in found)
-        wrong = [decision for decision in found if not (decision.equal or decision.late)]
+        names = {"replay": replay.name, "rule": rule}
+        counts, wrong = compare_decisions(found)
         rows.append(
             {
-                "replay": replay.name,
-                "rule": rule,
-                "jobs": len(recorded),
-                "same_start": sum(error <= tolerance for error in errors),
-                "same_rank": sum(a == b for a, b in zip(ranks, _order(starts, submits), strict=True)),
-                "discordant": _discordant(recorded, starts, tolerance),
-                "error_mean_s": mean(errors),
-                "error_median_s": median(errors),
-                "error_max_s": max(errors),
-                "wait_mean_s": mean(starts[job] - queued[job] for job in queued),
-                "slurm_wait_mean_s": mean(recorded[job] - queued[job] for job in queued),
-                "decisions": len(found),
-                "equal": len(found) - len(wrong) - late,
-                "late": late,
-                "extra": sum(len(decision.did - decision.would) for decision in wrong),
-                "missing": sum(len(decision.would - decision.did) for decision in wrong),
+                **names,
+                **compare_starts(replay.jobs, starts, tolerance),
+                **counts,
                 "divergence": _divergence(replay, starts, found, tolerance, lag),
             }
         )
-        differences += [
-            {
-                "replay": replay.name,
-                "rule": rule,
-                "at_s": round(decision.at, 3),
-                "slurm_alone": " ".join(map(str, sorted(decision.did - decision.would))),
-                "rule_alone": " ".join(map(str, sorted(decision.would - decision.did))),
-            }
-            for decision in wrong
-        ]
+        differences += [{**names, **decision} for decision in wrong]
         all_starts[rule] = starts
     return rows, differences, all_starts
 
@@ -175,6 +151,48 @@ def _divergence(
         return f"{text}; all decisions until then are equal, so that only times or nodes differed"
     late = sum(decision.late for decision in different)
     return f"{text}; until then {late:,} decisions are late and {len(different) - late:,} wrong"
+
+
+def compare_starts(
+    jobs: Sequence[ReplayedJob | PlacedJob], starts: Mapping[int, float], tolerance: float
+) -> dict[str, Any]:
+    """The columns of :data:`AGREEMENT_COLUMNS` that compare simulated starts [s] by job with recorded ones."""
+    recorded = {job.job_id: job.start for job in jobs}
+    submits = {job.job_id: job.submit for job in jobs}
+    errors = [abs(starts[job] - recorded[job]) for job in recorded]
+    ranks = zip(_order(recorded, submits), _order(starts, submits), strict=True)
+    return {
+        "jobs": len(recorded),
+        "same_start": sum(error <= tolerance for error in errors),
+        "same_rank": sum(a == b for a, b in ranks),
+        "discordant": _discordant(recorded, starts, tolerance),
+        "error_mean_s": mean(errors),
+        "error_median_s": median(errors),
+        "error_max_s": max(errors),
+        "wait_mean_s": mean(starts[job.job_id] - job.queued for job in jobs),
+        "slurm_wait_mean_s": mean(job.wait for job in jobs),
+    }
+
+
+def compare_decisions(found: Sequence[InstantDecision]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The columns of :data:`AGREEMENT_COLUMNS` that count decisions, and those of each decision that differs."""
+    late = sum(decision.late for decision in found)
+    wrong = [decision for decision in found if not (decision.equal or decision.late)]
+    counts = {
+        "decisions": len(found),
+        "equal": len(found) - len(wrong) - late,
+        "late": late,
+        "extra": sum(len(decision.did - decision.would) for decision in wrong),
+        "missing": sum(len(decision.would - decision.did) for decision in wrong),
+    }
+    return counts, [
+        {
+            "at_s": round(decision.at, 3),
+            "slurm_alone": " ".join(map(str, sorted(decision.did - decision.would))),
+            "rule_alone": " ".join(map(str, sorted(decision.would - decision.did))),
+        }
+        for decision in wrong
+    ]
 
 
 def best_rule(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -6,10 +6,12 @@ along a chain of jobs that wait for each other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from experiments.slurm.recorded_replay import Replay
+from experiments.slurm.placed_replay import PlacedJob, PlacedReplay
+from experiments.slurm.recorded_replay import Replay, ReplayedJob
 
 __all__ = ["Pace", "measure_pace"]
 
@@ -32,7 +34,7 @@ class Pace(NamedTuple):
     submit: float = 0.0
 
 
-def measure_pace(replay: Replay, interval: float = 0.0) -> Pace:
+def measure_pace(replay: Replay | PlacedReplay, interval: float = 0.0) -> Pace:
     """Measure the pace of a replay: medians over the starts that follow an event within seconds.
 
     Parameters
@@ -43,11 +45,12 @@ def measure_pace(replay: Replay, interval: float = 0.0) -> Pace:
         Time between two passes of the backfill thread, if starts wait for it [s]; then starts of the main scheduler
         alone say how long nodes take, and a submission is seen at the next pass.
     """
-    ends = sorted(job.end for job in replay.jobs)
+    jobs: Sequence[ReplayedJob | PlacedJob] = replay.jobs
+    ends = sorted(job.end for job in jobs)
     after_end: list[float] = []
     after_submit: list[float] = []
     place, last = 0, float("-inf")
-    for job in sorted(replay.jobs, key=lambda job: job.start):
+    for job in sorted(jobs, key=lambda job: job.start):
         while place < len(ends) and ends[place] <= job.start:
             last = ends[place]
             place += 1

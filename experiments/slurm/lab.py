@@ -19,10 +19,12 @@ from pathlib import Path
 
 from experiments.slurm.client import call
 from experiments.slurm.daemons import MARK, end, lab_processes, launch, leave, until
+from experiments.slurm.lab_machine import gres_lines, machine_lines
 from experiments.slurm.templates import fill_template
 from workloads.ground.documents import read_json
 from workloads.ground.errors import InputError, ParameterError, TraceError
 from workloads.ground.files import atomic_open
+from workloads.machines.machine import Machine
 
 __all__ = [
     "FASTEST",
@@ -132,6 +134,7 @@ def start_lab(
     scheduler: str,
     parameters: str,
     settings: Sequence[str] = (),
+    machine: Machine | None = None,
 ) -> Lab:
     """Start a lab in a directory, removing files of an earlier lab.
 
@@ -143,6 +146,8 @@ def start_lab(
         As of :class:`Lab`.
     settings
         Further lines of slurm.conf, as ``Name=value``; a name that the lab sets is replaced.
+    machine
+        Nodes and partitions, ``nodes`` in all; None: equal nodes of one CPU, each for one job.
 
     Raises
     ------
@@ -159,8 +164,8 @@ def start_lab(
     try:
         if speed != 1:
             lab = _with_clock(lab)
-        _write(lab, settings)
-        _start(lab)
+        _write(lab, settings, machine)
+        _start(lab, machine)
     except BaseException:
         end(directory, ())
         _forget_clock(lab)
@@ -314,7 +319,7 @@ def _forget_clock(lab: Lab) -> None:
                 path.unlink(missing_ok=True)
 
 
-def _write(lab: Lab, settings: Sequence[str]) -> None:
+def _write(lab: Lab, settings: Sequence[str], machine: Machine | None) -> None:
     """Write configurations, key and document."""
     first = lab.port + 4
     several = lab.nodes > 1
@@ -338,7 +343,12 @@ def _write(lab: Lab, settings: Sequence[str]) -> None:
         "NODES": f"n[1-{lab.nodes}]" if several else "n1",
         "NODE_PORTS": f"[{first}-{first + lab.nodes - 1}]" if several else str(first),
     }
-    configuration = _with_settings(fill_template("slurm.conf", values), settings)
+    text = fill_template("slurm.conf", values)
+    if machine is not None:
+        text = "\n".join(line for line in text.splitlines() if not line.startswith(("NodeName=", "PartitionName=")))
+        settings = [*machine_lines(machine, values["HOST"], first), *settings]
+        (lab.place / "gres.conf").write_text("\n".join([*gres_lines(machine, lab.place / "state"), ""]))
+    configuration = _with_settings(text, settings)
     (lab.place / "slurm.conf").write_text(configuration)
     database = lab.place / "slurmdbd.conf"
     database.write_text(fill_template("slurmdbd.conf", values))
@@ -359,7 +369,7 @@ def _with_settings(text: str, settings: Sequence[str]) -> str:
     return "\n".join([*kept, *settings, ""])
 
 
-def _start(lab: Lab) -> None:
+def _start(lab: Lab, machine: Machine | None) -> None:
     """Start the daemons in order."""
     place, log, user = lab.place, lab.place / "log", getpass.getuser()
     environment = {**os.environ, **lab.variables, MARK: lab.directory, "PATH": f"{os.environ.get('PATH', '')}:{_PATH}"}
@@ -388,10 +398,10 @@ def _start(lab: Lab) -> None:
         lab.answers(["sacctmgr", "-n", "-i", "add", "user", user, "account=science", "AdminLevel=Admin"])
     daemon(["slurmctld", "-i"])
     until(partial(lab.answers, ["scontrol", "ping"]), "slurmctld")
-    for number in range(1, lab.nodes + 1):
-        (place / "spool" / f"n{number}").mkdir()
+    for name in machine.names if machine is not None else [f"n{number}" for number in range(1, lab.nodes + 1)]:
+        (place / "spool" / name).mkdir()
         # On a busy machine one of many may fail to start, and does so at the next attempt.
-        daemon(["slurmd", "-N", f"n{number}"], attempts=5)
+        daemon(["slurmd", "-N", name], attempts=5)
     until(lambda: _idle(lab) == lab.nodes, "the nodes")
 
 

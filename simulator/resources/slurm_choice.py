@@ -1,7 +1,7 @@
 """The nodes that select/cons_tres of Slurm 22.05 chooses for a job among those with room for it.
 
-Nodes are numbered by name. Source: ``_eval_nodes`` and ``_eval_nodes_busy`` of Slurm 22.05, which count the cores that
-the job could use on each node.
+Nodes are numbered by name. Source: ``_eval_nodes`` and ``_eval_nodes_busy`` of Slurm 22.05, which count the free cores
+of each node, also those that the job does not ask for.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Room(NamedTuple):
     tasks
         Tasks that fit; 1 if the number of nodes is fixed.
     cores
-        Cores that the job could use there.
+        Free cores, as far as memory that goes with cores suffices for them.
     full
         Whether the node has room for as many tasks as any node of the job; if not, only for those of the last one.
     """
@@ -46,6 +46,9 @@ def room_on(need: Need, free: Vector, capacity: Vector) -> Room | None:
     """
     if need.exclusive and free[0] != capacity[0]:
         return None
+    cores = free[0]
+    if need.memory_per_core:
+        cores = min(cores, free[1] // need.memory_per_core)
     if need.tasks:
         tasks = need.tasks
         for have, base, one in zip(free, need.base, need.vector, strict=True):
@@ -53,11 +56,11 @@ def room_on(need: Need, free: Vector, capacity: Vector) -> Room | None:
                 return None
             if one:
                 tasks = min(tasks, (have - base) // one)
-        return Room(tasks, tasks * need.vector[0]) if tasks else None
+        return Room(tasks, cores) if tasks else None
     if all(have >= amount for have, amount in zip(free, need.vector, strict=True)):
-        return Room(1, need.vector[0])
+        return Room(1, cores)
     if all(have >= amount for have, amount in zip(free, need.last, strict=True)):
-        return Room(1, need.last[0], False)
+        return Room(1, cores, False)
     return None
 
 
@@ -83,30 +86,24 @@ def choose_nodes(need: Need, rooms: dict[int, Room], weights: Sequence[int]) -> 
     Returns
     -------
     list of int
-        Of the lowest weight first, the run that suffices with the fewest cores; if none does, the one with the most.
-        For one node more, the node with the fewest cores that suffices; otherwise nodes by name.
+        Of the lowest weight first, the run that suffices with the fewest cores, or one with more that does not suffice;
+        if none does, the one with the most. For one node more, the node with the fewest cores that suffices; otherwise
+        nodes by name.
     """
     left = _candidates(need, rooms)
+    runs = _runs(left, weights)
+    missing = _Missing(need)
     chosen: list[int] = []
-    while not suffices(need, [rooms[node] for node in chosen]):
-        nodes, cores = _missing(need, [rooms[node] for node in chosen])
-        weight = min(weights[node] for node in left)
-        runs = _runs([node for node in left if weights[node] == weight])
-        sizes = [sum(rooms[node].cores for node in run) for run in runs]
-        enough = [place for place, run in enumerate(runs) if sizes[place] >= cores and len(run) >= nodes]
-        if enough:
-            best = min(enough, key=lambda place: sizes[place])
-        else:
-            best = max(range(len(runs)), key=lambda place: sizes[place])
-        run = runs[best]
-        alone = [node for node in run if rooms[node].cores >= cores]
-        if nodes <= 1 and alone:
+    while runs:
+        run = runs.pop(_best_run(runs, rooms, weights, missing))
+        alone = [node for node in run if rooms[node].cores >= missing.cores]
+        if missing.nodes <= 1 and alone:
             run = [min(alone, key=lambda node: rooms[node].cores)]
         for node in run:
             chosen.append(node)
-            if suffices(need, [rooms[node] for node in chosen]):
-                break
-        left = [node for node in left if node not in chosen]
+            missing.take(rooms[node].cores)
+            if suffices(need, [rooms[other] for other in chosen]):
+                return chosen
     return chosen
 
 
@@ -165,17 +162,42 @@ def _candidates(need: Need, rooms: dict[int, Room]) -> list[int]:
     return full if suffices(need, [rooms[node] for node in full]) else sorted(rooms)
 
 
-def _missing(need: Need, rooms: Sequence[Room]) -> tuple[int, int]:
+class _Missing:
     """Nodes and cores that a job still needs."""
-    cores = need.total[0] - sum(room.cores for room in rooms)
-    return (0 if need.tasks else need.nodes) - len(rooms), cores
+
+    def __init__(self, need: Need) -> None:
+        self.nodes = need.nodes or 1
+        self.cores = need.total[0]
+
+    def take(self, cores: int) -> None:
+        """Take cores of a node; each node after it has at least one."""
+        self.cores -= min(cores, max(self.cores - max(self.nodes - 1, 0), 1))
+        self.nodes -= 1
 
 
-def _runs(nodes: Sequence[int]) -> list[list[int]]:
-    """Runs of nodes that follow each other."""
+def _best_run(runs: Sequence[Sequence[int]], rooms: dict[int, Room], weights: Sequence[int], missing: _Missing) -> int:
+    """Place of the run from which Slurm takes nodes next."""
+    best, best_weight, best_cores, best_suffices = -1, 0, 0, False
+    for place, run in enumerate(runs):
+        weight, cores = weights[run[0]], sum(rooms[node].cores for node in run)
+        enough = cores >= missing.cores and len(run) >= missing.nodes
+        if best < 0 or weight < best_weight:
+            better = True
+        elif weight == best_weight:
+            # A run that does not suffice replaces one that does, if it has more cores: it has too few nodes.
+            better = (enough and (not best_suffices or cores < best_cores)) or (not enough and cores > best_cores)
+        else:
+            better = False
+        if better:
+            best, best_weight, best_cores, best_suffices = place, weight, cores, enough
+    return best
+
+
+def _runs(nodes: Sequence[int], weights: Sequence[int]) -> list[list[int]]:
+    """Runs of nodes of equal weight that follow each other."""
     runs: list[list[int]] = []
     for node in nodes:
-        if runs and runs[-1][-1] + 1 == node:
+        if runs and runs[-1][-1] + 1 == node and weights[runs[-1][-1]] == weights[node]:
             runs[-1].append(node)
         else:
             runs.append([node])

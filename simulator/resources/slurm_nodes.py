@@ -15,11 +15,15 @@ __all__ = ["NodeState", "PlannedRun", "node_set"]
 
 
 class PlannedRun(NamedTuple):
-    """A running job, or one that starts: expected end [ticks], nodes by name, and what it takes of each."""
+    """A running job, or one that starts: expected end [ticks], nodes by name, what it takes of each, and its number.
+
+    Numbers of jobs are in the order of their submission.
+    """
 
     end: int
     nodes: tuple[int, ...]
     taken: tuple[Sequence[int], ...]
+    job: int
 
 
 class NodeState:

@@ -7,6 +7,7 @@ Sources: ``_attempt_backfill`` of sched/backfill and ``_will_run_test`` of selec
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
@@ -65,7 +66,7 @@ class SlurmPass:
     now
         The time [ticks].
     state
-        Free resources; a start takes them.
+        Free resources, also of nodes that complete; a start takes them.
     running
         Running jobs.
     eligible
@@ -74,6 +75,8 @@ class SlurmPass:
         Set of nodes of each partition.
     limits
         Limits on running jobs; None: there are none.
+    completing
+        Set of nodes on which a job has just ended, and which can be used only when they have completed.
 
     Attributes
     ----------
@@ -92,6 +95,7 @@ class SlurmPass:
         eligible: Callable[[Need], int],
         partitions: Sequence[int],
         limits: Limits | None = None,
+        completing: int = 0,
     ) -> None:
         self.rule = rule
         self.now = now
@@ -99,21 +103,23 @@ class SlurmPass:
         self.eligible = eligible
         self.partitions = partitions
         self.limits = limits
+        self.completing = completing
         # Runs that end now have not released their nodes yet.
-        self.ends = sorted(run._replace(end=max(run.end, now + 1)) for run in running)
+        self.ends = sorted((run._replace(end=max(run.end, now + 1)) for run in running), key=_by_end)
         self.starts: list[tuple[Request, PlannedRun]] = []
         self.reserved: dict[tuple[int, int], Taken] = {}
 
-    def starts_now(self, queue: Sequence[Request]) -> list[tuple[Request, PlannedRun]]:
+    def starts_now(self, queue: Sequence[Request], *, again: bool = True) -> list[tuple[Request, PlannedRun]]:
         """The jobs of a queue that start now, with their nodes.
 
-        Slurm makes a new plan a second later, in which nodes of jobs that have just started are in use.
+        Slurm makes a new plan a second later, in which nodes of jobs that have just started are in use; ``again`` is
+        false where something else happens by then.
         """
         left = self._start_in_order(list(queue))
         while True:
             known = len(self.starts)
             self._plan(self._backfill_candidates(left))
-            if len(self.starts) == known:
+            if len(self.starts) == known or not again:
                 return self.starts
             started = {request.job for request, _ in self.starts}
             left = [request for request in left if request.job not in started]
@@ -150,19 +156,18 @@ class SlurmPass:
     def _start(self, request: Request, nodes: int) -> bool:
         """Start a job on some of these nodes, if they have room for it now and limits allow it."""
         need = request.need
-        rooms = self.state.rooms(need, nodes)
+        rooms = self.state.rooms(need, nodes & ~self.completing)
         if not suffices(need, list(rooms.values())):
             return False
         chosen = choose_nodes(need, rooms, self.state.weights)
         taken = share_job(need, rooms, chosen, self.state.capacities)
-        run = PlannedRun(self.now + request.walltime, tuple(chosen), tuple(taken))
+        run = PlannedRun(self.now + request.walltime, tuple(chosen), tuple(taken), request.job)
         if self.limits is not None:
             if self.limits.stops(request, run):
                 return False
             self.limits.count(request.option, run, 1)
         self.state.start(run)
-        self.ends.append(run)
-        self.ends.sort()
+        insort(self.ends, run, key=_by_end)
         self.starts.append((request, run))
         return True
 
@@ -208,15 +213,19 @@ class SlurmPass:
         least = need.least_nodes if need.tasks else need.nodes
         eligible = self.eligible(need)
         for _ in range(_TRIES):
-            until = at + request.walltime + (lag if at == now else 0)
-            free, later = space.try_interval(at, until)
+            # A reservation that begins just when the job would end is in its way.
+            until = at + request.walltime + (lag if at == now else 1)
+            free, later = space.try_interval(at, until, self.partitions[need.partition])
             free &= eligible
             if free.bit_count() >= least:
                 time, nodes = self._first_release(need, free)
                 if nodes:
                     time = max(time, at)
                     if time <= now:
-                        return Taken(now, now + request.walltime, free)
+                        if not nodes & self.completing:
+                            return Taken(now, now + request.walltime, free)
+                        # These nodes are kept for the job until they have completed.
+                        time, later = now + SECOND, 0
                     if not later or time <= later:
                         taken = Taken(time, time + request.walltime, nodes)
                         if space.is_free(taken):
@@ -240,8 +249,12 @@ class SlurmPass:
         width = round(self.rule.precision * SECOND)
         barrier = at = 0
         free: dict[int, list[int]] = {}
-        ends = [run for run in self.ends if any(allowed >> node & 1 for node in run.nodes)]
-        for place, run in enumerate(ends):
+        last = len(self.ends) - 1
+        for place, run in enumerate(self.ends):
+            # Slurm looks at the end of the next run, wherever it is, but skips it if it is on other nodes: the run
+            # after it then belongs to the window, however late it ends.
+            if not any(allowed >> node & 1 for node in run.nodes):
+                continue
             if not barrier:
                 barrier = run.end + width - (run.end % width if width else 0)
             for node, vector in zip(run.nodes, run.taken, strict=True):
@@ -252,16 +265,26 @@ class SlurmPass:
                     if room is not None:
                         rooms[node] = room
             at = run.end
-            if place < len(ends) - 1 and ends[place + 1].end <= barrier + width:
+            following = self.ends[place + 1].end if place < last else None
+            if following is not None and following <= barrier + width:
                 continue
             if suffices(need, list(rooms.values())):
                 break
-            while place < len(ends) - 1 and width and ends[place + 1].end > barrier + width:
+            while following is not None and width and following > barrier + width:
                 width *= 2
         if not suffices(need, list(rooms.values())):
             return self.now, 0
         if self.rule.busy:
-            chosen = usual_nodes(need, rooms, state.weights, lambda node: state.jobs[node] > 0)
+            chosen = usual_nodes(need, rooms, state.weights, self._is_busy)
         else:
             chosen = choose_nodes(need, rooms, state.weights)
         return at, node_set(chosen)
+
+    def _is_busy(self, node: int) -> bool:
+        """Whether a node is not idle: it is in use, or completes."""
+        return self.state.jobs[node] > 0 or bool(self.completing >> node & 1)
+
+
+def _by_end(run: PlannedRun) -> tuple[int, int]:
+    """Order of runs: by expected end, equal ones by submission."""
+    return run.end, run.job

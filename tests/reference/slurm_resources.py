@@ -6,7 +6,8 @@ backfilling":
 1. The main scheduler starts jobs in order; one that must wait keeps the nodes of its partition from all that follow.
 2. Backfilling then takes one job after the other. It looks at the nodes without a reservation from a time on for the
    whole walltime. If they have room now, the job starts, on runs of nodes by name; otherwise it is planned when enough
-   runs have ended, ends in windows of 30 s that double, on nodes in use first and one idle node more.
+   runs have ended, ends in windows of 30 s that double, on nodes in use first and one idle node more. A window ends
+   with the run before one that ends later; if that one is on other nodes, it is left out, and one run more is in it.
 3. A plan is kept if its whole nodes have no other reservation; otherwise a later time is tried, when nodes come free.
 4. While jobs start, everything is planned anew.
 """
@@ -93,8 +94,10 @@ class SlurmSite(_Site):
 
     def rooms(
         self, job: PlainJob, name: str, nodes: frozenset[int], ended: dict[int, Placed]
-    ) -> dict[int, tuple[int, bool]]:
-        """Tasks that fit on each node once some runs have ended, and whether these are as many as on any node."""
+    ) -> dict[int, tuple[int, bool, int]]:
+        """Tasks that fit on each node once some runs have ended, whether these are as many as on any node, and the free
+        cores, as far as there is memory for them.
+        """
         request, site = job.request, self.partition[name]
         busy = [place for number, place in (self.running | self.started).items() if number not in ended]
         counts = self.layout(request)
@@ -113,17 +116,19 @@ class SlurmSite(_Site):
                 for tasks in ({*counts} if counts is not None else range(1, request.tasks + 1))
                 if all(free.get(kind, 0) >= amount for kind, amount in self.amounts(request, site, tasks).items())
             ]
+            each = site.memory_per_core if request.memory is None else request.memory if request.memory_per_core else 0
+            cores = min(free["cores"], free["memory"] // each) if each else free["cores"]
             if fit:
-                found[node] = max(fit), counts is None or max(fit) == counts[0]
+                found[node] = max(fit), counts is None or max(fit) == counts[0], cores
         return found
 
-    def enough(self, job: PlainJob, rooms: Sequence[tuple[int, bool]]) -> bool:
+    def enough(self, job: PlainJob, rooms: Sequence[tuple[int, bool, int]]) -> bool:
         counts = self.layout(job.request)
         if counts is None:
-            return sum(tasks for tasks, _ in rooms) >= job.request.tasks
-        return len(rooms) >= len(counts) and sum(full for _, full in rooms) >= len(counts) - 1
+            return sum(tasks for tasks, _, _ in rooms) >= job.request.tasks
+        return len(rooms) >= len(counts) and sum(full for _, full, _ in rooms) >= len(counts) - 1
 
-    def usable(self, job: PlainJob, rooms: dict[int, tuple[int, bool]]) -> list[int]:
+    def usable(self, job: PlainJob, rooms: dict[int, tuple[int, bool, int]]) -> list[int]:
         """Nodes by name; nodes for the last tasks alone only where they are needed."""
         full = [node for node in rooms if rooms[node][1]]
         chosen = full if self.enough(job, [rooms[node] for node in full]) else list(rooms)
@@ -131,35 +136,47 @@ class SlurmSite(_Site):
 
     # Choices.
 
-    def by_runs(self, job: PlainJob, rooms: dict[int, tuple[int, bool]]) -> list[int]:
+    def by_runs(self, job: PlainJob, rooms: dict[int, tuple[int, bool, int]]) -> list[int]:
         counts = self.layout(job.request)
-        cores = {node: tasks * job.request.cores for node, (tasks, _) in rooms.items()}
+        more = 1 if counts is None else len(counts)
+        missing = (job.request.tasks if counts is None else sum(counts)) * job.request.cores
+        runs: list[list[int]] = []
+        for node in self.usable(job, rooms):
+            last = runs[-1][-1] if runs else None
+            if last is not None and (self.by_name[last] + 1, self.weight[last]) == (
+                self.by_name[node],
+                self.weight[node],
+            ):
+                runs[-1].append(node)
+            else:
+                runs.append([node])
         chosen: list[int] = []
-        while not self.enough(job, [rooms[node] for node in chosen]):
-            nodes = [node for node in self.usable(job, rooms) if node not in chosen]
-            weight = min(self.weight[node] for node in nodes)
-            runs: list[list[int]] = []
-            for node in nodes:
-                if self.weight[node] == weight:
-                    if runs and self.by_name[runs[-1][-1]] + 1 == self.by_name[node]:
-                        runs[-1].append(node)
-                    else:
-                        runs.append([node])
-            more = (0 if counts is None else len(counts)) - len(chosen)
-            missing = (job.request.tasks if counts is None else sum(counts)) * job.request.cores
-            missing -= sum(cores[node] for node in chosen)
-            total = [sum(cores[node] for node in run) for run in runs]
-            enough = [n for n, run in enumerate(runs) if total[n] >= missing and len(run) >= more]
-            best = min(enough, key=lambda n: (total[n], n)) if enough else max(range(len(runs)), key=lambda n: total[n])
-            single = [node for node in runs[best] if cores[node] >= missing]
+        while runs and not self.enough(job, [rooms[node] for node in chosen]):
+            lightest = min(self.weight[run[0]] for run in runs)
+            best: list[int] | None = None
+            for run in runs:
+                if self.weight[run[0]] != lightest:
+                    continue
+                total, most = (sum(rooms[node][2] for node in each) for each in (run, best or []))
+                fits, fitted = (
+                    len(each) >= more and sum(rooms[node][2] for node in each) >= missing for each in (run, best or [])
+                )
+                if best is None or (fits and (not fitted or total < most)) or (not fits and total > most):
+                    best = run
+            assert best is not None
+            runs.remove(best)
+            single = [node for node in best if rooms[node][2] >= missing]
             if more <= 1 and single:
-                runs[best] = [min(single, key=lambda node: (cores[node], self.by_name[node]))]
-            for node in runs[best]:
+                best = [min(single, key=lambda node: (rooms[node][2], self.by_name[node]))]
+            for node in best:
                 if not self.enough(job, [rooms[node] for node in chosen]):
                     chosen.append(node)
+                    # Each node that is still to come gets a core at least.
+                    missing -= min(rooms[node][2], max(1, missing - max(0, more - 1)))
+                    more -= 1
         return chosen
 
-    def by_use(self, job: PlainJob, rooms: dict[int, tuple[int, bool]]) -> list[int]:
+    def by_use(self, job: PlainJob, rooms: dict[int, tuple[int, bool, int]]) -> list[int]:
         in_use = {node for place in (self.running | self.started).values() for node in place.taken}
         chosen: list[int] = []
         nodes = self.usable(job, rooms)
@@ -175,7 +192,7 @@ class SlurmSite(_Site):
         return chosen
 
     def layout_on(
-        self, job: PlainJob, name: str, nodes: list[int], rooms: dict[int, tuple[int, bool]]
+        self, job: PlainJob, name: str, nodes: list[int], rooms: dict[int, tuple[int, bool, int]]
     ) -> dict[int, dict[str, int]]:
         request, site = job.request, self.partition[name]
         if request.exclusive or site.exclusive:
@@ -197,8 +214,8 @@ class SlurmSite(_Site):
         job = self.jobs[number]
         at = self.now
         for _ in range(1000):
-            late = (_SECOND if self.started else 1) if at == self.now else 0
-            nodes, later = self.look(at, at + job.walltime + late, kept)
+            late = _SECOND if self.started and at == self.now else 1
+            nodes, later = self.look(name, at, at + job.walltime + late, kept)
             time, chosen = self.release(job, name, nodes)
             if chosen:
                 time = max(time, at)
@@ -216,10 +233,12 @@ class SlurmSite(_Site):
             at = later
         return None
 
-    def look(self, begin: float, end: float, kept: list[_Kept]) -> tuple[frozenset[int], float | None]:
-        """Nodes without a reservation from one time to another, and when to look again: as nodes come free."""
+    def look(self, name: str, begin: float, end: float, kept: list[_Kept]) -> tuple[frozenset[int], float | None]:
+        """Nodes without a reservation from one time to another, and when to look again: as nodes of the partition come
+        free.
+        """
         times = sorted({self.now, *(time for each in kept for time in (each.begin, each.end))})
-        every = frozenset(range(len(self.nodes)))
+        every = frozenset(self.members[name])
         spans = [
             _Span(time, every - {node for each in kept if each.begin <= time < each.end for node in each.nodes})
             for time in times
@@ -245,19 +264,21 @@ class SlurmSite(_Site):
         ends: list[tuple[Any, int, Placed]] = sorted(
             (max(place.start + self.jobs[n].walltime, self.now + 1), n, place)
             for n, place in (self.running | self.started).items()
-            if usable & set(place.taken)
         )
         width, barrier = 30 * _SECOND, 0.0
         ended: dict[int, Placed] = {}
-        for index, (end, number, place) in enumerate(ends):
-            barrier = barrier or end + width - end % width
-            ended[number] = place
-            following = ends[index + 1][0] if index + 1 < len(ends) else None
-            if following is not None and following <= barrier + width:
+        at = self.now
+        while ends:
+            end, number, place = ends.pop(0)
+            if not usable & set(place.taken):
                 continue
-            rooms = self.rooms(job, name, nodes, ended)
-            if self.enough(job, list(rooms.values())):
-                return end, self.by_use(job, rooms)
-            while following is not None and following > barrier + width:
+            barrier = barrier or end + width - end % width
+            ended[number], at = place, end
+            if ends and ends[0][0] <= barrier + width:
+                continue
+            if self.enough(job, list(self.rooms(job, name, nodes, ended).values())):
+                break
+            while ends and ends[0][0] > barrier + width:
                 width *= 2
-        return self.now, []
+        rooms = self.rooms(job, name, nodes, ended)
+        return (at, self.by_use(job, rooms)) if self.enough(job, list(rooms.values())) else (self.now, [])

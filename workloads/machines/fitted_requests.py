@@ -42,6 +42,8 @@ class Need:
         Whether the job needs idle nodes and gets whole nodes.
     least_nodes
         Smallest number of nodes on which the job fits if the machine is empty.
+    memory_per_core
+        Memory that the job gets with each core [MiB]; 0: its memory does not depend on its cores.
     """
 
     partition: int
@@ -53,6 +55,7 @@ class Need:
     tasks: int
     exclusive: bool
     least_nodes: int
+    memory_per_core: int = 0
 
     @property
     def total(self) -> tuple[int, ...]:
@@ -191,7 +194,8 @@ class NodeTable:
         least = self._least(eligible, nodes, vector, last, base, tasks)
         if isinstance(least, str):
             return least
-        return Need(place, eligible, nodes, vector, last, base, tasks, exclusive, least)
+        each = _memory_per_core(request, partition)
+        return Need(place, eligible, nodes, vector, last, base, tasks, exclusive, least, each)
 
     def _shape(
         self, request: ResourceRequest, partition: Partition
@@ -220,10 +224,7 @@ class NodeTable:
 
     def _task(self, request: ResourceRequest, partition: Partition, cores: int) -> tuple[int, ...]:
         """Cores of a task, and the memory that is requested or granted per core."""
-        each = request.memory if request.memory_per_core else None
-        if request.memory is None:
-            each = partition.memory_per_core
-        return (cores, (each or 0) * cores, 0, *(0 for _ in self.gpu_kinds))
+        return (cores, _memory_per_core(request, partition) * cores, 0, *(0 for _ in self.gpu_kinds))
 
     def _base(self, request: ResourceRequest) -> tuple[int, ...]:
         """Resources on each node that do not depend on the job's cores there: memory requested per node, and GPUs."""
@@ -278,6 +279,13 @@ def needs_of_jobs(
             found.append(None)
             unfit[str(error)] += 1
     return found, unfit
+
+
+def _memory_per_core(request: ResourceRequest, partition: Partition) -> int:
+    """Memory that is requested or granted per core [MiB]; 0: none is."""
+    if request.memory is None:
+        return partition.memory_per_core or 0
+    return request.memory if request.memory_per_core else 0
 
 
 def _tasks_on(capacity: Sequence[int], task: Sequence[int], base: Sequence[int], most: int) -> int:

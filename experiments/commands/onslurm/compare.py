@@ -37,6 +37,15 @@ class Arguments:
         Nodes | None,
         Parameter("size of the machine", default="that of the log, or the most nodes held at once"),
     ] = None
+    machine: Annotated[
+        str | None,
+        Parameter(
+            "machine (TOML) for replays with the column tasks: decisions and starts on shared nodes, with GPUs and "
+            "partitions",
+            default="that of --config",
+            metavar="FILE",
+        ),
+    ] = None
     backfilling: Annotated[
         tuple[str, ...],
         Parameter(
@@ -88,6 +97,7 @@ def main(arguments: Arguments) -> None:
         replay_summary,
         wait_rows,
     )
+    from experiments.slurm.placed_replay import is_placed
     from experiments.slurm.recorded_replay import read_replay
     from experiments.slurm.site_snapshot import expand_snapshots
     from experiments.tables import write_csv
@@ -105,6 +115,9 @@ def main(arguments: Arguments) -> None:
         _ = BACKFILLING[rule]
     table = None if arguments.output is None else f"{arguments.output}.csv"
     check_outputs(table, arguments.output)
+    if arguments.machine is not None or any(map(is_placed, arguments.replay)):
+        _compare_placed(arguments, site)
+        return
     replays = [
         read_replay(path, size, *_limits(place))
         for place in arguments.replay
@@ -140,6 +153,59 @@ def main(arguments: Arguments) -> None:
         print(f"written to {table}, {arguments.output}-decisions.csv, {png}, {pdf}")
 
 
+def _compare_placed(arguments: Arguments, site: _Site | None) -> None:
+    """Compare replays on a machine whose nodes have resources."""
+    from experiments.slurm.agreement import AGREEMENT_COLUMNS, DECISION_COLUMNS, agreement_table
+    from experiments.slurm.machine_agreement import machine_agreement, placed_summary
+    from experiments.slurm.placed_replay import read_placed
+    from experiments.tables import write_csv
+    from policies.backfilling import BACKFILLING
+    from policies.slurm_backfill import SlurmBackfill
+    from workloads.ground.errors import InputError, ParameterError
+    from workloads.machines.machine_file import read_machine
+    from workloads.machines.sources import machine_from_files
+
+    if arguments.machine is not None:
+        machine = read_machine(arguments.machine)
+    elif arguments.config is not None:
+        machine = machine_from_files(_configuration_files(arguments.config)).machine
+    else:
+        raise InputError(
+            f"{arguments.replay[0]}: its nodes have resources; give the machine with --machine or --config"
+        )
+    for option in ("nodes", "order"):
+        if getattr(arguments, option) is not None:
+            raise InputError(
+                f"--{option} must be left out for a replay on a machine; jobs are in the order of their submits"
+            )
+    names = list(arguments.backfilling) or ["slurm" if site is None else site.rule]
+    rules: dict[str, SlurmBackfill] = {}
+    for name in names:
+        rule = BACKFILLING[name]
+        if not isinstance(rule, SlurmBackfill):
+            raise ParameterError("backfilling", "slurm on a machine, with its parameters", name)
+        rules[name] = rule
+    lag = arguments.lag if arguments.lag is not None else 5.0 if site is None else 5.0 + site.interval
+    rows, differences = [], []
+    for path in arguments.replay:
+        replay = read_placed(path)
+        print(placed_summary(replay, machine))
+        for name, rule in rules.items():
+            row, wrong, _ = machine_agreement(
+                *(replay, machine, name, rule),
+                tolerance=arguments.tolerance,
+                lag=lag,
+                completing=arguments.completing,
+            )
+            rows.append(row)
+            differences += wrong
+            print(f"{agreement_table([row])}\non the nodes that Slurm chose: {row['same_nodes']:,} jobs")
+    if arguments.output is not None:
+        write_csv(f"{arguments.output}.csv", rows, (*AGREEMENT_COLUMNS, "same_nodes"))
+        write_csv(f"{arguments.output}-decisions.csv", differences, DECISION_COLUMNS)
+        print(f"written to {arguments.output}.csv, {arguments.output}-decisions.csv")
+
+
 def _limits(path: str) -> tuple[QueueLimits, Mapping[int, JobRequest]]:
     """Limits of a snapshot or a replay, and what the jobs asked for."""
     from experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, enforces_limits, read_qos_limits
@@ -169,14 +235,20 @@ class _Site:
     nodes: int | None
 
 
+def _configuration_files(path: str) -> list[str]:
+    """The files of a configuration."""
+    from experiments.slurm.site_snapshot import expand_snapshots
+
+    return [str(file) for file in expand_snapshots([path], "config.txt", "nodes.txt", "partitions.txt")]
+
+
 def _site(path: str) -> _Site:
     """What a configuration says about decisions."""
     from experiments.slurm.site_options import site_options
-    from experiments.slurm.site_snapshot import expand_snapshots
     from workloads.ground.errors import InputError
     from workloads.machines.slurm_conf import read_configuration
 
-    files = expand_snapshots([path], "config.txt", "nodes.txt", "partitions.txt")
+    files = _configuration_files(path)
     options = site_options(*files).options
     words = re.findall(r"(?i)(?:^|,)\s*bf_interval=([^,]*)", read_configuration(files).value("schedulerparameters"))
     if words and not re.fullmatch(r"[0-9]{1,6}", words[-1].strip()):

@@ -60,12 +60,21 @@ class Arguments:
             repeated=True,
         ),
     ] = ()
+    machine: Annotated[
+        str | None,
+        Parameter(
+            "machine (TOML) whose nodes and partitions the lab has, instead of --nodes equal ones",
+            default="none",
+            metavar="FILE",
+        ),
+    ] = None
     port: Annotated[int, wholes(1024, 64_000), Parameter("first of 4 + N ports on loopback")] = 17000
 
 
 def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.slurm.lab import PARAMETERS, SCHEDULERS, is_running, open_lab, start_lab, stop_lab
+    from workloads.machines.machine_file import read_machine
 
     directory = Path(arguments.output).absolute()
     if arguments.scheduler not in SCHEDULERS:
@@ -77,15 +86,17 @@ def main(arguments: Arguments) -> None:
     if arguments.action == "start":
         given = {word.partition("=")[0] for word in arguments.parameters}
         kept = [word for word in PARAMETERS.split(",") if word.partition("=")[0] not in given]
+        machine = None if arguments.machine is None else read_machine(arguments.machine)
         lab = start_lab(
             directory,
-            nodes=arguments.nodes,
+            nodes=arguments.nodes if machine is None else machine.size,
             speed=arguments.speed,
             port=arguments.port,
             accounting=arguments.accounting,
             scheduler=arguments.scheduler,
             parameters=",".join([*kept, *arguments.parameters]),
             settings=arguments.setting,
+            machine=machine,
         )
         print(
             f"{lab.nodes} nodes are idle on a clock {lab.speed:g} times as fast; "

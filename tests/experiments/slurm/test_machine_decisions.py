@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-
 import pytest
 
+from experiments import cli
 from experiments.slurm.decision_points import InstantDecision
-from experiments.slurm.machine_decisions import PlacedJob, machine_decisions
+from experiments.slurm.machine_decisions import machine_decisions
+from experiments.slurm.placed_replay import PlacedJob, PlacedReplay
 from policies.slurm_backfill import SlurmBackfill
 from tests.shared_data import shared_file
 from workloads.ground.errors import InputError
-from workloads.machines.host_list import expand
 from workloads.machines.machine_file import make_machine
 from workloads.machines.request import ResourceRequest
-from workloads.machines.sources import machine_from_files
 
 THREE = make_machine(nodes=[{"names": "n[1-3]", "cores": 4}])
 
@@ -25,7 +23,8 @@ def ran(number: int, submit: float, start: float, end: float, cores: int, wallti
 
 
 def found(*jobs: PlacedJob) -> dict[float, InstantDecision]:
-    return {decision.at: decision for decision in machine_decisions(THREE, jobs, SlurmBackfill(), lag=5)}
+    replay = PlacedReplay("by hand", jobs)
+    return {decision.at: decision for decision in machine_decisions(THREE, replay, SlurmBackfill(), lag=5)}
 
 
 def test_a_plan_reserves_whole_nodes_and_an_idle_one_more() -> None:
@@ -58,26 +57,21 @@ def test_jobs_that_the_machine_does_not_hold_are_refused() -> None:
         found(ran(1, 0, 0, 10, 5, 10, "n1"))
 
 
+def test_no_decision_is_compared_while_nodes_complete() -> None:
+    first = ran(1, 0, 0, 100, 4, 100, "n1", "n2", "n3")
+    jobs = (first._replace(completing=9.0), ran(2, 50, 109, 150, 4, 100, "n1"), ran(3, 102, 109, 150, 4, 100, "n2"))
+    decisions = found(*jobs)
+    assert list(decisions) == [0, 50, 109]
+    assert decisions[109].would == decisions[109].did == {2, 3}
+
+
 @pytest.mark.system
-def test_ninety_eight_of_a_hundred_decisions_of_a_live_slurm_are_equal() -> None:
-    machine = machine_from_files([shared_file("slurm-micro", "slurm.conf")]).machine
-    with shared_file("slurm-micro", "fcfs.csv").open(newline="") as table:
-        jobs = [
-            PlacedJob(
-                int(row["id"]),
-                *(float(row[name]) for name in ("submit", "start", "end", "walltime")),
-                ResourceRequest(
-                    tasks=int(row["tasks"]),
-                    tasks_per_node=int(row["tasks_per_node"]),
-                    memory=int(row["memory_mb"]) if row["memory_mb"] else None,
-                    gpus={"gpu": int(row["gpus"])} if row["gpus"] else {},
-                    features=row["features"],
-                ),
-                expand(row["nodes"]),
-            )
-            for row in csv.DictReader(table)
-        ]
-    rule = SlurmBackfill(most=1000, window=10080 * 60, resolution=1)
-    decisions = list(machine_decisions(machine, jobs, rule, lag=5, completing=8))
-    assert len(decisions) == 755
-    assert sum(decision.equal for decision in decisions) >= 742
+def test_all_but_two_decisions_of_a_live_slurm_are_equal(capsys: pytest.CaptureFixture[str]) -> None:
+    table, configuration = (str(shared_file("slurm-micro", name)) for name in ("fcfs.csv", "slurm.conf"))
+    assert cli.main(["slurm", "compare", table, "--config", configuration, "--lag", "5s", "--completing", "8s"]) == 0
+    printed = capsys.readouterr().out
+    (row,) = [line.split() for line in printed.splitlines() if line.startswith("slurm most=1000 ")]
+    assert (row[4], row[-3]) == ("222", "753")
+    assert "of 500 jobs and 755 decisions; late, not wrong: 1 under slurm" in printed
+    assert "starts are equal until job 1,177," in printed
+    assert printed.endswith("on the nodes that Slurm chose: 359 jobs\n")

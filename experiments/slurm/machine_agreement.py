@@ -1,0 +1,87 @@
+"""Agreement between a replay on a Slurm whose nodes have resources and the rule: starts, nodes and decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from statistics import mean
+from typing import Any
+
+from experiments.slurm.agreement import compare_decisions, compare_starts
+from experiments.slurm.decision_pace import measure_pace
+from experiments.slurm.machine_decisions import machine_decisions
+from experiments.slurm.machine_starts import PlacedStart, simulate_machine_starts
+from experiments.slurm.placed_replay import PlacedReplay
+from policies.slurm_backfill import SlurmBackfill
+from workloads.machines.machine import Machine
+
+__all__ = ["machine_agreement", "placed_summary"]
+
+
+def machine_agreement(
+    replay: PlacedReplay,
+    machine: Machine,
+    name: str,
+    rule: SlurmBackfill,
+    *,
+    tolerance: float,
+    lag: float,
+    completing: float = 0.0,
+) -> tuple[dict[str, Any], list[dict[str, Any]], dict[int, float]]:
+    """Compare a replay with Slurm's rule on a machine.
+
+    Parameters
+    ----------
+    replay
+        What Slurm did.
+    machine
+        The machine.
+    name, rule
+        The rule and its name.
+    tolerance, lag, completing
+        As of :func:`experiments.slurm.agreement.agreement`.
+
+    Returns
+    -------
+    row, differences, starts
+        As of that function, for one rule; ``same_nodes`` counts jobs on equal nodes.
+
+    Raises
+    ------
+    InputError
+        If a job does not fit the machine, or ran on nodes that the machine does not have.
+    """
+    found = list(machine_decisions(machine, replay, rule, lag, completing))
+    placed = simulate_machine_starts(machine, replay, rule, measure_pace(replay))
+    starts = {job: each.start for job, each in placed.items()}
+    counts, wrong = compare_decisions(found)
+    names = {"replay": replay.name, "rule": name}
+    row = {
+        **names,
+        **compare_starts(replay.jobs, starts, tolerance),
+        "same_nodes": sum(sorted(placed[job.job_id].nodes) == sorted(job.nodes) for job in replay.jobs),
+        **counts,
+        "divergence": _first_difference(replay, placed, tolerance),
+    }
+    return row, [{**names, **decision} for decision in wrong], starts
+
+
+def placed_summary(replay: PlacedReplay, machine: Machine) -> str:
+    """A replay in one line."""
+    jobs = replay.jobs
+    hours = (max(job.end for job in jobs) - jobs[0].submit) / 3600.0
+    return (
+        f"{replay.name}: {len(jobs):,} jobs on {machine.size:,} nodes in {hours:.1f} h, mean wait "
+        f"{mean(job.wait for job in jobs):,.0f} s, {sum(job.wait > 60 for job in jobs):,} waited over a minute"
+    )
+
+
+def _first_difference(replay: PlacedReplay, placed: Mapping[int, PlacedStart], tolerance: float) -> str:
+    """The first start that differs, in time or nodes."""
+    for job in sorted(replay.jobs, key=lambda job: min(job.start, placed[job.job_id].start)):
+        start, nodes = placed[job.job_id]
+        at = f"job {job.job_id:,}, which Slurm starts at {job.start - replay.jobs[0].submit:,.0f} s"
+        if abs(start - job.start) > tolerance:
+            return f"starts are equal until {at} and the rule at {start - replay.jobs[0].submit:,.0f} s"
+        if sorted(nodes) != sorted(job.nodes):
+            return f"nodes are equal until {at} on {','.join(job.nodes)} and the rule on {','.join(nodes)}"
+    return "all starts and nodes are equal"

@@ -1,0 +1,104 @@
+"""A machine as Slurm's scheduler sees it: nodes by name, what jobs need and take there, and the queue by tier."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from experiments.slurm.placed_replay import PlacedJob
+from policies.slurm_backfill import SlurmBackfill
+from simulator.resources.loop_call import natural_places
+from simulator.resources.slurm_choice import room_on, share_job
+from simulator.resources.slurm_nodes import NodeState, PlannedRun, node_set
+from simulator.resources.slurm_plan import Request, SlurmPass
+from workloads.ground.errors import InputError
+from workloads.ground.units import SECOND, to_ticks
+from workloads.machines.fitted_requests import Need, NodeTable, needs_of_jobs
+from workloads.machines.machine import Machine
+
+__all__ = ["SlurmMachine"]
+
+
+class SlurmMachine:
+    """The nodes of a machine by name, and the needs of the jobs of a replay.
+
+    Parameters
+    ----------
+    machine
+        The machine.
+    jobs
+        Jobs that ran on it.
+    origin
+        Slurm's clock at time 0 [s].
+
+    Raises
+    ------
+    InputError
+        If a job does not fit the machine, or ran on nodes that it does not have or that do not suit the job.
+    """
+
+    def __init__(self, machine: Machine, jobs: Sequence[PlacedJob], origin: float = 0.0) -> None:
+        table = NodeTable.for_requests(machine, [job.request for job in jobs])
+        needs, unfit = needs_of_jobs(table, [job.request for job in jobs], [job.walltime for job in jobs])
+        if unfit:
+            raise InputError(f"a job asks for {next(iter(unfit))}")
+        places = natural_places(machine.names)
+        order = sorted(range(len(places)), key=places.__getitem__)
+        self.names = [machine.names[node] for node in order]
+        self._capacities = [table.capacities[node] for node in order]
+        self._weights = [table.weights[node] for node in order]
+        self._tiers = [partition.priority for partition in machine.partitions]
+        self._partitions = [node_set([places[node] for node in machine.places(each)]) for each in machine.partitions]
+        self._options = {job.job_id: options or () for job, options in zip(jobs, needs, strict=True)}
+        self._eligible = {
+            id(need): node_set([places[node] for node in need.eligible])
+            for options in self._options.values()
+            for need in options
+        }
+        # Windows of a plan begin at multiples of half a minute.
+        self._shift = origin % 3600.0
+        numbers = {name: number for number, name in enumerate(self.names)}
+        self._runs: dict[int, tuple[tuple[int, ...], tuple[Sequence[int], ...]]] = {}
+        for job in jobs:
+            if not set(job.nodes) <= set(numbers):
+                raise InputError(f"job {job.job_id} ran on nodes that the machine does not have")
+            nodes = sorted(numbers[name] for name in job.nodes)
+            self._runs[job.job_id] = tuple(nodes), self._share(job.job_id, self._options[job.job_id][0], nodes)
+
+    def clock(self, time: float) -> int:
+        """Slurm's clock at a time, in whole seconds [ticks]."""
+        return int((time + self._shift) // 1) * SECOND
+
+    def run(self, job: PlacedJob, start: float) -> PlannedRun:
+        """The run of a job on the nodes that it had, from a start on."""
+        return self.move(job, start, PlannedRun(0, *self._runs[job.job_id], job.job_id))
+
+    def move(self, job: PlacedJob, start: float, run: PlannedRun) -> PlannedRun:
+        """A run of a job with its expected end, from a start on."""
+        return run._replace(end=self.clock(start) + to_ticks(job.walltime))
+
+    def state(self, runs: Iterable[PlannedRun]) -> NodeState | None:
+        """Free resources beside runs; None: they take more than there is."""
+        state = NodeState(self._capacities, self._weights)
+        for run in runs:
+            state.start(run)
+        return state if all(min(free) >= 0 for free in state.free) else None
+
+    def queue(self, jobs: Iterable[PlacedJob]) -> list[Request]:
+        """Waiting jobs in the order in which Slurm tests them: by tier, then as they are given."""
+        requests = [
+            Request(job.job_id, option, need, to_ticks(job.walltime))
+            for job in jobs
+            for option, need in enumerate(self._options[job.job_id])
+        ]
+        return sorted(requests, key=lambda request: -self._tiers[request.need.partition])
+
+    def begin_pass(self, rule: SlurmBackfill, now: float, state: NodeState, running: Sequence[PlannedRun]) -> SlurmPass:
+        """A scheduling pass at a time, in a state of the nodes."""
+        return SlurmPass(rule, self.clock(now), state, running, lambda need: self._eligible[id(need)], self._partitions)
+
+    def _share(self, job: int, need: Need, nodes: Sequence[int]) -> tuple[Sequence[int], ...]:
+        rooms = {node: room_on(need, self._capacities[node], self._capacities[node]) for node in nodes}
+        found = {node: room for node, room in rooms.items() if room is not None}
+        if len(found) < len(nodes):
+            raise InputError(f"job {job} ran on nodes that do not suit its request")
+        return tuple(share_job(need, found, nodes, self._capacities))

@@ -1,0 +1,68 @@
+"""Simulated starts of a replay on a machine, worked out by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiments.slurm.decision_pace import Pace
+from experiments.slurm.machine_starts import simulate_machine_starts
+from experiments.slurm.placed_replay import PlacedJob, PlacedReplay
+from policies.slurm_backfill import SlurmBackfill
+from workloads.ground.errors import InputError
+from workloads.machines.machine_file import make_machine
+from workloads.machines.request import ResourceRequest
+
+TWO = make_machine(
+    nodes=[{"names": "n[1-2]", "cores": 4}],
+    partitions=[{"name": "work", "nodes": "ALL", "default": True}, {"name": "urgent", "nodes": "n2", "priority": 9}],
+)
+
+
+def job(
+    number: int, submit: float, runtime: float, cores: int, *, nodes: int = 1, limit: float = 600, **more: float | str
+) -> PlacedJob:
+    """A job as if Slurm had run it at 1,000, which the simulation does not look at."""
+    partition = str(more.get("partition", "work"))
+    request = ResourceRequest(nodes=nodes, cores=cores, partitions=(partition,))
+    where = ("n2",) if partition == "urgent" else ("n1", "n2")[:nodes]
+    return PlacedJob(number, submit, 1000, 1000 + runtime, limit, request, where, float(more.get("completing", 0.0)))
+
+
+def starts(*jobs: PlacedJob, pace: Pace = Pace(), origin: float = 0.0) -> dict[int, tuple[float, str]]:  # noqa: B008
+    found = simulate_machine_starts(TWO, PlacedReplay("by hand", jobs, origin), SlurmBackfill(), pace)
+    return {number: (start.start, ",".join(start.nodes)) for number, start in found.items()}
+
+
+def test_a_job_starts_when_others_have_left_room_for_it() -> None:
+    # Job 1 leaves one core on each node; job 3 has room beside it, and job 2 when it ends, not when it was limited to.
+    found = starts(job(1, 0, 100, 3, nodes=2), job(2, 10, 50, 4), job(3, 20, 50, 1, limit=60))
+    assert found == {1: (0, "n1,n2"), 2: (100, "n1"), 3: (20, "n1")}
+
+
+def test_a_higher_tier_comes_first() -> None:
+    found = starts(job(1, 0, 100, 4, nodes=2), job(2, 10, 50, 4, nodes=2), job(3, 20, 50, 4, partition="urgent"))
+    assert found == {1: (0, "n1,n2"), 2: (150, "n1,n2"), 3: (100, "n2")}
+
+
+def test_nodes_are_used_when_they_have_completed_and_no_pass_is_made_before() -> None:
+    # Job 1 ends at 50 and its node completes at 58; job 3 comes at 52, and although n2 is idle it waits for the pass.
+    jobs = job(1, 0, 50, 4, completing=8), job(2, 10, 10, 4, completing=1), job(3, 52, 10, 1)
+    assert starts(*jobs) == {1: (0, "n1"), 2: (10, "n2"), 3: (58, "n1")}
+
+
+def test_the_pace_delays_what_has_no_time_of_its_own() -> None:
+    found = starts(job(1, 0, 50, 4, nodes=2), job(2, 10, 10, 4), pace=Pace(release=2, submit=1))
+    assert found == {1: (1, "n1,n2"), 2: (53, "n1")}
+
+
+def test_plans_follow_the_clock_of_slurm() -> None:
+    # Job 3 wants a whole node; they come free at 65 and 110. Its first window lasts until the next half minute of
+    # Slurm's clock after 65, and half a minute more: to 120, so that the plan is for 110, and job 4 has 90 s beside
+    # job 1. With a clock that is 20 s ahead it lasts to 100 only, and the plan is for 65.
+    jobs = job(1, 0, 65, 3, limit=65), job(2, 0, 110, 4, limit=110), job(3, 1, 10, 4), job(4, 2, 5, 1, limit=90)
+    assert {origin: starts(*jobs, origin=origin)[4] for origin in (0, 20)} == {0: (2, "n1"), 20: (75, "n1")}
+
+
+def test_jobs_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(InputError, match="a job asks for more cores than a node of its partition has"):
+        starts(job(1, 0, 10, 5))
