@@ -70,6 +70,32 @@ def test_each_kind_of_drift_is_counted() -> None:
     assert state.drift(150, {}, fcfs) == Drift(1, 0, 0)
 
 
+def test_usage_of_ended_jobs_is_counted_once_and_decays() -> None:
+    """Under fair share the account with less usage goes first; usage is worked out by hand, with a half-life of 600 s.
+
+    Job 1 of account bio holds two nodes in the first 60 s: 2 x 60 node-seconds, hardly decayed. Job 5 of account sea
+    holds three nodes in the next 60 s, and one of its own is more than what is left of bio then.
+    """
+    order = ORDERS["fairshare half_life=600"]
+    state = LiveState(4)
+
+    def pair(first: int, second: int) -> list[QueueRow]:
+        bio = replace(waiting(2, 0, priority=first), account="bio")
+        return [bio, replace(waiting(3, 0, priority=second), account="sea")]
+
+    state.update([running(1, 1000, "n[1-2]", 2), *pair(8, 9)], 1030)
+    assert state.drift(1030, {}, order) == Drift(0, 0, 0)  # sea has used nothing
+    state.update([replace(running(5, 1060, "n[1-3]", 3), account="sea"), *pair(8, 9)], 1060)
+    assert state.drift(1060, {}, order).order == 0
+    for at in (1090, 1110):
+        # Until job 5 has used more than the 120 node-seconds of job 1 that are left.
+        state.update([replace(running(5, 1060, "n[1-3]", 3), account="sea"), *pair(8, 9)], at)
+        assert state.drift(at, {}, order).order == (at == 1110)
+    state.update(pair(9, 8), 1120)
+    for at in (1120, 1120, 1720):
+        assert state.drift(at, {}, order).order == 0
+
+
 class Replayed:
     """A Slurm that does what a simulation did; nodes are given by their numbers, smallest first."""
 

@@ -181,7 +181,7 @@ def test_twenty_sequences_complete_and_survive(lab: Lab, tmp_path: Path, monkeyp
     Path("program.py").write_text(PROGRAM)
     plan = ReservationPlan([600, 1500, 3000], [True, True, False], CostModel(checkpoint=60, restart=40))
     Path("plan.json").write_text(plan.to_json())
-    drawn = np.random.default_rng(1).uniform(240, 2600, 16).round().tolist()
+    drawn = np.random.default_rng(9101).uniform(240, 2600, 16).round().tolist()
     runtimes = {f"s{number}": runtime for number, runtime in enumerate(drawn)}
     runtimes |= {"long": 2400.0, "dies": 1200.0, "cancelled": 900.0, "down": 1300.0}
     disturbed = {"cancelled", "dies", "down"}
@@ -253,7 +253,7 @@ def test_a_random_table_is_served_though_the_controller_is_killed(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     # The first table that fits on the lab; the live runs of the guide had seeds from 100 on.
-    jobs = next(table.jobs for seed in range(400, 500) if (table := random_served_table(seed)).nodes <= lab.nodes)
+    jobs = next(table.jobs for seed in range(900, 1000) if (table := random_served_table(seed)).nodes <= lab.nodes)
     write_job_table(jobs, "jobs.csv")
     words = [*HOLDFAST, "slurm", "serve-on-demand", "jobs.csv", "-o", "served", "--lab", lab.directory]
     first = subprocess.Popen([*words, "--mechanism", "CUA-SPAA"])
