@@ -279,6 +279,13 @@ def test_the_log_of_the_lab_is_read_as_that_of_a_site(
     def shell(command: str) -> None:
         subprocess.run(["bash", "-c", command], env=environment, check=True)
 
+    # Jobs that wait for one another, so that the test needs no other one before it.
+    random = np.random.default_rng(9102)
+    for _ in range(30):
+        nodes, runtime = random.integers(1, 6), random.integers(60, 300)
+        words = ["-N", str(nodes), "-t", str(6 + nodes), "-o", "/dev/null", "--wrap", f"sleep {runtime}"]
+        patiently(LabSlurm(lab), ["sbatch", *words])
+    until(lambda: not lab.call(["squeue", "-h", "-o", "%i"]).split(), 240)
     # The export of the guide "My sacct log", from its page, of all days.
     guide = (DOCS / "guides" / "sacct.md").read_text()
     (export,) = re.findall(r"^SLURM_TIME_FORMAT=%s sacct .*$", guide, re.MULTILINE)
