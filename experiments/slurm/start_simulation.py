@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from heapq import heappop, heappush
 
+from experiments.slurm.backfill_passes import next_pass
 from experiments.slurm.decision_pace import Pace
 from experiments.slurm.decision_points import LONGEST_STOP, find_starts, queue_in_order
 from experiments.slurm.recorded_replay import Replay, ReplayedJob
@@ -57,8 +58,9 @@ def simulate_starts(
     interval
         Time between two passes of the backfill thread [s] (``bf_interval``). The thread counts it from its last pass,
         and makes no pass unless something has changed since; after a quiet time the next event is thus followed by a
-        pass at once. At other events only the main scheduler makes a pass, which starts jobs in the order of the queue
-        until one must wait. 0: each event is followed by a pass of both.
+        pass at once. Passes that the replay has recorded near such a time are taken instead. At other events only the
+        main scheduler makes a pass, which starts jobs in the order of the queue until one must wait. 0: each event is
+        followed by a pass of both.
     pace
         Times from events to decisions, where a job has none of its own; no pass is made while nodes complete.
 
@@ -166,7 +168,8 @@ class _Simulation:
         # While jobs wait, each pass changes their planned starts, and the main scheduler the reasons why they wait.
         if not self._planned and (started or self._queue or not passed):
             self._planned = True
-            self._push(max(self._last + self._interval, now + _NOTICE), _PASS)
+            expected = max(self._last + self._interval, now + _NOTICE)
+            self._push(next_pass(self._replay.passes, now, expected, self._interval), _PASS)
 
     def _place(self, begun: list[ReplayedJob], running: list[ReplayedJob]) -> None:
         """Give jobs that start in order their nodes."""
