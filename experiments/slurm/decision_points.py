@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp, log
+from types import MappingProxyType
 
 from experiments.slurm.recorded_replay import Replay, ReplayedJob
 from policies.backfilling import Backfilling
@@ -18,7 +19,7 @@ from policies.slurm_backfill import SlurmBackfill, Wish, best_fit, named_starts
 from workloads.ground.units import SECOND, to_ticks
 from workloads.table.job import JobType
 
-__all__ = ["LONGEST_STOP", "InstantDecision", "decisions", "find_starts", "queue_in_order"]
+__all__ = ["LONGEST_STOP", "InstantDecision", "decayed_usage", "decisions", "find_starts", "queue_in_order"]
 
 #: Longest time for which nodes that complete stop all passes [s]: CompleteWait of a lab.
 LONGEST_STOP = 32.0
@@ -206,7 +207,12 @@ def event_groups(events: Iterable[float], lag: float) -> Iterator[tuple[float, f
 
 
 def queue_in_order(
-    order: Order, now: float, queue: Sequence[ReplayedJob], jobs: Sequence[ReplayedJob], nodes: int
+    order: Order,
+    now: float,
+    queue: Sequence[ReplayedJob],
+    jobs: Sequence[ReplayedJob],
+    nodes: int,
+    past: Mapping[str | None, float] = MappingProxyType({}),
 ) -> list[ReplayedJob]:
     """The queue in an order; jobs that are equal stay by submit.
 
@@ -222,8 +228,10 @@ def queue_in_order(
         Jobs that run or have run, for the usage.
     nodes
         Size of the machine.
+    past
+        Usage of earlier jobs at that time, as of :func:`decayed_usage`.
     """
-    usage = _usage(jobs, now, order.half_life) if order.half_life is not None else {}
+    usage = decayed_usage(jobs, now, order.half_life, past) if order.half_life is not None else {}
     waiting = [_waiting(job) for job in queue]
     view = _View(to_ticks(now), nodes, nodes, waiting, (), usage=usage)
     key = order.at(view) if order.at is not None else lambda job: order.key(job, view.now)
@@ -231,10 +239,27 @@ def queue_in_order(
     return [job for _, job in ranked]
 
 
-def _usage(jobs: Sequence[ReplayedJob], now: float, half_life: float) -> dict[str | None, float]:
-    """Decayed node-ticks by account at a time, and those of all (None)."""
+def decayed_usage(
+    jobs: Iterable[ReplayedJob],
+    now: float,
+    half_life: float,
+    past: Mapping[str | None, float] = MappingProxyType({}),
+) -> dict[str | None, float]:
+    """Decayed node-ticks by account at a time, and those of all (None).
+
+    Parameters
+    ----------
+    jobs
+        Jobs that run or have run.
+    now
+        The time [s].
+    half_life
+        Time after which a node-tick counts half [s].
+    past
+        Usage at that time to which that of the jobs is added.
+    """
     rate = log(2) / half_life
-    found: dict[str | None, float] = {None: 0.0}
+    found: dict[str | None, float] = {None: 0.0, **past}
     for job in jobs:
         if job.start < now:
             ends = min(job.end, now)

@@ -79,6 +79,7 @@ class LabSlurm:
         """Outcomes of jobs, with millisecond times from slurmctld's log where available."""
         text = (self._lab.place / "log" / "slurmctld.log").read_text(errors="replace")
         logged, passes = log_times(text), pass_times(text)
+        passes = passes if are_dense(passes) else []
         shown = parse_jobs(self.call(["scontrol", "-o", "show", "job"]))
         rows = []
         for number, submit in jobs.items():
@@ -100,6 +101,12 @@ class LabSlurm:
             unused = passes[place] - times["end"] if place < len(passes) else 0.0
             rows.append(row | {"completing": round(max(unused, log.get("completing", 0.0)), 3)})
         return rows
+
+    def rare_passes(self, begin: float, end: float) -> list[float]:
+        """Passes of the backfill thread between two times [s since 1970]; empty if they are dense."""
+        text = (self._lab.place / "log" / "slurmctld.log").read_text(errors="replace")
+        found = [time for time in pass_times(text) if begin <= time <= end]
+        return [] if are_dense(found) else found
 
 
 class SiteSlurm:
@@ -230,11 +237,15 @@ def log_times(text: str) -> dict[int, dict[str, Any]]:
 
 
 def pass_times(text: str) -> list[float]:
-    """Times of the passes of the backfill thread in slurmctld's log [s since 1970]; empty if they are rare."""
+    """Times of the passes of the backfill thread in slurmctld's log [s since 1970]."""
     stamps = (_STAMP.match(line) for line in text.splitlines() if _PASS in line)
-    times = [time_of_slurm(stamp[1]) for stamp in stamps if stamp]
-    gaps = [after - before for before, after in pairwise(times)]
-    return times if gaps and median(gaps) <= _DENSE else []
+    return [time_of_slurm(stamp[1]) for stamp in stamps if stamp]
+
+
+def are_dense(passes: Sequence[float]) -> bool:
+    """Whether passes follow one another so closely that the next one shows when nodes had completed."""
+    gaps = [after - before for before, after in pairwise(passes)]
+    return bool(gaps) and median(gaps) <= _DENSE
 
 
 def parse_jobs(text: str) -> dict[int, dict[str, str]]:

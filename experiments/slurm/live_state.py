@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from math import inf
+from math import exp, inf, log
 from typing import NamedTuple
 
-from experiments.slurm.decision_points import queue_in_order
+from experiments.slurm.decision_points import decayed_usage, queue_in_order
 from experiments.slurm.recorded_replay import ReplayedJob
 from policies.order import Order
 from workloads.logs.node_names import nodes_in
@@ -84,6 +84,9 @@ class LiveState:
     _shared: int = 0
     _differ: set[str] = field(default_factory=set)
     _touched: set[str] = field(default_factory=set)
+    _usage: dict[str | None, float] = field(default_factory=dict)
+    _usage_at: float = 0.0
+    _counted: int = 0
 
     def update(self, rows: Iterable[QueueRow], at: float) -> Update:
         """Enter a reading of the queue.
@@ -185,22 +188,32 @@ class LiveState:
     def _reversals(self, order: Order, at: float) -> int:
         ranked = sorted(self.waiting.values(), key=lambda row: (-row.priority, row.submit, row.job_id))
         runs = [_as_replayed_job(row, row.start) for row in self.running.values() if row.start is not None]
-        runs += [
-            replace(_as_replayed_job(job, job.start), end=job.start + job.runtime)
-            for job in self.ended
-            if job.start is not None
-        ]
+        past = {} if order.half_life is None else self._past_usage(at, order.half_life)
+        queue = [_as_replayed_job(row, inf) for row in ranked]
         places = {
-            job.job_id: place
-            for place, job in enumerate(
-                queue_in_order(order, at, [_as_replayed_job(row, inf) for row in ranked], runs, self.nodes)
-            )
+            job.job_id: place for place, job in enumerate(queue_in_order(order, at, queue, runs, self.nodes, past))
         }
         return sum(
             places[first.job_id] > places[second.job_id]
             for first, second in pairwise(ranked)
             if first.priority > second.priority
         )
+
+    def _past_usage(self, at: float, half_life: float) -> dict[str | None, float]:
+        """Usage of the jobs that have ended.
+
+        Only those since the last reading are counted, and the rest decays: a day has a hundred thousand.
+        """
+        factor = exp(-log(2) / half_life * (at - self._usage_at))
+        known = {account: used * factor for account, used in self._usage.items()}
+        new = [
+            replace(_as_replayed_job(job, job.start), end=job.start + job.runtime)
+            for job in self.ended[self._counted :]
+            if job.start is not None
+        ]
+        self._usage, self._usage_at = decayed_usage(new, at, half_life, known), at
+        self._counted = len(self.ended)
+        return self._usage
 
 
 def _as_replayed_job(row: QueueRow | TraceJob, start: float) -> ReplayedJob:

@@ -7,7 +7,7 @@ how earlier forecasts of the jobs that have started since then did.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -112,7 +112,9 @@ class LiveTwin:
         self.state = LiveState(options.nodes)
         self._next_forecast = 0.0
         self._guesses: dict[int, list[_Guess]] = {}
-        self._scores: list[dict[str, Any]] = []
+        # Of the forecasts that have come to their starts: a day of a large machine has a million.
+        self._errors: list[int] = []
+        self._inside = 0
         self._known = False
 
     def run(self, seconds: float | None) -> None:
@@ -161,13 +163,7 @@ class LiveTwin:
         row = dict(
             zip(READING_COLUMNS, (round(at), len(state.waiting), len(state.running), *counts, *drift), strict=True)
         )
-        path = self._folder / "readings.csv"
-        lines = csv_lines([row], READING_COLUMNS)
-        if not path.exists():
-            write_csv(path, [row], READING_COLUMNS)
-        else:
-            with path.open("a") as file:
-                file.writelines(lines)
+        _append(self._folder / "readings.csv", [row], READING_COLUMNS)
         if drift:
             self._log(f"drift: {drift.jobs:,} jobs, {drift.nodes:,} nodes, {drift.order:,} pairs in another order")
 
@@ -181,8 +177,9 @@ class LiveTwin:
         for job_id in update.cancelled:
             self._guesses.pop(job_id, None)
         if found:
-            self._scores += found
-            write_csv(self._folder / "scores.csv", self._scores, SCORE_COLUMNS)
+            self._errors += [score["error_s"] for score in found]
+            self._inside += sum(score["inside_90"] for score in found)
+            _append(self._folder / "scores.csv", found, SCORE_COLUMNS)
 
     def _forecast(self, at: float) -> None:
         """Forecast the starts of all waiting jobs."""
@@ -213,12 +210,20 @@ class LiveTwin:
 
     def score(self) -> str:
         """How earlier forecasts did, for a line; empty: none has come to its start."""
-        if not self._scores:
+        if not self._errors:
             return ""
-        inside = sum(score["inside_90"] for score in self._scores) / len(self._scores)
-        error = median(score["error_s"] for score in self._scores)
-        held = f"{100 * inside:.0f} % in their 90 % interval, median error {error:,.0f} s"
-        return f"; of {len(self._scores):,} earlier forecasts {held}"
+        number = len(self._errors)
+        held = f"{100 * self._inside / number:.0f} % in their 90 % interval, median error {median(self._errors):,.0f} s"
+        return f"; of {number:,} earlier forecasts {held}"
+
+
+def _append(path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
+    """Add rows to a table, which begins with them if it is not there: the table of a day is long."""
+    if not path.exists():
+        write_csv(path, rows, columns)
+        return
+    with path.open("a") as file:
+        file.writelines(csv_lines(rows, columns))
 
 
 def _history(past: Trace, jobs: Sequence[Any], at: float) -> Any:

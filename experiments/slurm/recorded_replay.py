@@ -8,6 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from experiments.slurm.backfill_passes import read_passes
 from experiments.slurm.numbered_nodes import node_numbers
 from experiments.slurm.queue_limits import NO_LIMITS, QueueLimits
 from experiments.slurm.submit_lines import JobRequest
@@ -119,6 +120,8 @@ class Replay:
         Limits that kept eligible jobs from starting.
     origin
         Slurm's clock at time 0 [s since 1970], with which its plans round; None: unknown.
+    passes
+        Times of the passes of the backfill thread [s]; empty: unknown, or too many to matter.
     """
 
     name: str
@@ -127,6 +130,7 @@ class Replay:
     cancelled: tuple[ReplayedJob, ...] = ()
     limits: QueueLimits = NO_LIMITS
     origin: float | None = None
+    passes: tuple[float, ...] = field(default=(), repr=False)
 
     def table(self) -> list[Job]:
         """Job table for the simulator, with the recorded runtimes; cancelled jobs leave the queue when they did."""
@@ -188,12 +192,14 @@ def read_replay(
     place = Path(path)
     table = place / ACTUAL if place.is_dir() else place
     origin: float | None = None
+    passes: tuple[float, ...] = ()
     jobs: list[ReplayedJob] = []
     cancelled: list[ReplayedJob] = []
     if table.name == ACTUAL:
         rows, size = read_csv(table), None
         jobs = [_job(table, line, row) for line, row in enumerate(rows, 2)]
         origin = _amount(table, 2, rows[0], "origin") or None if rows else None
+        passes = read_passes(table.parent)
     else:
         trace = keep_cancelled_jobs(read_trace(place))
         numbers = NodeNumbers(_node_names(trace.jobs), nodes or trace.nodes or _LARGEST)
@@ -216,7 +222,7 @@ def read_replay(
         raise InputError(f"{table}: a job has {largest:,} nodes, and the machine {machine:,}; give it with --nodes")
     name = place.name if place.name != ACTUAL else place.parent.name
     left = tuple(job for job in cancelled if job.nodes <= machine)
-    return Replay(name, tuple(jobs), machine, left, limits, origin)
+    return Replay(name, tuple(jobs), machine, left, limits, origin, passes)
 
 
 def _as_replayed_job(number: int, job: TraceJob, start: float, end: float, bits: int) -> ReplayedJob:

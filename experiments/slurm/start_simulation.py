@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from heapq import heappop, heappush
 
+from experiments.slurm.backfill_passes import next_pass
 from experiments.slurm.decision_pace import Pace
 from experiments.slurm.decision_points import LONGEST_STOP, find_starts, queue_in_order
 from experiments.slurm.recorded_replay import Replay, ReplayedJob
@@ -21,6 +22,8 @@ __all__ = ["needs_own_loop", "simulate_starts"]
 #: Kinds of events in their order within an instant: nodes are released, a job ends, is cancelled or enters the queue,
 #: nodes could have completed, the backfill thread makes a pass.
 _RELEASE, _END, _LEAVE, _ARRIVE, _LOOK, _PASS = range(6)
+#: Mean time until the backfill thread notices that something has changed: after a quiet time it looks every second [s].
+_NOTICE = 0.5
 #: A job that became eligible within this time of the end of those before it waited for nothing else [s].
 _PROMPT = 60.0
 
@@ -53,9 +56,11 @@ def simulate_starts(
     order
         Order of the queue; None: by submit.
     interval
-        Time between two passes of the backfill thread [s] (``bf_interval``). At other events only the main scheduler
-        makes a pass, which starts jobs in the order of the queue until one must wait. 0: each event is followed by a
-        pass of both.
+        Time between two passes of the backfill thread [s] (``bf_interval``). The thread counts it from its last pass,
+        and makes no pass unless something has changed since; after a quiet time the next event is thus followed by a
+        pass at once. Passes that the replay has recorded near such a time are taken instead. At other events only the
+        main scheduler makes a pass, which starts jobs in the order of the queue until one must wait. 0: each event is
+        followed by a pass of both.
     pace
         Times from events to decisions, where a job has none of its own; no pass is made while nodes complete.
 
@@ -86,6 +91,7 @@ class _Simulation:
         self._starts: dict[int, float] = {}
         # Whether a pass of the backfill thread is planned, and whether one is due as soon as nodes have completed.
         self._planned = self._due = False
+        self._last = float("-inf")
         arrivals = _arrivals(replay)
         for job in every:
             if job.job_id not in self._awaited:
@@ -102,10 +108,13 @@ class _Simulation:
                 _, kind, number = heappop(events)
                 self._handle(now, kind, number)
             running = list(self._holding.values())
-            if not self._queue or sum(job.nodes for job in running) >= self._replay.nodes:
+            if any(job.end <= now < _exact(job.end + min(LONGEST_STOP, self._completing(job))) for job in running):
                 continue
-            if not any(job.end <= now < _exact(job.end + min(LONGEST_STOP, self._completing(job))) for job in running):
+            started = len(self._starts)
+            if self._queue and sum(job.nodes for job in running) < self._replay.nodes:
                 self._decide(now, running)
+            if self._interval:
+                self._plan_pass(now, len(self._starts) > started)
         return self._starts
 
     def _push(self, at: float, kind: int, number: int = 0) -> None:
@@ -143,7 +152,6 @@ class _Simulation:
         if self._order is not None:
             waiting = queue_in_order(self._order, now, waiting, [*self._past, *running], replay.nodes)
         if self._due or not self._interval:
-            self._due = False
             found, self._places = find_starts(self._rule, now, waiting, running, replay, self._places)
         else:
             found, _ = find_starts(BACKFILLING["none"], now, waiting, running, replay, self._places)
@@ -151,10 +159,17 @@ class _Simulation:
                 self._place([job for job in waiting if job.job_id in found], running)
         for number in found:
             self._start(self._queue.pop(number), now)
-        if self._interval and self._queue and not self._planned:
+
+    def _plan_pass(self, now: float, started: bool) -> None:
+        """Plan the next pass of the backfill thread after an event or a pass, which may have started jobs."""
+        passed, self._due = self._due, False
+        if passed:
+            self._last = now
+        # While jobs wait, each pass changes their planned starts, and the main scheduler the reasons why they wait.
+        if not self._planned and (started or self._queue or not passed):
             self._planned = True
-            at = _exact((now // self._interval + 1) * self._interval)
-            self._push(at if at > now else at + self._interval, _PASS)
+            expected = max(self._last + self._interval, now + _NOTICE)
+            self._push(next_pass(self._replay.passes, now, expected, self._interval), _PASS)
 
     def _place(self, begun: list[ReplayedJob], running: list[ReplayedJob]) -> None:
         """Give jobs that start in order their nodes."""

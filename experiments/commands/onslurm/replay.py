@@ -55,6 +55,7 @@ class Arguments:
 def main(arguments: Arguments) -> None:
     """Run the command."""
     from experiments.slurm.agreement import RULES, agreement, agreement_table, replay_summary
+    from experiments.slurm.backfill_passes import write_passes
     from experiments.slurm.lab import add_owners, open_lab
     from experiments.slurm.live_replay import LabSlurm, SiteSlurm, ask_limits, replay_on
     from experiments.slurm.queue_limits import NO_LIMITS, QueueLimits, read_qos_limits
@@ -89,6 +90,11 @@ def main(arguments: Arguments) -> None:
     limits = ask_limits(slurm) if "qos" in owners else ""
     out.mkdir(exist_ok=True)
     write_actual(out, rows)
+    if lab is not None and rows:
+        begin = rows[0]["origin"]
+        passes = LabSlurm(lab).rare_passes(begin, begin + max(row["end"] for row in rows))
+        if passes:
+            write_passes(out, [time - begin for time in passes])
     if limits:
         (out / LIMITS).write_text(limits)
     replay = read_replay(out, size, QueueLimits(qos=read_qos_limits(out / LIMITS)) if limits else NO_LIMITS)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import json
+import lzma
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,8 @@ from workloads.logs.trace import Trace
 from workloads.table.job import Job, JobType
 
 BEGIN = 1_700_000_000
+#: What squeue and sinfo of a lab printed in each minute of a day, and when.
+DAY = Path(__file__).parents[2] / "fixtures" / "slurm-follow" / "day.jsonl.xz"
 
 
 def waiting(number: int, submit: float, nodes: int = 1, priority: int = 0) -> QueueRow:
@@ -68,6 +73,32 @@ def test_each_kind_of_drift_is_counted() -> None:
     # A job on another node than before.
     state.update([running(1, 100, "n2"), running(5, 130, "n1")], 150)
     assert state.drift(150, {}, fcfs) == Drift(1, 0, 0)
+
+
+def test_usage_of_ended_jobs_is_counted_once_and_decays() -> None:
+    """Under fair share the account with less usage goes first; usage is worked out by hand, with a half-life of 600 s.
+
+    Job 1 of account bio holds two nodes in the first 60 s: 2 x 60 node-seconds, hardly decayed. Job 5 of account sea
+    holds three nodes in the next 60 s, and one of its own is more than what is left of bio then.
+    """
+    order = ORDERS["fairshare half_life=600"]
+    state = LiveState(4)
+
+    def pair(first: int, second: int) -> list[QueueRow]:
+        bio = replace(waiting(2, 0, priority=first), account="bio")
+        return [bio, replace(waiting(3, 0, priority=second), account="sea")]
+
+    state.update([running(1, 1000, "n[1-2]", 2), *pair(8, 9)], 1030)
+    assert state.drift(1030, {}, order) == Drift(0, 0, 0)  # sea has used nothing
+    state.update([replace(running(5, 1060, "n[1-3]", 3), account="sea"), *pair(8, 9)], 1060)
+    assert state.drift(1060, {}, order).order == 0
+    for at in (1090, 1110):
+        # Until job 5 has used more than the 120 node-seconds of job 1 that are left.
+        state.update([replace(running(5, 1060, "n[1-3]", 3), account="sea"), *pair(8, 9)], at)
+        assert state.drift(at, {}, order).order == (at == 1110)
+    state.update(pair(9, 8), 1120)
+    for at in (1120, 1120, 1720):
+        assert state.drift(at, {}, order).order == 0
 
 
 class Replayed:
@@ -186,6 +217,74 @@ def test_a_reading_that_fails_is_tried_again(followed: tuple[LiveTwin, Replayed,
     twin.run(300.0)
     assert lines[:2] == ["squeue failed: Unable to contact slurm controller; reads again in 60 s"] * 2
     assert len((folder / "readings.csv").read_text().splitlines()) == 1 + 4
+
+
+class Stored:
+    """A Slurm that prints what one of a lab printed, at its times: twelve nodes, a day, 1,438 readings."""
+
+    speed = 1.0
+
+    def __init__(self) -> None:
+        with lzma.open(DAY, "rt") as file:
+            self.calls = [(at, name, text) for at, name, text in map(json.loads, file)]
+        self.next = 0
+
+    def now(self) -> float:
+        """The time of the reading that comes next, or of the last one."""
+        return float(self.calls[min(self.next, len(self.calls) - 1)][0])
+
+    def outcomes(self, jobs: object) -> list[dict[str, Any]]:
+        raise NotImplementedError
+
+    def call(self, words: Sequence[str]) -> str:
+        _, name, text = self.calls[self.next]
+        assert name == words[0]
+        self.next += 1
+        return str(text)
+
+
+def follow_stored(slurm: Stored, folder: Path, forecast_every: float = 3600.0) -> list[dict[str, str]]:
+    """Readings of a stored Slurm."""
+    options = TwinOptions(12, draws=4, forecast_every=forecast_every)
+    twin = LiveTwin(slurm, Trace((), 12), options, folder, lambda _: None)
+    while slurm.next < len(slurm.calls):
+        twin.read()
+    with (folder / "readings.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.system
+def test_a_day_of_a_live_slurm_without_drift(tmp_path: Path) -> None:
+    """The oracle takes jobs and times from the lines of squeue by itself."""
+    slurm = Stored()
+    seen: dict[str, str] = {}
+    for _, name, text in slurm.calls:
+        if name == "squeue":
+            seen |= {line.split("|")[0]: line.split("|")[3] for line in text.splitlines() if "|RUNNING|" in line}
+    starts = {int(job): datetime.fromisoformat(f"{at}+00:00").timestamp() for job, at in seen.items()}
+    rows = follow_stored(slurm, tmp_path)
+    assert len(rows) == 1438
+    assert float(rows[-1]["at"]) - float(rows[0]["at"]) > 24 * 3600
+    assert {row[name] for row in rows for name in ("drift_jobs", "drift_nodes", "drift_order")} == {"0"}
+    assert sum(int(row["started"]) for row in rows) == len(starts) == 199
+    with (tmp_path / "scores.csv").open() as file:
+        scores = list(csv.DictReader(file))
+    assert len(scores) > 150
+    assert all(float(score["start"]) == starts[int(score["job_id"])] for score in scores)
+    assert all(float(score["forecast_at"]) < float(score["start"]) for score in scores)
+    assert len(list(tmp_path.glob("forecast-*.csv"))) == 23
+
+
+def test_drift_that_is_planted_in_a_live_hour_is_found(tmp_path: Path) -> None:
+    """In two successive readings sinfo calls a node down that a job has, which queue and nodes show apart."""
+    slurm = Stored()
+    slurm.calls = slurm.calls[600:720]
+    for place in (61, 63):
+        at, name, text = slurm.calls[place]
+        assert name == "sinfo" and "n3|allocated" in text
+        slurm.calls[place] = at, name, text.replace("n3|allocated", "n3|down")
+    rows = follow_stored(slurm, tmp_path, forecast_every=1e9)
+    assert [number for number, row in enumerate(rows) if row["drift_nodes"] != "0"] == [31]
 
 
 @pytest.mark.parametrize(

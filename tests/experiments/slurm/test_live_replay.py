@@ -13,9 +13,10 @@ import pytest
 from experiments import cli
 from experiments.slurm import lab as labs
 from experiments.slurm import live_replay
+from experiments.slurm.backfill_passes import PASSES, read_passes, write_passes
 from experiments.slurm.daemons import launch
 from experiments.slurm.lab import start_lab
-from experiments.slurm.live_replay import LabSlurm, log_times, parse_jobs, pass_times, replay_on
+from experiments.slurm.live_replay import LabSlurm, log_times, parse_jobs, replay_on
 from experiments.slurm.recorded_replay import read_replay, write_actual
 from experiments.slurm.submitted_jobs import Submit, generate_workload, make_submits
 from experiments.slurm.templates import fill_template
@@ -71,9 +72,26 @@ def test_a_job_may_start_before_its_submission_is_logged(tmp_path: Path) -> None
     write_actual(tmp_path, rows)
     (job,) = read_replay(tmp_path, 2).jobs
     assert (job.wait, job.cpus, job.memory, job.place, job.by) == (0, 4, 2048, 0b11, "backfill")
-    # The next pass shows that its nodes had completed; passes that are rare show nothing.
+    # The next pass shows that its nodes had completed.
     assert job.completing == 2.5
-    assert pass_times("".join(f"[2026-11-21T23:{n:02}:00.000] {live_replay._PASS}\n" for n in range(9))) == []
+    assert LabSlurm(Shown()).rare_passes(0, 1e10) == []  # type: ignore[arg-type]
+    # Passes that are rare show nothing of it, and are kept.
+    path = tmp_path / "log" / "slurmctld.log"
+    path.write_text(path.read_text().replace("T23:01:02", "T23:01:29"))
+    slurm = LabSlurm(Shown())  # type: ignore[arg-type]
+    (row,) = slurm.outcomes({1: Submit(1, 0.0, 2, 60.0, 2)})
+    assert row["completing"] == 0
+    assert slurm.rare_passes(row["start"], 1e10) == [row["start"] + 59.497, row["start"] + 89.497]
+    assert slurm.rare_passes(row["start"], row["end"]) == [row["start"] + 59.497]
+
+
+def test_the_table_of_passes(tmp_path: Path) -> None:
+    assert read_passes(tmp_path) == ()
+    write_passes(tmp_path, [31.0, 0.25, 61.12345])
+    assert read_passes(tmp_path) == (0.25, 31, 61.123)
+    (tmp_path / PASSES).write_text("pass\n1\nlate\n")
+    with pytest.raises(InputError, match=r"passes.csv:3: pass must be a number of at most"):
+        read_passes(tmp_path)
 
 
 class FakeSlurm:

@@ -153,16 +153,61 @@ def test_no_pass_is_made_while_nodes_complete() -> None:
 
 
 def test_backfilling_waits_for_its_next_pass() -> None:
-    """Two nodes. Job 2 wants both; job 3 may pass it, and does so at the next multiple of the interval."""
+    """Two nodes. Job 2 wants both; job 3 may pass it, and does so an interval after the pass that followed job 1."""
     jobs = (
         ReplayedJob(1, 1, 1, 400, 1, 500),
         ReplayedJob(2, 5, 400, 500, 2, 500),
         ReplayedJob(3, 35, 60, 160, 1, 200),
     )
     replay = Replay("interval", jobs, 2)
-    for interval, start in ((0.0, 35), (30.0, 60), (50.0, 50), (30.1, 60.2)):
+    for interval, start in ((0.0, 35), (30.0, 61.5), (50.0, 51.5), (30.1, 61.7)):
         found = simulate_starts(replay, BACKFILLING["slurm"], interval=interval)
         assert found == {1: 1, 2: 400, 3: start}, interval
+
+
+def test_an_event_after_a_quiet_time_is_followed_by_a_pass_at_once() -> None:
+    """Three nodes. Job 2, which wants them all, is submitted at 100: a pass follows at 100.5, and others 30 s apart.
+
+    Job 3 is submitted before the one at 130.5, and job 4 after it.
+    """
+    jobs = (
+        ReplayedJob(1, 0, 0, 1000, 1, 1000),
+        ReplayedJob(2, 100, 1000, 1100, 3, 1000),
+        ReplayedJob(3, 110, 130, 500, 1, 600),
+        ReplayedJob(4, 131, 160, 500, 1, 600),
+    )
+    found = simulate_starts(Replay("quiet", jobs, 3), BACKFILLING["slurm"], interval=30.0)
+    assert found == {1: 0, 2: 1000, 3: 130.5, 4: 160.5}
+
+
+def test_recorded_passes_count() -> None:
+    """As before, but the pass at 100.5 took 8 s, so that jobs 3 and 4 start at 138.5; intervals count far from any."""
+    jobs = (
+        ReplayedJob(1, 0, 0, 1000, 1, 1000),
+        ReplayedJob(2, 100, 1000, 1100, 3, 1000),
+        ReplayedJob(3, 110, 130, 500, 1, 600),
+        ReplayedJob(4, 131, 160, 500, 1, 600),
+    )
+    for passes, third, fourth in (
+        ((100.5, 138.5), 138.5, 138.5),
+        ((80, 100.5, 130.9), 130.9, 160.9),
+        ((9,), 130.5, 160.5),
+    ):
+        replay = Replay("recorded", jobs, 3, passes=passes)
+        found = simulate_starts(replay, BACKFILLING["slurm"], interval=30.0)
+        assert found == {1: 0, 2: 1000, 3: third, 4: fourth}, passes
+
+
+def test_a_pass_waits_while_nodes_complete() -> None:
+    """Two nodes. Job 1 ends at 30, and the pass that is due at 30.5 is made when its node has completed, at 33."""
+    jobs = (
+        ReplayedJob(1, 0, 0, 30, 1, 60, completing=3),
+        ReplayedJob(2, 0, 0, 500, 1, 500),
+        ReplayedJob(3, 1, 500, 600, 2, 600),
+        ReplayedJob(4, 2, 34, 100, 1, 100),
+    )
+    found = simulate_starts(Replay("due", jobs, 2), BACKFILLING["slurm"], interval=30.0)
+    assert found == {1: 0, 2: 0, 3: 500, 4: 33}
 
 
 def test_slurm_rounds_times_of_its_own_clock() -> None:
