@@ -242,6 +242,9 @@ def subplots(
     flat = figure.subplots(lines, across, squeeze=False, height_ratios=stretched).ravel()
     for spare in flat[rows * columns :]:
         spare.remove()
+    if sharey in (True, "all"):
+        for axes in flat[[place for place in range(rows * columns) if place % across]]:
+            axes.tick_params(labelleft=False)  # as in the design, the first panel of a line names its rows
     made = flat.reshape(columns, rows).T if stack else flat[: rows * columns].reshape(rows, columns)
     for row in range(rows):
         for column in range(columns):

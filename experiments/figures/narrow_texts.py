@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.gridspec import GridSpecBase
 
 __all__ = ["wrap_texts"]
 
@@ -48,13 +50,23 @@ def wrap_texts(figure: Figure, width: float) -> float:
         columns = grid.ncols
         ratios: list[float] = list(grid.get_width_ratios())  # type: ignore[arg-type]  # of any array
         share = sum(ratios[place.colspan.start : place.colspan.stop]) / sum(ratios)
-        wide = width * share * (_ALONE if columns == 1 else _BESIDE)
-        if columns == 1:  # panels in one column have one left edge, behind the longest name of a row
-            wide = min(wide, width - _MARGIN - max(names.values()))
+        # Panels of a column have one left edge, behind the longest name of a row.
+        own = [max(_in_column(names, place.get_gridspec(), column), default=0.0) for column in range(columns)]
+        wide = min(width * share * (_ALONE if columns == 1 else _BESIDE), (width - sum(own)) * share - _MARGIN)
         titles = [text for text in axes.findobj(Text) if text.get_text() and text.get_text() == axes.get_title("left")]
         for text in (axes.xaxis.label, *titles):
             _wrap(text, wide)
     return max((_growth(axes) for axes in names), default=1.0)
+
+
+def _in_column(names: Mapping[Axes, float], grid: GridSpecBase, column: int) -> list[float]:
+    """Widths of the names of rows in a column of a grid [in]."""
+    places = {axes: axes.get_subplotspec() for axes in names}
+    return [
+        names[axes]
+        for axes, place in places.items()
+        if place is not None and place.get_gridspec() is grid and place.colspan.start == column
+    ]
 
 
 def _wrap_names(axes: Axes, most: float) -> float:
@@ -101,7 +113,7 @@ def _fill(text: str, most: float) -> str:
     """
     from textwrap import wrap
 
-    words = re.sub(r"(?<=\d) (?=\w{1,2}\b)", "\N{NO-BREAK SPACE}", text)  # a number stays with its unit
+    words = re.sub(r"(?<=\d) (?=%|\w{1,2}\b)", "\N{NO-BREAK SPACE}", text)  # a number stays with its unit
 
     def lines(width: int) -> list[str]:
         return wrap(words, width, break_long_words=False, break_on_hyphens=False)

@@ -12,6 +12,7 @@ from experiments.figures.study.evidence import OUTCOMES, shorten_claim
 from experiments.figures.style import FONT, INK, dress
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["plot_readings"]
@@ -66,7 +67,7 @@ def plot_readings(
         legend.append(f"Undecided under all of these: {', '.join(open_claims)}")
     figure = new_figure(PAGE, 1.0)
     notes = [part for text in legend for part in wrap(text, 46 if is_narrow(figure) else 118)]
-    heights = (1.5 + 0.22 * len(factors), 0.55 + _LINE * len(lines), 0.2 + _LINE * len(notes))
+    heights = (1.5 + 0.27 * len(factors), 0.55 + _LINE * len(lines), 0.2 + _LINE * len(notes))
     grow(figure, sum(heights))
     top, middle, bottom = subfigures(figure, heights)
     panels = subplots(top, 2, -(-len(measures) // 2), sharey=True).ravel()
@@ -80,6 +81,7 @@ def plot_readings(
             axes.plot([row["effect"]], [place], "o", color="#0072B2" if sure else "white", markeredgecolor="#0072B2",
                       markersize=4)  # fmt: skip
         axes.axvline(0, color=INK, linewidth=0.7)
+        _set_reach(axes, [float(row[end]) for row in effects if row["measure"] == measure for end in ("low", "high")])
         axes.set_yticks(range(len(factors)), factors)
         axes.set_ylim(len(factors) - 0.5, -0.5)
         head, _, tail = measure.partition(", ")
@@ -97,6 +99,13 @@ def plot_readings(
     _draw_table(middle, lines, [name.replace(", ", "\n") for name in columns.values()])
     bottom.text(0.01, 0.98, "\n".join(notes), va="top", fontsize=FONT["note"], color=INK, linespacing=1.4)
     return figure
+
+
+def _set_reach(axes: Axes, ends: Sequence[float]) -> None:
+    """Limits about zero and all intervals: matplotlib takes those of equal effects from rounding errors, 1e-17."""
+    low, high = min(0.0, *ends), max(0.0, *ends)
+    room = 0.05 * (high - low) or 1.0
+    axes.set_xlim(low - room, high + room)
 
 
 def _column(letter: str, fresh: bool) -> str:
