@@ -40,7 +40,8 @@ def main(arguments: Arguments) -> None:
     """Run the command."""
     is_table = arguments.output.endswith(_TABLES)
     name = PurePath(arguments.output).name
-    if not name.lower().endswith(_LEGAL) and PurePath(name.removesuffix(".gz")).suffix:
+    legal = name.endswith(_LEGAL) or name.lower().endswith(_LEGAL[:2])
+    if not legal and PurePath(name.removesuffix(".gz")).suffix:
         raise ParameterError(
             "--output", f"a file that ends in {', '.join(_LEGAL[:-1])} or {_LEGAL[-1]}", arguments.output
         )

@@ -47,6 +47,7 @@ WRONG = (
     ("prepare jobs.csv -o out.csv", "is a job table, but a trace is required"),
     ("generate -o out.json", "a file that ends in .swf, .swf.gz, .csv, .csv.gz or .parquet"),
     ("generate -o out.xyz", "a file that ends in .swf, .swf.gz, .csv, .csv.gz or .parquet"),
+    ("generate -o out.CSV", "a file that ends in .swf, .swf.gz, .csv, .csv.gz or .parquet"),
     ("generate -o out.swf.xz", "a file that ends in .swf, .swf.gz, .csv, .csv.gz or .parquet"),
     ("generate -o out.swf --jobs 0", "a whole number of at least 1"),
     ("generate -o out.swf --preset defualt", "did you mean default"),
