@@ -46,7 +46,7 @@ __all__ = [
     "simulated_jobs",
 ]
 
-_PICTURES = ("mechanisms", "contrasts", "waits", "machine", "accounting", "aggregates", "differences", "loop")
+_PICTURES = ("mechanisms", "waits", "machine", "accounting", "aggregates", "differences", "loop")
 #: Figures drawn from the tables of a replay and of a loop.
 PICTURE_FILES = tuple(f"{name}.{kind}" for name in _PICTURES for kind in ("png", "pdf"))
 #: Key of ``run.json``: file name of the job table, present if the event log was kept.

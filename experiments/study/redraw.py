@@ -48,7 +48,6 @@ _ELSE = {"mechanisms": ("summary.csv", "experiments.figures.study.mechanisms:plo
 #: Description of each figure.
 SHOWN: Mapping[str, str] = {
     "mechanisms": "how the metrics differ from those of the first run, with intervals",
-    "contrasts": "how the metrics differ from those of the first run, with intervals",
     "waits": "waits and slowdowns: their distributions, and by size",
     "machine": "busy and held nodes, and the waiting jobs, over time",
     "accounting": "node-hours by use: compute, overheads, losses, held, idle",
@@ -123,14 +122,17 @@ def _call_contrasts(rows: Sequence[Mapping[str, Any]]) -> str:
     if {str(row.get("mechanism")) for row in rows} != {BASELINE}:
         return "mechanisms"
     # Results that differ in other options alone.
-    return "contrasts" if any(row.get("difference") for row in rows) else ""
+    return "differences" if any(row.get("difference") for row in rows) else ""
 
 
 def describe_picture(name: str, directory: Path) -> str:
     """Description of a figure that :func:`draw_pictures` has drawn in a directory."""
+    path = directory / PICTURES[name][0]
+    if name == "differences" and not path.exists():
+        return SHOWN["mechanisms"]
     if name not in SUMMED:
         return SHOWN[name]
-    numbers = sorted({int(row["n"]) for row in read_csv(directory / PICTURES[name][0])})
+    numbers = sorted({int(row["n"]) for row in read_csv(path)})
     if numbers[-1] == 1:
         return SHOWN[name]
     many = f"{numbers[0]}" if numbers[0] == numbers[-1] else f"{numbers[0]} to {numbers[-1]}"

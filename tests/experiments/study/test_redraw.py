@@ -162,7 +162,7 @@ def test_a_damaged_table_of_a_replay_leaves_no_picture_of_another(
 
 @pytest.mark.parametrize(
     ("mechanism", "difference", "drawn"),
-    [("baseline", "-1.0", ["contrasts"]), ("baseline", "", []), ("CUA-SPAA", "-1.0", ["mechanisms"])],
+    [("baseline", "-1.0", ["differences"]), ("baseline", "", []), ("CUA-SPAA", "-1.0", ["mechanisms"])],
 )
 def test_differences_of_results_without_mechanisms_have_a_figure_of_their_own(
     mechanism: str, difference: str, drawn: list[str], tmp_path: Path
