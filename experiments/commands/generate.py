@@ -13,10 +13,9 @@ from workloads.theta.year import LARGEST
 
 __all__ = ["Arguments", "main"]
 
-#: Endings of job tables.
+#: Endings of job tables, and of all files that are written; a name without an ending is SWF, too.
 _TABLES = (".csv", ".csv.gz", ".parquet")
-#: Endings of files that a user would not open as SWF.
-_OTHER_FORMATS = frozenset({".csv", ".tsv", ".json", ".parquet", ".xlsx"})
+_LEGAL = (".swf", ".swf.gz", *_TABLES)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -40,9 +39,11 @@ class Arguments:
 def main(arguments: Arguments) -> None:
     """Run the command."""
     is_table = arguments.output.endswith(_TABLES)
-    if not is_table and PurePath(arguments.output).suffix.lower() in _OTHER_FORMATS:
+    name = PurePath(arguments.output).name
+    legal = name.endswith(_LEGAL) or name.lower().endswith(_LEGAL[:2])
+    if not legal and PurePath(name.removesuffix(".gz")).suffix:
         raise ParameterError(
-            "--output", "an SWF file or a job table, such as year.swf.gz or year.csv", arguments.output
+            "--output", f"a file that ends in {', '.join(_LEGAL[:-1])} or {_LEGAL[-1]}", arguments.output
         )
     from workloads.logs.swf import write_swf
     from workloads.theta.generator import generate

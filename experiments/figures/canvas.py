@@ -30,6 +30,7 @@ __all__ = [
     "CanvasOptions",
     "Style",
     "Width",
+    "grow",
     "is_narrow",
     "new_figure",
     "plot",
@@ -52,10 +53,6 @@ _NARROWEST, _WIDEST = 2.5, 40.0
 #: On a screen: factor of all sizes, of texts besides, and of lines besides.
 _SCREEN = 1.4
 _SCREEN_TEXT = 0.9
-#: Mean width of a character [in per point of the font].
-_CHARACTER = 0.0078
-#: Shares of a panel's width that its texts may take: of a single one, and of several side by side.
-_ALONE, _BESIDE = 0.75, 0.66
 P = ParamSpec("P")
 
 
@@ -114,7 +111,9 @@ class Canvas:
         finally:
             _canvas.reset(token)
         if is_narrow(figure):
-            _wrap_texts(figure)
+            from experiments.figures.narrow_texts import wrap_texts
+
+            grow(figure, wrap_texts(figure, width_inches(figure)))
         if self.style != "paper":
             from experiments.figures.restyling import enlarge, to_grey
 
@@ -178,32 +177,6 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def _wrap_texts(figure: Figure) -> None:
-    """Break titles and labels of panels, and notes on the whole, into lines that are no wider than their place."""
-    from matplotlib.text import Text
-
-    for part in (figure, *figure.subfigs):
-        for text in part.texts:
-            _wrap(text, 0.95 * width_inches(figure))
-    for axes in figure.axes:
-        place = axes.get_subplotspec()
-        if place is None:
-            continue
-        columns = place.get_gridspec().ncols
-        wide = width_inches(figure) * len(place.colspan) / columns * (_ALONE if columns == 1 else _BESIDE)
-        titles = [text for text in axes.findobj(Text) if text.get_text() and text.get_text() == axes.get_title("left")]
-        for text in (axes.xaxis.label, *titles):
-            _wrap(text, wide)
-
-
-def _wrap(text: Any, width: float) -> None:
-    """Break a text into lines that are no wider than ``width`` [in]."""
-    from textwrap import fill
-
-    most = max(8, int(width / (_CHARACTER * text.get_fontsize())))
-    text.set_text("\n".join(fill(line, most) for line in text.get_text().split("\n")))
-
-
 def width_inches(figure: Figure) -> float:
     """Width of a figure, or of a part of one [in]."""
     return figure.bbox.width / figure.dpi
@@ -265,10 +238,13 @@ def subplots(
     own = [1.0] * rows if height_ratios is None else list(height_ratios)
     stack = by_columns and across == 1
     stretched = own * columns if stack else [own[line * across // columns] for line in range(lines)]
-    _grow(figure, sum(stretched) / sum(own))
+    grow(figure, sum(stretched) / sum(own))
     flat = figure.subplots(lines, across, squeeze=False, height_ratios=stretched).ravel()
     for spare in flat[rows * columns :]:
         spare.remove()
+    if sharey in (True, "all"):
+        for axes in flat[[place for place in range(rows * columns) if place % across]]:
+            axes.tick_params(labelleft=False)  # as in the design, the first panel of a line names its rows
     made = flat.reshape(columns, rows).T if stack else flat[: rows * columns].reshape(rows, columns)
     for row in range(rows):
         for column in range(columns):
@@ -286,7 +262,7 @@ def _share(made: Any, row: int, column: int, sharex: bool | str, sharey: bool | 
             getattr(made[row, column], method)(made[place])
 
 
-def _grow(figure: Figure, factor: float) -> None:
+def grow(figure: Figure, factor: float) -> None:
     """Make a figure, or a part of one, higher by a factor."""
     part: tuple[Figure, GridSpec, int] | None = getattr(figure, _GRID, None)
     if part is None:
@@ -298,7 +274,7 @@ def _grow(figure: Figure, factor: float) -> None:
     before = sum(ratios)
     ratios[row] *= factor
     grid.set_height_ratios(ratios)
-    _grow(whole, sum(ratios) / before)
+    grow(whole, sum(ratios) / before)
 
 
 def _replace_axes(axes: Axes) -> Figure:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from pkgutil import resolve_name
@@ -23,7 +23,15 @@ from workloads.ground.files import is_plain_file
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["PICTURES", "SHOWN", "draw_pictures", "find_experiments", "present_again", "read_summary", "refuse_changes"]
+__all__ = [
+    "PICTURES",
+    "describe_picture",
+    "draw_pictures",
+    "find_experiments",
+    "present_again",
+    "read_summary",
+    "refuse_changes",
+]
 
 #: Figures of ``holdfast run`` and ``holdfast loop`` by name: source table and drawing function.
 PICTURES: Mapping[str, tuple[str, str]] = {
@@ -43,8 +51,8 @@ SHOWN: Mapping[str, str] = {
     "waits": "waits and slowdowns: their distributions, and by size",
     "machine": "busy and held nodes, and the waiting jobs, over time",
     "accounting": "node-hours by use: compute, overheads, losses, held, idle",
-    "aggregates": "the configurations, with 95 % intervals over seeds",
-    "differences": "the configurations less the reference, with 95 % intervals",
+    "aggregates": "the configurations",
+    "differences": "the configurations less the reference",
     "loop": "waits and plans, round by round",
 }
 
@@ -97,19 +105,38 @@ def draw_pictures(directory: Path, unit: str = "nodes", form: FigureForm | None 
             path = _whole_table(directory, table)
             if path is not None and len(read_csv(path)) == 1:
                 continue
-        if name == "mechanisms" and path is not None and _is_baseline(read_csv(path)):
+        if path is None:
             continue
-        if path is not None:
-            with refuse_changes(path):
-                figures[name] = relabel(form.draw(resolve_name(draw), by_label(read_csv(path))), unit)
+        with refuse_changes(path):
+            rows = read_csv(path)
+            called = _call_contrasts(rows) if name == "mechanisms" else name
+            if called:
+                figures[called] = relabel(form.draw(resolve_name(draw), by_label(rows)), unit)
     for name, figure in figures.items():
         form.save(figure, directory / name, follow=False)
     return list(figures)
 
 
-def _is_baseline(rows: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether results differ in other options alone: `aggregates` shows these, and there are no mechanisms."""
-    return {str(row.get("mechanism")) for row in rows} == {BASELINE}
+def _call_contrasts(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Name of the figure of contrasts; empty: there is nothing to compare."""
+    if {str(row.get("mechanism")) for row in rows} != {BASELINE}:
+        return "mechanisms"
+    # Results that differ in other options alone.
+    return "differences" if any(row.get("difference") for row in rows) else ""
+
+
+def describe_picture(name: str, directory: Path) -> str:
+    """Description of a figure that :func:`draw_pictures` has drawn in a directory."""
+    path = directory / PICTURES[name][0]
+    if name == "differences" and not path.exists():
+        return SHOWN["mechanisms"]
+    if name not in SUMMED:
+        return SHOWN[name]
+    numbers = sorted({int(row["n"]) for row in read_csv(path)})
+    if numbers[-1] == 1:
+        return SHOWN[name]
+    many = f"{numbers[0]}" if numbers[0] == numbers[-1] else f"{numbers[0]} to {numbers[-1]}"
+    return f"{SHOWN[name]}: means over {many} seeds with 95 % intervals"
 
 
 def _has_seeds(directory: Path) -> bool:

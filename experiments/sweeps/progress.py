@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from threading import Event, Thread
 from time import perf_counter
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -104,21 +105,50 @@ class Bar(_ShownBar):
 
 
 class CountBar(_ShownBar):
-    """Progress over simulations on standard error, if that is a terminal and they take more than a second."""
+    """Progress over simulations on standard error, if that is a terminal and they take more than a second.
+
+    Parameters
+    ----------
+    interval
+        Time between updates of the elapsed time, which show that a long simulation goes on [s].
+    """
+
+    def __init__(self, interval: float = 1.0) -> None:
+        self._interval = interval
+        self._done, self._total = 0, 0
+        self._ended = Event()
+        self._clock: Thread | None = None
 
     def advance(self, done: int, total: int) -> None:
         """Show how many of all simulations are done."""
-        if self._bar is None:
-            from tqdm import tqdm
+        self._done, self._total = done, total
+        if self._clock is None and progress_shown():
+            self._clock = Thread(target=self._show, daemon=True)
+            self._clock.start()
 
-            self._bar = tqdm(
-                total=total,
-                bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} simulations [{elapsed}]",
-                leave=False,
-                delay=1.0,
-                disable=not progress_shown(),
-            )
-        self._bar.update(done - self._bar.n)
+    def _show(self) -> None:
+        """Draw the bar again and again, from a thread of its own: a long simulation reports nothing."""
+        began = perf_counter()
+        while not self._ended.wait(self._interval):
+            if self._bar is None:
+                from tqdm import tqdm
+
+                self._bar = tqdm(
+                    total=self._total,
+                    bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} simulations [{elapsed}]",
+                    leave=False,
+                )
+                self._bar.start_t = began
+            self._bar.n = self._done
+            self._bar.refresh()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        if self._clock is not None:
+            self._clock.join()
+        super().__exit__(kind, value, trace)
 
 
 class Remaining:

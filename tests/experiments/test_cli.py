@@ -449,8 +449,11 @@ def test_a_slip_in_a_list_or_a_window_is_named(
 
 def test_generate_refuses_the_ending_of_another_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["generate", "-o", str(tmp_path / "year.json"), "--jobs", "10"]) == 2
-    assert "--output must be an SWF file or a job table, such as year.swf.gz or year.csv" in capsys.readouterr().err
+    sentence = "--output must be a file that ends in .swf, .swf.gz, .csv, .csv.gz or .parquet, not "
+    assert sentence in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+    for name in ("year", "year.gz", "year.SWF"):
+        assert cli.main(["generate", "-o", str(tmp_path / name), "--jobs", "10"]) == 0
 
 
 @pytest.mark.parametrize("name", ["year.csv", "year.csv.gz", "year.parquet"])

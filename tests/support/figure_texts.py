@@ -27,7 +27,8 @@ def text_faults(figure: Figure) -> list[str]:
     # The extent of a slanted text is the rectangle around it, most of which is empty.
     texts = [text for text in figure.findobj(Text) if isinstance(text, Text) and text not in hidden]
     shown = [text for text in texts if text.get_visible() and text.get_text().strip() and not text.get_rotation() % 90]
-    boxes = [(text.get_text(), text.get_window_extent(renderer)) for text in shown]
+    shown = [text for text in shown if text.get_alpha() != 0]  # placeholders
+    boxes = [(text.get_text(), _extent(text, renderer)) for text in shown]
     faults = []
     for place, (name, box) in enumerate(boxes):
         inside = figure.bbox.padded(_SLACK)
@@ -40,14 +41,23 @@ def text_faults(figure: Figure) -> list[str]:
     return faults
 
 
+def _extent(text: Text, renderer: Any) -> Any:
+    """Rectangle around a text without the empty lines above it, and without an arrow from it."""
+    box = Text.get_window_extent(text, renderer)
+    lines = text.get_text().split("\n")
+    empty = next(place for place, line in enumerate(lines) if line.strip())
+    box.y1 -= box.height * empty / len(lines)
+    return box
+
+
 def _hidden_labels(figure: Figure) -> set[Any]:
-    """Labels of ticks that lie beyond the limits, which matplotlib keeps and does not draw."""
+    """Labels of ticks beyond the limits or of a hidden axis, which matplotlib keeps and does not draw."""
     hidden: set[Any] = set()
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             low, high = sorted(axis.get_view_interval())
             margin = 1e-9 * (high - low)
             for tick in (*axis.get_major_ticks(), *axis.get_minor_ticks()):
-                if not low - margin <= tick.get_loc() <= high + margin:
+                if not axes.axison or not low - margin <= tick.get_loc() <= high + margin:
                     hidden |= {tick.label1, tick.label2}
     return hidden

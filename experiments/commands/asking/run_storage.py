@@ -123,7 +123,7 @@ def store_run(arguments: RunOptions, directory: Path, answer: RunAnswer) -> list
 
 def _draw(answer: RunAnswer, new: Path, directory: Path) -> list[str]:
     """Draw the figures from tables alone, here as at any later time."""
-    from experiments.study.redraw import SHOWN, draw_pictures
+    from experiments.study.redraw import describe_picture, draw_pictures
     from experiments.tables import write_csv
     from experiments.timelines.distributions import distribution_rows
     from experiments.timelines.machine_table import machine_rows
@@ -140,7 +140,8 @@ def _draw(answer: RunAnswer, new: Path, directory: Path) -> list[str]:
         drawable["contrasts"] = contrast_rows(results, answer.measurement.instant_tolerance)
     for name, rows in drawable.items():
         write_csv(new / f"{name}.csv", rows, tuple(rows[0]))
-    return [f"{directory / name}.png: {in_unit(SHOWN[name], answer.unit)}" for name in draw_pictures(new, answer.unit)]
+    drawn = draw_pictures(new, answer.unit)
+    return [f"{directory / name}.png: {in_unit(describe_picture(name, new), answer.unit)}" for name in drawn]
 
 
 def _table_names(planned: Sequence[PlannedRun]) -> dict[str, str]:

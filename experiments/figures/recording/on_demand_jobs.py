@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from experiments.figures.canvas import PAGE, CanvasOptions, new_figure, plot, set_resolution, subplots
+from experiments.figures.recording.on_demand_groups import SOURCES, plot_groups
 from experiments.figures.style import FONT, INK, STATE_COLORS, TYPE_COLORS, dress, legend_above, panel_letters
 from experiments.recordings.time_windows import Window, unix_origin
 from experiments.timelines.on_demand_calls import ROOM, Call, calls
@@ -25,23 +26,16 @@ if TYPE_CHECKING:
 __all__ = ["plot_on_demand"]
 
 _MINUTE = 60 * SECOND
-#: Largest number of rows with labels and fixed heights.
+#: Largest number of jobs with a row each.
 _NAMED = 48
 #: Limit of the time axis [min]; a later start is drawn at the edge.
 _LATEST = 60.0
-_ROOM = {
-    "reserved": ("held in advance", STATE_COLORS["held"]),
-    "tenants": ("from its tenants", "#E8B9D3"),
-    "planned": ("preempted as planned", STATE_COLORS["setup"]),
-    "shrunk": ("shrunk", TYPE_COLORS[JobType.MALLEABLE]),
-    "preempted": ("preempted at the arrival", STATE_COLORS["warning"]),
-}
 _COLOR = TYPE_COLORS[JobType.ON_DEMAND]
 
 
 @plot
 def plot_on_demand(recording: Recording, window: Window | None = None, **canvas: Unpack[CanvasOptions]) -> Figure:
-    """Draw the on-demand jobs expected in a window, one row each.
+    """Draw the on-demand jobs expected in a window: one row each, or groups of more than 48.
 
     Parameters
     ----------
@@ -56,7 +50,9 @@ def plot_on_demand(recording: Recording, window: Window | None = None, **canvas:
     -------
     Figure
         Left, in minutes around the expected arrival: notice, arrival, start, time-out, and how long nodes were held.
-        Right, as percentages of its request: nodes that others gave up for it. The rest to 100 % was free.
+        Right, as percentages of its request: nodes that others gave up for it. The rest to 100 % was free. Of many
+        jobs, shares by whether they came when their notice said
+        (:func:`experiments.figures.recording.on_demand_groups.plot_groups`).
 
     Raises
     ------
@@ -67,24 +63,19 @@ def plot_on_demand(recording: Recording, window: Window | None = None, **canvas:
     rows = [call for call in calls(recording) if opens <= call.expected <= closes]
     if not rows:
         raise InputError("no on-demand job is expected in this window")
-    figure = new_figure(PAGE, 1.5 + 0.135 * min(len(rows), _NAMED))
+    if len(rows) > _NAMED:
+        return plot_groups(rows, recording.name)
+    figure = new_figure(PAGE, 1.5 + 0.135 * len(rows))
     # Use the resolution of the saved file, at which long names are wider than at a coarser one.
     set_resolution(figure, 150)
     left, right = subplots(figure, 1, 2, sharey=True, width_ratios=(1.5, 1))
-    size = 3.4 if len(rows) <= _NAMED else max(1.2, 3.4 * (_NAMED / len(rows)) ** 0.5)
-    handles, texts = _draw_times(left, rows, size)
+    handles, texts = _draw_times(left, rows, 3.4)
     more, names = _draw_room(right, rows)
     served = recording.name
     dress(left, x="Time since the expected arrival (min)", title=f"On-demand jobs under {served}", grid="x")
     dress(right, x="Nodes (% of what it asks for)", title="Nodes given up by", grid="x")
     left.set_ylim(len(rows) - 0.4, -0.6)
-    if len(rows) <= _NAMED:
-        left.set_yticks(range(len(rows)), [_name(call, recording) for call in rows])
-    else:
-        left.set_yticks([])
-        left.set_ylabel(
-            f"{len(rows):,} jobs, the first at the top", fontsize=FONT["label"], color=INK
-        )  # fmt: skip
+    left.set_yticks(range(len(rows)), [_name(call, recording) for call in rows])
     for axes in (left, right):
         axes.tick_params(axis="y", length=0)
     panel_letters([left, right])
@@ -156,7 +147,7 @@ def _draw_room(axes: Axes, rows: Sequence[Call]) -> tuple[list[object], list[str
     for source in ROOM:
         share = np.array([100.0 * call.room[source] / call.nodes for call in rows])
         if share.any():
-            text, color = _ROOM[source]
+            text, color = SOURCES[source]
             handles.append(axes.barh(places, share, left=base, height=0.72, color=color, linewidth=0))
             names.append(text)
         base = base + share

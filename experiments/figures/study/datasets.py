@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
-from experiments.figures.style import FONT, INK, dress, mechanism_color, panel_letters
+from experiments.figures.style import FONT, INK, dress, legend_above, mechanism_color, panel_letters
 from simulator.results.catalogue import metric
 from workloads.ground.errors import InputError
 
@@ -89,10 +89,7 @@ def _levels(figure: Figure, rows: Rows, datasets: Mapping[str, str], stand_ins: 
         axes.set_yticks(range(len(datasets)), [_title(name, datasets, stand_ins) for name in datasets])
         axes.tick_params(axis="y", length=0, labelsize=FONT["note"])
     panel_letters(list(panels.flat))
-    figure.legend(
-        list(handles.values()), list(handles), loc="outside upper center", ncols=len(handles), frameon=False,
-        fontsize=FONT["legend"], labelcolor=INK, handletextpad=0.2, columnspacing=1.2, borderaxespad=0.0,
-    )  # fmt: skip
+    legend_above(figure, list(handles.values()), list(handles))
 
 
 def _title(name: str, datasets: Mapping[str, str], stand_ins: Sequence[str]) -> str:
@@ -113,10 +110,7 @@ def _orders(figure: Figure, rows: Rows, metrics: Mapping[str, str]) -> None:
     from matplotlib.patches import Patch
 
     patches = [Patch(facecolor=color) for _, _, color in _CARRIED]
-    figure.legend(
-        patches, [f"order {words}" for _, words, _ in _CARRIED], loc="outside upper center", ncols=len(patches),
-        frameon=False, fontsize=FONT["legend"], labelcolor=INK, borderaxespad=0.0,
-    )  # fmt: skip
+    legend_above(figure, patches, [f"order {words}" for _, words, _ in _CARRIED])
 
 
 def _stack(axes: Axes, rows: Rows, metrics: Mapping[str, str]) -> None:

@@ -1,11 +1,11 @@
-"""Figures of the evidence for claims: effect sizes with intervals, and outcomes of claims by reading."""
+"""Figure of the evidence for claims: effect sizes with intervals."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from experiments.figures.canvas import PAGE, new_figure
+from experiments.figures.canvas import PAGE, is_narrow, new_figure
 from experiments.figures.style import FONT, INK, dress, legend_above
 from workloads.ground.errors import InputError
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_matrix", "plot_findings"]
+__all__ = ["OUTCOMES", "plot_findings", "shorten_claim"]
 
 Rows = Sequence[Mapping[str, Any]]
 
 #: Colours of Okabe and Ito, and a sign for colour-blind readers.
-_OUTCOMES = {
-    "holds": ("#0072B2", "+", "white"),
-    "undecided": ("#D9D9D9", "0", INK),
-    "does not hold": ("#D55E00", "\N{MINUS SIGN}", "white"),
-    "not comparable": ("white", "", INK),
+OUTCOMES = {
+    "holds": ("#0072B2", "+"),
+    "undecided": ("#D9D9D9", "0"),
+    "does not hold": ("#D55E00", "\N{MINUS SIGN}"),
+    "not comparable": ("white", ""),
 }
 #: Effects beyond are drawn as arrows [standard deviations].
 _FAR = 8.0
@@ -57,9 +57,10 @@ def plot_findings(rows: Rows) -> Figure:
     if not rows:
         raise InputError("there are no findings to draw")
     figure = new_figure(PAGE, 0.9 + _LINE * len(rows))
-    left, axes = figure.subplots(1, 2, sharey=True, width_ratios=(2.35, 1))
+    narrow = is_narrow(figure)  # no room for the claims in words: only their names are shown
+    left, axes = figure.subplots(1, 2, sharey=True, width_ratios=(0.2 if narrow else 2.35, 1))
     for place, row in enumerate(rows):
-        color = _OUTCOMES[row["outcome"]][0] if row["outcome"] != "undecided" else "#8C8C8C"
+        color = OUTCOMES[row["outcome"]][0] if row["outcome"] != "undecided" else "#8C8C8C"
         if row["size"] is not None:
             low, high = max(-_FAR, row["size_low"]), min(_FAR, row["size_high"])
             middle = min(_FAR, max(-_FAR, row["size"]))
@@ -74,7 +75,7 @@ def plot_findings(rows: Rows) -> Figure:
             _number(row), (1.0, place), xycoords=("axes fraction", "data"), xytext=(2, 0), textcoords="offset points",
             va="center", fontsize=FONT["note"] - 1, color=INK,
         )  # fmt: skip
-    _claims(left, rows)
+    _claims(left, rows, words=not narrow)
     axes.axvline(0, color=INK, linewidth=0.7)
     axes.set_xlim(-_FAR * 1.03, _FAR * 1.03)
     dress(axes, x="Effect in the claim's direction\n(standard deviations over the traces)", grid="x")
@@ -83,22 +84,26 @@ def plot_findings(rows: Rows) -> Figure:
     _bands(axes, rows)
     # Room for the numbers behind the axes.
     axes.annotate("-0000.0 node-h", (1.0, 0), xycoords=("axes fraction", "data"), alpha=0, fontsize=FONT["note"])
-    handles, labels = _legend({str(row["outcome"]) for row in rows}, signs=False)
+    handles, labels = _legend({str(row["outcome"]) for row in rows})
     legend_above(figure, handles, labels)
     return figure
 
 
-def _claims(axes: Axes, rows: Rows, most: int = 106) -> None:
-    """The claims in words, one a line."""
+def _claims(axes: Axes, rows: Rows, *, words: bool) -> None:
+    """The names of the claims, one a line, and the claims in words."""
     axes.set_xlim(0, 1)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.axis("off")
     for place, row in enumerate(rows):
-        text = str(row["claim"])
-        short = text if len(text) <= most else text[: most - 1].rsplit(" ", 1)[0] + " \N{HORIZONTAL ELLIPSIS}"
         size = FONT["note"] - 1
         axes.text(0.0, place, _name(row), va="center", fontsize=size, color=INK, fontweight="bold")
-        axes.text(0.055, place, short, va="center", fontsize=size, color=INK)
+        if words:
+            axes.text(0.055, place, shorten_claim(str(row["claim"])), va="center", fontsize=size, color=INK)
+
+
+def shorten_claim(text: str, most: int = 106) -> str:
+    """A claim of at most ``most`` characters; a longer one ends in an ellipsis."""
+    return text if len(text) <= most else text[: most - 1].rsplit(" ", 1)[0] + " \N{HORIZONTAL ELLIPSIS}"
 
 
 def _bands(axes: Axes, rows: Rows) -> None:
@@ -111,49 +116,10 @@ def _bands(axes: Axes, rows: Rows) -> None:
             axes.axhspan(place - 0.5, place + 0.5, color="#F4F4F4", linewidth=0, zorder=-2)
 
 
-def _legend(shown: set[str], *, signs: bool) -> tuple[list[Any], list[str]]:
+def _legend(shown: set[str]) -> tuple[list[Any], list[str]]:
     from matplotlib.patches import Patch
 
-    handles, labels = [], []
-    for name, (color, sign, _) in _OUTCOMES.items():
-        if name in shown:
-            handles.append(Patch(facecolor=color, edgecolor="#888888", linewidth=0.4))
-            labels.append(f"{name} ({sign})" if signs and sign else name)
-    return handles, labels
-
-
-def draw_matrix(figure: Figure, findings: Rows, claims: Rows, readings: Sequence[str]) -> None:
-    """A line for each claim and a column for each reading, coloured by the outcome.
-
-    Parameters
-    ----------
-    figure
-        Where to draw.
-    findings
-        Rows of claims with a ``reading``.
-    claims
-        The claims, a row of each.
-    readings
-        The columns, by short names.
-    """
-    left, axes = figure.subplots(1, 2, sharey=True, width_ratios=(2.6, 1))
-    _claims(left, claims)
-    evidence = {(_name(row), row["reading"]): str(row["outcome"]) for row in findings}
-    for line, claim in enumerate(claims):
-        for column, reading in enumerate(readings):
-            color, sign, ink = _OUTCOMES[evidence.get((_name(claim), reading), "not comparable")]
-            axes.broken_barh(
-                [(column - 0.47, 0.94)], (line - 0.45, 0.9), facecolor=color, edgecolor="#CCCCCC", linewidth=0.3
-            )
-            axes.text(column, line, sign, ha="center", va="center", fontsize=FONT["note"], color=ink)
-    axes.set_xlim(-0.5, len(readings) - 0.5)
-    axes.set_xticks(range(len(readings)), readings, fontsize=FONT["note"])
-    axes.xaxis.tick_top()
-    axes.tick_params(length=0, labelsize=FONT["note"], labelcolor=INK, pad=1, labelleft=False)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    handles, labels = _legend(set(evidence.values()), signs=True)
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=len(labels), fontsize=FONT["legend"], frameon=False,
-        labelcolor=INK, handlelength=1.3, handleheight=0.8, borderaxespad=0.0,
-    )  # fmt: skip
+    shown_colors = {name: color for name, (color, _) in OUTCOMES.items() if name in shown}
+    return [Patch(facecolor=color, edgecolor="#888888", linewidth=0.4) for color in shown_colors.values()], [
+        *shown_colors
+    ]

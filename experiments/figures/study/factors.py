@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from experiments.figures.canvas import PAGE, new_figure, subfigures, subplots
-from experiments.figures.study.evidence import draw_matrix
+from experiments.figures.canvas import PAGE, grow, is_narrow, new_figure, subfigures, subplots
+from experiments.figures.study.evidence import OUTCOMES, shorten_claim
 from experiments.figures.style import FONT, INK, dress
 
 if TYPE_CHECKING:
@@ -16,7 +18,16 @@ if TYPE_CHECKING:
 __all__ = ["plot_readings"]
 
 Rows = Sequence[Mapping[str, Any]]
-_NEAR, _FAR = "#0072B2", "#D55E00"
+_Columns = Mapping[tuple[str, bool], str]
+_NEAR, _FAR = OUTCOMES["holds"][0], OUTCOMES["does not hold"][0]
+#: Colours of the outcomes that are decided.
+_INKS = {"holds": _NEAR, "does not hold": _FAR}
+_LINE = 0.15
+_SMALL = FONT["note"] - 0.5
+_TITLE = (
+    "Distance from the printed levels in margins (1 at most: as printed); "
+    f"claims: {', '.join(f'{sign} {name}' for name, (_, sign) in OUTCOMES.items() if sign)}"
+)
 
 
 def plot_readings(
@@ -40,7 +51,6 @@ def plot_readings(
         Says what the effects are.
     """
     measures, factors = (list(dict.fromkeys(row[name] for row in effects)) for name in ("measure", "factor"))
-    claims = list({f"{row['observation']}{row['part']}": row for row in findings}.values())
     letters = {
         name: chr(ord("A") + place) for place, name in enumerate(dict.fromkeys(row["reading"] for row in scores))
     }
@@ -50,10 +60,17 @@ def plot_readings(
         f"levels {row['distance']:.1f} margins away)"
         for row in scores
     ]
-    heights = (2.2 + 0.3 * len(factors), 2.3, 1.0 + 0.15 * len(claims), 0.3 + 0.15 * len(legend))
-    figure = new_figure(PAGE, sum(heights))
-    top, levels, middle, bottom = subfigures(figure, heights)
-    panels = subplots(top, 2, 4, sharey=True).ravel()
+    claims = _claim_lines(findings, columns)
+    open_claims = [line.name for line in claims if {text for text, _ in line.cells} <= {"0", ""}]
+    lines = [*_level_lines(away, columns), *(line for line in claims if line.name not in open_claims)]
+    if open_claims:
+        legend.append(f"Undecided under all of these: {', '.join(open_claims)}")
+    figure = new_figure(PAGE, 1.0)
+    notes = [part for text in legend for part in wrap(text, 46 if is_narrow(figure) else 118)]
+    heights = (1.5 + 0.27 * len(factors), 0.55 + _LINE * len(lines), 0.2 + _LINE * len(notes))
+    grow(figure, sum(heights))
+    top, middle, bottom = subfigures(figure, heights)
+    panels = subplots(top, 2, -(-len(measures) // 2), sharey=True).ravel()
     for number, (axes, measure) in enumerate(zip(panels, measures, strict=False)):
         for place, factor in enumerate(factors):
             row = next((row for row in effects if row["measure"] == measure and row["factor"] == factor), None)
@@ -64,6 +81,7 @@ def plot_readings(
             axes.plot([row["effect"]], [place], "o", color="#0072B2" if sure else "white", markeredgecolor="#0072B2",
                       markersize=4)  # fmt: skip
         axes.axvline(0, color=INK, linewidth=0.7)
+        _set_reach(axes, [float(row[end]) for row in effects if row["measure"] == measure for end in ("low", "high")])
         axes.set_yticks(range(len(factors)), factors)
         axes.set_ylim(len(factors) - 0.5, -0.5)
         head, _, tail = measure.partition(", ")
@@ -78,41 +96,92 @@ def plot_readings(
         axes.set_visible(False)
     top.suptitle(f"{title} (95 % intervals)", fontsize=FONT["title"],
                  color=INK)  # fmt: skip
-    _draw_levels(subplots(levels), away, columns)
-    levels.suptitle("Distance from each printed level under the readings A, B, ... (margins; blue: as printed)",
-                    fontsize=FONT["title"], color=INK)  # fmt: skip
-    lettered = [{**row, "reading": columns[row["reading"], row["fresh"]]} for row in findings]
-    draw_matrix(middle, lettered, claims, list(columns.values()))
-    bottom.text(0.01, 0.98, "\n".join(legend), va="top", fontsize=FONT["note"], color=INK, linespacing=1.4)
+    _draw_table(middle, lines, [name.replace(", ", "\n") for name in columns.values()])
+    bottom.text(0.01, 0.98, "\n".join(notes), va="top", fontsize=FONT["note"], color=INK, linespacing=1.4)
     return figure
+
+
+def _set_reach(axes: Axes, ends: Sequence[float]) -> None:
+    """Limits about zero and all intervals: matplotlib takes those of equal effects from rounding errors, 1e-17."""
+    low, high = min(0.0, *ends), max(0.0, *ends)
+    room = 0.05 * (high - low) or 1.0
+    axes.set_xlim(low - room, high + room)
 
 
 def _column(letter: str, fresh: bool) -> str:
     return f"{letter}, fresh" if fresh else letter
 
 
-def _draw_levels(axes: Axes, rows: Rows, columns: Mapping[tuple[str, bool], str]) -> None:
-    """How far each reading is from each printed level: a line for each level, a column for each reading."""
-    titles = list(dict.fromkeys(row["level"] for row in rows))
-    order = list(columns)
-    for row in rows:
-        away = row["away"]
-        if away != away:  # no on-demand jobs
-            continue
-        line, column = titles.index(row["level"]), order.index((row["reading"], row["fresh"]))
-        near = abs(away) <= 1
-        color = _NEAR if near else _FAR
-        axes.broken_barh(
-            [(column - 0.47, 0.94)], (line - 0.45, 0.9), facecolor=color, edgecolor="#CCCCCC", linewidth=0.3,
-            alpha=1.0 if near else min(1.0, 0.15 + 0.085 * abs(away)),
-        )  # fmt: skip
-        axes.text(column, line, f"{round(away, 1) + 0.0:+.1f}", ha="center", va="center", fontsize=FONT["note"],
-                  color="white" if near or abs(away) > 7 else INK)  # fmt: skip
-    axes.set_xlim(-0.5, len(order) - 0.5)
-    axes.set_xticks(range(len(order)), [name.replace(", ", "\n") for name in columns.values()], fontsize=FONT["note"])
+class _Line(NamedTuple):
+    """A line of the table.
+
+    Attributes
+    ----------
+    name, words
+        Short and long name.
+    cells
+        Text and colour of each cell.
+    """
+
+    name: str
+    words: str
+    cells: Sequence[tuple[str, str]]
+
+
+def _level_lines(rows: Rows, columns: _Columns) -> list[_Line]:
+    """How far each reading is from each printed level [margins]."""
+    lines = []
+    for title in dict.fromkeys(row["level"] for row in rows):
+        own = {(row["reading"], row["fresh"]): row["away"] for row in rows if row["level"] == title}
+        cells = []
+        for column in columns:
+            away = own.get(column, math.nan)
+            known = away == away  # not defined without on-demand jobs
+            cells.append((f"{round(away, 1) + 0.0:+.1f}" if known else "", _NEAR if abs(away) <= 1 else _FAR))
+        lines.append(_Line("", title, cells))
+    return lines
+
+
+def _claim_lines(findings: Rows, columns: _Columns) -> list[_Line]:
+    """The outcome of each claim under each reading."""
+    lines: dict[str, _Line] = {}
+    outcomes = {(_name(row), row["reading"], row["fresh"]): str(row["outcome"]) for row in findings}
+    for row in findings:
+        name = _name(row)
+        cells = []
+        for column in columns:
+            outcome = outcomes.get((name, *column), "not comparable")
+            cells.append((OUTCOMES[outcome][1], _INKS.get(outcome, "#888888")))
+        lines[name] = _Line(name, shorten_claim(str(row["claim"])), cells)
+    return list(lines.values())
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    return f"{row['observation']}{row['part'] or ''}"
+
+
+def _draw_table(figure: Figure, lines: Sequence[_Line], columns: Sequence[str]) -> None:
+    """A table: a line for each level and claim, a column for each reading."""
+    narrow = is_narrow(figure)
+    axes = figure.subplots()
+    left, step = (3.2, 0.62) if narrow else (7.0, 0.5)  # width of the names and of a column, in any unit
+    for place, line in enumerate(lines):
+        words = line.words if not narrow or not line.name else f"claim {line.name}"
+        if line.name and not narrow:
+            axes.text(0.0, place, line.name, va="center", fontsize=_SMALL, color=INK, fontweight="bold")
+        axes.text(0.0 if narrow or not line.name else 0.42, place, words, va="center", fontsize=_SMALL, color=INK)
+        for number, (text, color) in enumerate(line.cells):
+            axes.text(left + step * (number + 0.5), place, text, ha="center", va="center", fontsize=FONT["note"],
+                      color=color, fontweight="bold" if color in _INKS.values() else "normal")  # fmt: skip
+        first = place == 0 or bool(line.name) != bool(lines[place - 1].name)
+        axes.axhline(place - 0.5, color=INK if first else "#DDDDDD", linewidth=0.7 if first else 0.4)
+    axes.axhline(len(lines) - 0.5, color=INK, linewidth=0.7)
+    axes.set_xlim(0, left + step * len(columns))
+    axes.set_ylim(len(lines) - 0.5, -0.5)
+    axes.set_yticks([])
+    axes.set_xticks([left + step * (number + 0.5) for number in range(len(columns))], columns)
     axes.xaxis.tick_top()
-    axes.set_yticks(range(len(titles)), titles, fontsize=FONT["note"])
-    axes.set_ylim(len(titles) - 0.5, -0.5)
     axes.tick_params(length=0, labelsize=FONT["note"], labelcolor=INK, pad=1)
     for spine in axes.spines.values():
         spine.set_visible(False)
+    axes.set_title(_TITLE, fontsize=FONT["title"], color=INK, loc="left")

@@ -109,15 +109,15 @@ def _fit(axes: Axes, shown: Rows, rows: Rows) -> None:
     axes.set_xlim(left, max(x) + 0.12 * wide)
     axes.set_ylim(max(0.0, low), min(100.0, max(y) + 0.15 * high))
     arrow = {"arrowstyle": "->", "color": INK, "linewidth": 0.7}
-    for row in rows:
-        if row["instant_start"] < low:
-            axes.annotate(
-                f"{row['mechanism']}: {row['instant_start']:.0f} %", (row["turnaround"], low), (-6, 14),
-                textcoords="offset points", ha="right", fontsize=FONT["note"], color=INK, arrowprops=arrow,
-            )  # fmt: skip
     beyond = [row["turnaround"] for row in rows if row["standing"] == "oracle" and row["turnaround"] < left]
     if beyond:
         axes.annotate(
-            f"true runtimes: {min(beyond):.1f} h", (left, low + 0.05 * (max(y) - low)), (16, -2),
-            textcoords="offset points", va="center", fontsize=FONT["note"], color=INK, arrowprops=arrow,
+            f"true runtimes: {min(beyond):.1f} h", (left, low), (16, 8), textcoords="offset points", va="center",
+            fontsize=FONT["note"], color=INK, arrowprops=arrow,
+        )  # fmt: skip
+    below = [row for row in rows if row["instant_start"] < low]
+    for number, row in enumerate(below):
+        axes.annotate(  # one above the other, and above the label of the oracles
+            f"{row['mechanism']}: {row['instant_start']:.0f} %", (row["turnaround"], low), (-6, 26 + 10 * number),
+            textcoords="offset points", ha="right", va="center", fontsize=FONT["note"], color=INK, arrowprops=arrow,
         )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from experiments.figures.canvas import PAGE, new_figure, subplots
+from experiments.figures.canvas import PAGE, is_narrow, new_figure, subplots
 from experiments.figures.style import FONT, INK, TYPE_COLORS, dress, legend_above
 from experiments.statistics import interval
 from workloads.table.job import JobType
@@ -28,6 +28,7 @@ def plot_sizes(rows: Rows) -> Figure:
     ranges = list(dict.fromkeys((row["smallest"], row["largest"]) for row in rows))
     figure = new_figure(PAGE * 0.75, 2.6)
     axes = subplots(figure)
+    narrow = is_narrow(figure)
     handles = {}
     looks = (("share_of_jobs", "jobs", "#7DBCE8", -0.2), ("share_of_node_hours", "core hours", "#0A62A0", 0.2))
     for column, label, color, shift in looks:
@@ -41,11 +42,13 @@ def plot_sizes(rows: Rows) -> Figure:
         lengths = [[one.mean - one.low for one in found], [one.high - one.mean for one in found]]
         axes.errorbar(places, means, yerr=lengths, color=INK, linewidth=0.7, linestyle="none")
         for place, one in zip(places, found, strict=True):
+            share = f"{one.mean:.0f}" if one.mean >= 1 else f"{one.mean:.1f}"
             axes.annotate(
-                f"{one.mean:.0f} %" if one.mean >= 1 else f"{one.mean:.1f} %", (place, one.high), (0, 1.5),
+                share if narrow else f"{share} %", (place, one.high), (0, 1.5),
                 textcoords="offset points", ha="center", fontsize=FONT["note"], color=INK,
             )  # fmt: skip
-    texts = [f"{low}\N{EN DASH}{high}" if high > low else str(low) for low, high in ranges]
+    dash = "\N{EN DASH}\n" if narrow else "\N{EN DASH}"
+    texts = [f"{low}{dash}{high}" if high > low else str(low) for low, high in ranges]
     axes.set_xticks(range(len(ranges)), texts)
     axes.margins(y=0.1)
     dress(axes, x="Size of the job (nodes)", y="Share (%)", grid="y")

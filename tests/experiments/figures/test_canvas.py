@@ -13,9 +13,12 @@ from matplotlib.figure import Figure
 
 import holdfast as hf
 from experiments.figures.canvas import COLUMN, PAGE, STYLES, Canvas, new_figure, subfigures, subplots
+from experiments.figures.planning.plans import plot_plan
 from experiments.figures.style import save
+from experiments.planning.plan_inputs import make_distribution
 from simulator import Result
 from tests.support.figure_texts import text_faults
+from tests.support.jobs import rigid
 from workloads.ground.errors import InputError
 
 pytestmark = pytest.mark.pictures("png", "pdf")
@@ -56,6 +59,35 @@ def test_no_texts_of_several_results_cover_each_other(
     name: str, width: str, series: int, results: list[Result]
 ) -> None:
     assert text_faults(drawn(name, results[:series], width=width)) == []
+
+
+@pytest.mark.parametrize("groups", [1, 2, 12])
+@pytest.mark.parametrize("width", ["column", "page"])
+def test_no_texts_of_differences_cover_each_other(width: str, groups: int) -> None:
+    users = [f"a user number {user + 1}" for user in range(groups)]
+    jobs = [
+        rigid(1 + row, 900.0 * row, 1 + row % 4, 600.0 * (1 + row % 7), user=users[row % groups]) for row in range(120)
+    ]
+    first, second = (hf.simulate(jobs, 4, order=order) for order in ("fcfs", "sjf"))
+    figure = hf.figures.plot_gains(hf.compare(first, second, by="user"), width=width)
+    assert len(figure.axes[0].get_yticks()) == 1 + groups
+    assert text_faults(figure) == []
+
+
+@pytest.mark.parametrize("reservations", [1, 2, 12])
+@pytest.mark.parametrize("width", ["column", "page"])
+def test_no_texts_of_a_plan_cover_each_other(width: Any, reservations: int) -> None:
+    runtime = make_distribution("uniform", {"min": "1h", "max": "20h"})
+    milestones = np.linspace(20 / reservations, 20, reservations).tolist()
+    rows = [
+        {
+            "checkpointed": True, "restart": 600.0, "work": 3600.0,
+            "checkpoint": 600.0, "milestone": milestone * 3600, "length": 4800.0, "probability": 1 - row / reservations,
+        }
+        for row, milestone in enumerate(milestones)
+    ]  # fmt: skip
+    figure = plot_plan({"strategy": "ALL", "reservations": rows}, runtime, width=width)
+    assert text_faults(figure) == []
 
 
 def test_texts_that_cover_each_other_are_found() -> None:

@@ -191,10 +191,30 @@ def test_on_demand_jobs_have_a_row_each() -> None:
     assert {"notice", "arrival", "start", "never came"} <= texts
     dated = plot_on_demand(recorded(since=NOON))
     assert dated.axes[0].get_yticklabels()[0].get_text() == "4  (1 Mar 13:10)"
-    # Too many for names.
-    assert plot_on_demand(many()).axes[0].get_ylabel() == "70 jobs, the first at the top"
     with pytest.raises(InputError, match="no on-demand job is expected"):
         plot_on_demand(recorded(), Window(end=600))
+
+
+def test_many_on_demand_jobs_are_drawn_in_groups() -> None:
+    jobs = [rigid(1, 0, 8, 3600, 4000)]
+    jobs += [on_demand(2 + row, 10000 + 1000 * row, 8, 500, 900) for row in range(48)]  # each has the whole machine
+    jobs += [
+        on_demand(50, 1000, 4, 100, 200),  # preempts job 1
+        on_demand(51, 60000, 8, 500, 900), on_demand(52, 60050, 8, 500, 900),  # the second waits 450 s for the first
+        on_demand(53, 70000, 8, 500, 900, notice=69000),
+        on_demand(54, None, 8, 500, 900, notice=65000, estimated=66000),
+    ]  # fmt: skip
+    figure = plot_on_demand(simulate(jobs, 8, "N-PAA"))
+    delays, room = figure.axes
+    names = [text.get_text() for text in delays.get_yticklabels()]
+    assert names == ["all (53)", "without notice (51)", "as expected (1)", "never came (1)"]
+    widths = [[bar.get_width() for bar in bars] for bars in delays.containers]
+    assert [width[0] for width in widths] == pytest.approx([100 * 51 / 52, 0, 100 / 52, 0, 0])
+    assert sum(width[2] for width in widths) == pytest.approx(100)
+    assert sum(width[3] for width in widths) == 0
+    ((everyone, *_),) = ([bar.get_width() for bar in bars] for bars in room.containers)
+    assert everyone == pytest.approx(100 * 8 / (4 + 52 * 8))
+    assert len(plot_on_demand(many()).axes) == 2
 
 
 def test_waits_by_size_and_walltime() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from experiments import cli
-from experiments.study.redraw import draw_pictures
+from experiments.study.redraw import describe_picture, draw_pictures
 from experiments.tables import read_csv
 from workloads.logs.readers import read_trace
 
@@ -160,9 +160,28 @@ def test_a_damaged_table_of_a_replay_leaves_no_picture_of_another(
     assert {path.name for path in tmp_path.iterdir()} == before
 
 
-@pytest.mark.parametrize(("mechanism", "drawn"), [("baseline", []), ("CUA-SPAA", ["mechanisms"])])
-def test_results_without_mechanisms_have_no_figure_of_them(mechanism: str, drawn: list[str], tmp_path: Path) -> None:
-    lines = "first,baseline,wait_h,2.0,,,", f"second,{mechanism},wait_h,1.0,-1.0,-1.5,-0.5"
+@pytest.mark.parametrize(
+    ("mechanism", "difference", "drawn"),
+    [("baseline", "-1.0", ["differences"]), ("baseline", "", []), ("CUA-SPAA", "-1.0", ["mechanisms"])],
+)
+def test_differences_of_results_without_mechanisms_have_a_figure_of_their_own(
+    mechanism: str, difference: str, drawn: list[str], tmp_path: Path
+) -> None:
+    lines = "first,baseline,wait_h,2.0,,,", f"second,{mechanism},wait_h,1.0,{difference},-1.5,-0.5"
     table = "\n".join(("label,mechanism,metric,value,difference,low,high", *lines))
     (tmp_path / "contrasts.csv").write_text(table + "\n")
     assert draw_pictures(tmp_path) == drawn
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ((1, 1), "the configurations"),
+        ((4, 4), "the configurations: means over 4 seeds with 95 % intervals"),
+        ((3, 4), "the configurations: means over 3 to 4 seeds with 95 % intervals"),
+    ],
+)
+def test_the_number_of_seeds_is_named(numbers: tuple[int, int], words: str, tmp_path: Path) -> None:
+    rows = "\n".join(f"{order},wait_h,{n},1.0,0.5,1.5" for order, n in zip(("fcfs", "sjf"), numbers, strict=True))
+    (tmp_path / "aggregates.csv").write_text(f"order,metric,n,mean,low,high\n{rows}\n")
+    assert describe_picture("aggregates", tmp_path) == words
