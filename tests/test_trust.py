@@ -273,6 +273,8 @@ FILES = {
     "experiments/recordings/streamed_jobs.py": NOTHING,
     "experiments/recordings/run_file.py": "result, format",
     "experiments/slurm/accounting.py": NOTHING,
+    "experiments/slurm/backfill_passes.py": NOTHING,
+    "experiments/slurm/placed_replay.py": NOTHING,
     "experiments/slurm/actuator.py": NOTHING,
     "experiments/slurm/control_loop.py": NOTHING,
     "experiments/slurm/daemons.py": NOTHING,

@@ -44,4 +44,4 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
         raise ValueError("a seed must be at least 0")
     # The words of 32 bits into which numpy splits the numbers of a list, for which it takes twice as long.
     words = [number >> shift & _WORD for shift in range(0, number.bit_length() or 1, 32)]
-    return np.random.default_rng(np.random.SeedSequence(np.array([*words, len(key), *key], np.uint32)))  # type: ignore[arg-type]  # an array
+    return np.random.default_rng(np.random.SeedSequence(np.array([*words, len(key), *key], np.uint32)))

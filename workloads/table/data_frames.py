@@ -20,7 +20,7 @@ __all__ = ["jobs_of_frame"]
 
 #: Columns that a trace must have, and further columns that it may have besides those of the job table.
 _TRACE = ("submit", "nodes", "runtime")
-_RECORDED = ("wait", "node_list")
+_RECORDED = ("wait", "node_list", "job_class")
 _WHOLE = frozenset({"job_id", "nodes", "min_nodes", "preceding"})
 #: Words for the source in messages, in place of a file name.
 _NAME = "the DataFrame"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 __all__ = ["KINDS", "find_path"]
 
@@ -10,7 +11,9 @@ __all__ = ["KINDS", "find_path"]
 KINDS = "ffffnnd"
 
 
-def follow(factor, rate, submitted, drain, path, steps, end, patience, whole):  # type: ignore[no-untyped-def] # compiled
+def follow(
+    factor: Any, rate: Any, submitted: Any, drain: Any, path: Any, steps: Any, end: Any, patience: Any, whole: Any
+) -> Any:
     """Follow the activity with the rates times a factor; returns their sum, from 1 on only if ``whole``."""
     place = 0.0
     queue = 0.0
@@ -34,7 +37,7 @@ def follow(factor, rate, submitted, drain, path, steps, end, patience, whole):  
     return total
 
 
-def find_path(rate, submitted, drain, path, steps, end, patience):  # type: ignore[no-untyped-def] # compiled
+def find_path(rate: Any, submitted: Any, drain: Any, path: Any, steps: Any, end: Any, patience: Any) -> int:
     """Write the activity times at the edges of all steps to ``path``, which has one more place than there are steps.
 
     The rates are scaled by the smallest factor with which all work is submitted by the end; doubling and bisection
